@@ -1,1 +1,24 @@
-//! Trisolar kernels.
+//! Trisolar's physics, written once, and the GPU kernels that run it.
+//!
+//! The same generic code is compiled three times: to PTX for a GPU, to SIMD lanes for the CPU engine, and as
+//! plain CPU code under `cuda_std`'s emulator of the grid. In [`Real`] `f64` it uses only IEEE operations in a
+//! fixed order, so that the three give the same bits.
+//!
+//! - [`real`]: the scalar; [`vec3`]: vectors of it
+//! - [`gravity`]: pair interactions
+//! - [`integrator`]: one integrator a file
+//! - [`divergence`]: the twin-trajectory state machine of one pixel
+//! - [`kernels`]: the entry points
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, core_float_math))]
+
+pub mod divergence;
+pub mod gravity;
+pub mod integrator;
+pub mod inv_cube;
+pub mod kernels;
+pub mod real;
+pub mod vec3;
+
+pub use real::{Lanes, Mask, Real};
+pub use vec3::Vec3;

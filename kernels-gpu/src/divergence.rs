@@ -1,0 +1,250 @@
+//! Divergence maps: for each start position of one body, the number of steps until its trajectory and that of a
+//! slightly shifted twin part.
+//!
+//! A [`Job`] is the map as plain data; a [`Walker`] steps one pixel (or one a lane) and asks a [`Feed`] for the
+//! next when it is done. GPU threads, CPU lanes and the emulator all run [`Walker::walk`].
+
+use crate::integrator::euler::{self, State};
+use crate::{Lanes, Mask, Real, Vec3};
+
+/// The rectangle of start positions and everything else that the start state of a pixel depends on.
+///
+/// Body 0 here is the grid body, the one that is placed by the pixel and has the shifted twin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Grid {
+    /// Low corner of the map: centre - span/2, in length, along the two spanned axes.
+    pub corner: [f64; 2],
+    /// Extent of the map in length.
+    pub span: [f64; 2],
+    /// Pixels along the first spanned axis (columns).
+    pub width: u32,
+    /// Pixels along the second spanned axis (rows).
+    pub height: u32,
+    /// Which coordinates (0, 1, 2) of the grid body the columns and rows span.
+    pub axes: [u32; 2],
+    /// Positions; of body 0 only the coordinate that is not spanned is used.
+    pub positions: [[f64; 3]; 3],
+    /// Velocities times dt (length a step).
+    pub velocities_dt: [[f64; 3]; 3],
+    /// What is added to the position of body 0 in the twin system.
+    pub shift: [f64; 3],
+}
+
+impl Grid {
+    /// Start position of the grid body at `pixel` (row-major: row = pixel / width).
+    ///
+    /// Coordinate = corner + span · (index / count), in this order of operations.
+    #[inline(always)]
+    pub fn start(&self, pixel: u64) -> [f64; 3] {
+        let column = pixel % self.width as u64;
+        let row = pixel / self.width as u64;
+        let a = self.corner[0] + self.span[0] * (column as f64 / self.width as f64);
+        let b = self.corner[1] + self.span[1] * (row as f64 / self.height as f64);
+        // Selected, not indexed: a run-time index would put the vector into local memory on a GPU.
+        let pick = |axis: u32| {
+            if self.axes[0] == axis {
+                a
+            } else if self.axes[1] == axis {
+                b
+            } else {
+                self.positions[0][axis as usize]
+            }
+        };
+        [pick(0), pick(1), pick(2)]
+    }
+
+    /// The two systems of `pixel` at step 0.
+    #[inline(always)]
+    pub fn twins<R: Real>(&self, pixel: u64) -> Twins<R> {
+        let p = self.start(pixel);
+        let q = [p[0] + self.shift[0], p[1] + self.shift[1], p[2] + self.shift[2]];
+        let rest = |grid_body: [f64; 3]| State {
+            p: [
+                Vec3::from_f64(grid_body),
+                Vec3::from_f64(self.positions[1]),
+                Vec3::from_f64(self.positions[2]),
+            ],
+            u: [
+                Vec3::from_f64(self.velocities_dt[0]),
+                Vec3::from_f64(self.velocities_dt[1]),
+                Vec3::from_f64(self.velocities_dt[2]),
+            ],
+        };
+        Twins { a: rest(p), b: rest(q) }
+    }
+}
+
+/// A divergence map, or a part of one, as plain data: what every engine computes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Job {
+    /// Start positions.
+    pub grid: Grid,
+    /// Masses and softening as the integrator uses them.
+    pub constants: euler::Constants<f64>,
+    /// Square of the distance up to which the twins count as together.
+    pub critical2: f64,
+    /// First pixel of the part to compute.
+    pub first: u64,
+    /// Pixels in that part.
+    pub count: u32,
+    /// Steps after which a pixel ends as never parted.
+    pub steps: u32,
+}
+
+/// A system and its twin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Twins<R> {
+    /// The system.
+    pub a: State<R>,
+    /// The system with the grid body shifted.
+    pub b: State<R>,
+}
+
+impl<R: Real> Twins<R> {
+    /// Whether the two grid bodies are within the critical distance; false if either position is NaN.
+    #[inline(always)]
+    pub fn together(&self, critical2: R) -> R::Mask {
+        (self.a.p[0] - self.b.p[0]).norm2_plus(R::from_f64(0.0)).at_most(critical2)
+    }
+
+    /// One step of both.
+    #[inline(always)]
+    pub fn step(&mut self, c: &euler::Constants<R>) {
+        euler::step_twins(&mut self.a, &mut self.b, c);
+    }
+}
+
+/// Where a [`Walker`] gets pixels from and brings results to.
+pub trait Feed {
+    /// The next pixel of the job (0 up to its count), if any is left.
+    fn next(&mut self) -> Option<u32>;
+    /// `pixel` was together at the start of `times` steps.
+    fn done(&mut self, pixel: u32, times: u32);
+}
+
+/// Marks a lane that has not asked for a pixel yet.
+pub const FRESH: u32 = u32::MAX;
+/// Marks a lane for which no pixel was left.
+pub const IDLE: u32 = u32::MAX - 1;
+
+/// One pixel, or `N` lanes of them, under way. It can be put aside between calls of [`walk`](Self::walk) and
+/// goes on with the same bits.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Walker<R, const N: usize> {
+    /// The systems.
+    pub twins: Twins<R>,
+    /// Pixel of each lane, relative to the job's first; [`FRESH`] or [`IDLE`] if it has none.
+    pub pixel: [u32; N],
+    /// Steps each lane's pixel has taken.
+    pub taken: [u32; N],
+}
+
+impl<R: Lanes, const N: usize> Walker<R, N> {
+    /// A walker that has not asked for a pixel yet.
+    #[inline(always)]
+    pub fn fresh() -> Self {
+        Self { twins: resting(), pixel: [FRESH; N], taken: [0; N] }
+    }
+
+    /// Steps for at most `budget` steps or until the feed is dry. Returns the number of steps it went; fewer than
+    /// `budget` means that there is nothing left to do.
+    #[inline(always)]
+    pub fn walk<F: Feed>(&mut self, job: &Job, budget: u32, feed: &mut F) -> u32 {
+        assert!(N == R::COUNT);
+        let constants = job.constants.spread::<R>();
+        let critical2 = R::from_f64(job.critical2);
+        let mut spent = 0;
+        // Steps until a lane reaches the job's last step or the budget ends; and how many were planned.
+        let mut left = 0;
+        let mut planned = 0;
+        loop {
+            let together = self.twins.together(critical2);
+            // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
+            // other at the end of an inner loop.
+            if left == 0 || !together.all() {
+                let went = planned - left;
+                spent += went;
+                let mut nearest = budget - spent;
+                let mut busy = false;
+                let mut lane = 0;
+                while lane < N {
+                    if self.pixel[lane] < IDLE {
+                        self.taken[lane] += went;
+                        if self.taken[lane] == job.steps || !together.lane(lane) {
+                            feed.done(self.pixel[lane], self.taken[lane]);
+                            self.pixel[lane] = FRESH;
+                        }
+                    }
+                    if self.pixel[lane] == FRESH {
+                        self.refill(lane, job, critical2, feed);
+                    }
+                    if self.pixel[lane] < IDLE {
+                        busy = true;
+                        nearest = nearest.min(job.steps - self.taken[lane]);
+                    }
+                    lane += 1;
+                }
+                if !busy || spent == budget {
+                    return spent;
+                }
+                left = nearest;
+                planned = nearest;
+            }
+            self.twins.step(&constants);
+            left -= 1;
+        }
+    }
+
+    /// Gives `lane` the next pixel that can take a step, or leaves it idle with twins at rest.
+    #[inline(always)]
+    fn refill<F: Feed>(&mut self, lane: usize, job: &Job, critical2: R, feed: &mut F) {
+        loop {
+            let (pixel, twins) = match feed.next() {
+                Some(pixel) => (pixel, job.grid.twins::<R>(job.first + pixel as u64)),
+                None => (IDLE, resting()),
+            };
+            self.taken[lane] = 0;
+            self.pixel[lane] = pixel;
+            self.twins.a.set_lane(lane, &twins.a);
+            self.twins.b.set_lane(lane, &twins.b);
+            // A pixel whose twins start apart is done before its first step.
+            if pixel == IDLE || self.twins.together(critical2).lane(lane) {
+                return;
+            }
+            feed.done(pixel, 0);
+        }
+    }
+}
+
+/// Twins that stay together whatever the masses: far apart, at rest and equal.
+#[inline(always)]
+fn resting<R: Real>() -> Twins<R> {
+    let s = State {
+        p: [
+            Vec3::from_f64([0.0, 0.0, 0.0]),
+            Vec3::from_f64([1.0e9, 0.0, 0.0]),
+            Vec3::from_f64([0.0, 1.0e9, 0.0]),
+        ],
+        u: [Vec3::from_f64([0.0; 3]); 3],
+    };
+    Twins { a: s, b: s }
+}
+
+/// `times` of one pixel (relative to the job's first), step by step: the plain form of what
+/// [`Walker::walk`] does.
+#[inline(always)]
+pub fn pixel<R: Lanes>(job: &Job, pixel: u32) -> u32 {
+    let constants = job.constants.spread::<R>();
+    let critical2 = R::from_f64(job.critical2);
+    let mut twins = job.grid.twins::<R>(job.first + pixel as u64);
+    let mut times = 0;
+    while times < job.steps && twins.together(critical2).all() {
+        times += 1;
+        twins.step(&constants);
+    }
+    times
+}

@@ -1,0 +1,3 @@
+//! Integrators: one a file, pure functions of a state.
+
+pub mod euler;

@@ -1,0 +1,27 @@
+//! Divergence map, one thread a pixel.
+
+use cuda_std::prelude::*;
+
+use crate::divergence::{self, Job};
+
+/// `times` of every pixel of a job: the kernel to read first, and what the tuned one is tested against.
+///
+/// A warp is busy until the last of its 32 pixels has parted, see [`divergence_fetch`](super::divergence_fetch).
+///
+/// # Parameters
+/// - `job`: the map, by value
+/// - `times`: `job.count` numbers of steps, in pixel order
+///
+/// # Thread mapping
+/// Thread i of a one-dimensional grid computes pixel `job.first + i`; surplus threads return at once.
+///
+/// # Safety
+/// `times` must be valid for writes of `job.count` values and not be used by anybody else meanwhile.
+#[kernel]
+pub unsafe fn divergence_plain(job: Job, times: *mut u32) {
+    let i = thread::index_1d();
+    if i < job.count {
+        // SAFETY: i < job.count, for which the caller vouches; each thread has an i of its own.
+        unsafe { *times.add(i as usize) = divergence::pixel::<f64>(&job, i) };
+    }
+}

@@ -1,0 +1,7 @@
+//! The kernels' entry points, one file a kernel; the plain version beside the tuned one.
+
+mod divergence_fetch;
+mod divergence_plain;
+
+pub use divergence_fetch::divergence_fetch;
+pub use divergence_plain::divergence_plain;

@@ -1,0 +1,74 @@
+//! Vectors of three [`Real`] components. (glam's vectors are of `f32` or `f64` only; the physics is generic.)
+
+use core::ops::{Add, Sub};
+
+use crate::{Lanes, Real};
+
+/// A vector in space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Vec3<R> {
+    /// First component.
+    pub x: R,
+    /// Second component.
+    pub y: R,
+    /// Third component.
+    pub z: R,
+}
+
+impl<R: Real> Vec3<R> {
+    /// The vector with these components, in every lane.
+    #[inline(always)]
+    pub fn from_f64(v: [f64; 3]) -> Self {
+        Self { x: R::from_f64(v[0]), y: R::from_f64(v[1]), z: R::from_f64(v[2]) }
+    }
+
+    /// x² + y² + z² + `plus`, the sum built up from `plus` by fused multiply-adds. With `plus` = 0 the first of
+    /// them is a plain rounded product.
+    #[inline(always)]
+    pub fn norm2_plus(self, plus: R) -> R {
+        self.z.mul_add(self.z, self.y.mul_add(self.y, self.x.mul_add(self.x, plus)))
+    }
+
+    /// `self` + k · d, fused.
+    #[inline(always)]
+    pub fn add_scaled(self, k: R, d: Self) -> Self {
+        Self {
+            x: k.mul_add(d.x, self.x),
+            y: k.mul_add(d.y, self.y),
+            z: k.mul_add(d.z, self.z),
+        }
+    }
+
+    /// k · `self`.
+    #[inline(always)]
+    pub fn scaled(self, k: R) -> Self {
+        Self { x: self.x * k, y: self.y * k, z: self.z * k }
+    }
+}
+
+impl<R: Lanes> Vec3<R> {
+    /// Replaces one lane of each component.
+    #[inline(always)]
+    pub fn set_lane(&mut self, lane: usize, from: Self) {
+        self.x.set_lane(lane, from.x);
+        self.y.set_lane(lane, from.y);
+        self.z.set_lane(lane, from.z);
+    }
+}
+
+impl<R: Real> Add for Vec3<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        Self { x: self.x + o.x, y: self.y + o.y, z: self.z + o.z }
+    }
+}
+
+impl<R: Real> Sub for Vec3<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        Self { x: self.x - o.x, y: self.y - o.y, z: self.z - o.z }
+    }
+}
