@@ -1,1 +1,13 @@
-//! Trisolar.
+//! Gravitational dynamics on CPUs and GPUs from one Rust source.
+//!
+//! A specification (plain data, validated once) goes to an engine (CPU or GPU, chosen at run time), which brings back
+//! a result (plain arrays with the specification that made them); [`io`] turns results into files and pictures.
+//!
+//! - [`divergence`]: three-body divergence maps
+//! - [`simd`]: the lanes of the CPU engines
+//! - [`gpu`]: devices
+
+pub mod divergence;
+pub mod gpu;
+pub mod machine;
+pub mod simd;

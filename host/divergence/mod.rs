@@ -1,0 +1,15 @@
+//! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
+
+mod cpu;
+mod engine;
+#[cfg(feature = "gpu")]
+mod gpu;
+mod spec;
+
+pub use cpu::CpuEngine;
+pub use engine::{
+    Backend, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
+};
+#[cfg(feature = "gpu")]
+pub use gpu::GpuEngine;
+pub use spec::{MAX_PIXELS, MAX_STEPS, Plane, Precision, SpecError, Specification, Validated};
