@@ -11,5 +11,8 @@ pub use engine::{
     Backend, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
 };
 #[cfg(feature = "gpu")]
-pub use gpu::GpuEngine;
-pub use spec::{MAX_PIXELS, MAX_STEPS, Plane, Precision, SpecError, Specification, Validated};
+pub use gpu::{DivergenceKernel, GpuEngine};
+pub use spec::{
+    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Precision, SpecError, Specification,
+    Validated,
+};

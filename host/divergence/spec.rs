@@ -1,4 +1,7 @@
 //! What a divergence map is of: plain data, validated once, saved with every result.
+//!
+//! [`Given`] holds what a user gives, with abbreviations and gaps; [`Specification`] every value; [`Validated`] values
+//! that an engine can compute with.
 
 use std::fmt;
 
@@ -9,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
-/// Lengths, times and masses are in any consistent units: [`g`](Self::g) ties them together.
+/// Lengths, times and masses are in any consistent units: [`g`](Self::g) ties them together. Read from TOML or
+/// JSON as a [`Given`] is; written in full, every number with the digits that give the same bits back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(from = "Given")]
 pub struct Specification {
     /// Pixels: width, height.
     pub size: [u64; 2],
@@ -23,15 +27,15 @@ pub struct Specification {
     pub plane: Plane,
     /// Which body (1, 2, 3) the grid places and whose twin is shifted.
     pub body: u8,
-    /// Masses of the bodies; a body of mass 0 feels without pulling.
+    /// Masses of the bodies (mass); a body of mass 0 feels without pulling.
     pub masses: [f64; 3],
     /// Start positions (length). Of the grid body only the coordinate outside the plane is used.
     pub positions: [DVec3; 3],
-    /// Start velocities (length per time).
+    /// Start velocities (length / time).
     pub velocities: [DVec3; 3],
-    /// Gravitational constant (length³ / mass / time²).
+    /// Gravitational constant (length³ / mass / time²); 0 switches gravity off, below 0 it repels.
     pub g: f64,
-    /// Softening length: r² + softening² takes the place of r².
+    /// Softening length (length): r² + softening² takes the place of r².
     pub softening: f64,
     /// Steps after which a pixel counts as never parted.
     pub steps: u64,
@@ -50,7 +54,7 @@ impl Default for Specification {
         Self {
             size: [300, 300],
             center: [0.0, 0.0],
-            span: [40.0, 40.0],
+            span: [DEFAULT_SPAN, DEFAULT_SPAN],
             plane: Plane::Xy,
             body: 1,
             masses: [10.0, 20.0, 30.0],
@@ -59,7 +63,11 @@ impl Default for Specification {
                 DVec3::ZERO,
                 DVec3::new(10.0, 10.0, 12.0),
             ],
-            velocities: [DVec3::new(-3.0, 0.0, 0.0), DVec3::ZERO, DVec3::new(3.0, 0.0, 0.0)],
+            velocities: [
+                DVec3::new(-3.0, 0.0, 0.0),
+                DVec3::ZERO,
+                DVec3::new(3.0, 0.0, 0.0),
+            ],
             g: 9.8,
             softening: 0.0,
             steps: 50_000,
@@ -67,6 +75,133 @@ impl Default for Specification {
             shift: DVec3::splat(0.001),
             critical_distance: 0.5,
             precision: Precision::Exact,
+        }
+    }
+}
+
+const DEFAULT_SPAN: f64 = 40.0;
+
+/// One value for both axes, or a value for each.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "must be one number, or two numbers in brackets: [first, second]"
+)]
+pub enum OneOrTwo<T> {
+    /// One.
+    One(T),
+    /// A value for each axis.
+    Two([T; 2]),
+}
+
+/// One value for all components, or a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "must be one number, or three numbers in brackets: [x, y, z]"
+)]
+pub enum OneOrThree {
+    /// The same number along x, y and z.
+    One(f64),
+    /// A vector.
+    Three(DVec3),
+}
+
+/// What a user gives of a [`Specification`], from a configuration file or a command line. What is missing has its
+/// default, and three values can be abbreviated.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Given {
+    /// Pixels; one number for a square.
+    pub size: Option<OneOrTwo<u64>>,
+    /// As in [`Specification`].
+    pub center: Option<[f64; 2]>,
+    /// Extent (length). One number (the default is 40) is that along the first axis; the second then has the
+    /// length that makes pixels square.
+    pub span: Option<OneOrTwo<f64>>,
+    /// As in [`Specification`].
+    pub plane: Option<Plane>,
+    /// As in [`Specification`].
+    pub body: Option<u8>,
+    /// As in [`Specification`].
+    pub masses: Option<[f64; 3]>,
+    /// As in [`Specification`].
+    pub positions: Option<[DVec3; 3]>,
+    /// As in [`Specification`].
+    pub velocities: Option<[DVec3; 3]>,
+    /// As in [`Specification`].
+    pub g: Option<f64>,
+    /// As in [`Specification`].
+    pub softening: Option<f64>,
+    /// As in [`Specification`].
+    pub steps: Option<u64>,
+    /// As in [`Specification`].
+    pub dt: Option<f64>,
+    /// Shift of the twin (length); one number for all three components.
+    pub shift: Option<OneOrThree>,
+    /// As in [`Specification`].
+    pub critical_distance: Option<f64>,
+    /// As in [`Specification`].
+    pub precision: Option<Precision>,
+}
+
+impl Given {
+    /// These values, and those of `under` where this has none.
+    #[must_use]
+    pub fn over(self, under: Self) -> Self {
+        Self {
+            size: self.size.or(under.size),
+            center: self.center.or(under.center),
+            span: self.span.or(under.span),
+            plane: self.plane.or(under.plane),
+            body: self.body.or(under.body),
+            masses: self.masses.or(under.masses),
+            positions: self.positions.or(under.positions),
+            velocities: self.velocities.or(under.velocities),
+            g: self.g.or(under.g),
+            softening: self.softening.or(under.softening),
+            steps: self.steps.or(under.steps),
+            dt: self.dt.or(under.dt),
+            shift: self.shift.or(under.shift),
+            critical_distance: self.critical_distance.or(under.critical_distance),
+            precision: self.precision.or(under.precision),
+        }
+    }
+}
+
+impl From<Given> for Specification {
+    fn from(given: Given) -> Self {
+        let default = Self::default();
+        let size = match given.size {
+            None => default.size,
+            Some(OneOrTwo::One(n)) => [n, n],
+            Some(OneOrTwo::Two(size)) => size,
+        };
+        let span = match given.span.unwrap_or(OneOrTwo::One(DEFAULT_SPAN)) {
+            OneOrTwo::One(first) => [first, first * (size[1] as f64 / size[0] as f64)],
+            OneOrTwo::Two(span) => span,
+        };
+        let shift = match given.shift {
+            None => default.shift,
+            Some(OneOrThree::One(d)) => DVec3::splat(d),
+            Some(OneOrThree::Three(shift)) => shift,
+        };
+        Self {
+            size,
+            center: given.center.unwrap_or(default.center),
+            span,
+            plane: given.plane.unwrap_or(default.plane),
+            body: given.body.unwrap_or(default.body),
+            masses: given.masses.unwrap_or(default.masses),
+            positions: given.positions.unwrap_or(default.positions),
+            velocities: given.velocities.unwrap_or(default.velocities),
+            g: given.g.unwrap_or(default.g),
+            softening: given.softening.unwrap_or(default.softening),
+            steps: given.steps.unwrap_or(default.steps),
+            dt: given.dt.unwrap_or(default.dt),
+            shift,
+            critical_distance: given.critical_distance.unwrap_or(default.critical_distance),
+            precision: given.precision.unwrap_or(default.precision),
         }
     }
 }
@@ -90,6 +225,15 @@ impl Plane {
             Self::Xy => [0, 1],
             Self::Xz => [0, 2],
             Self::Yz => [1, 2],
+        }
+    }
+
+    /// Index of the coordinate that is not spanned.
+    pub fn normal(self) -> usize {
+        match self {
+            Self::Xy => 2,
+            Self::Xz => 1,
+            Self::Yz => 0,
         }
     }
 
@@ -119,6 +263,16 @@ pub struct SpecError {
     pub allowed: String,
 }
 
+impl SpecError {
+    fn new(option: &'static str, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        Self {
+            option,
+            given: given.to_string(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
 /// A [`Specification`] that has passed [`Specification::validate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validated(Specification);
@@ -129,104 +283,150 @@ pub const MAX_PIXELS: u64 = 1 << 32;
 pub const MAX_STEPS: u64 = u32::MAX as u64 - 1;
 
 impl Specification {
-    /// Checks every value and their combination.
+    /// Checks every value, their combination, and what the engines derive from them (squares, products with the
+    /// time step): nothing of it may overflow, or vanish where its factors do not.
+    ///
+    /// That a single pixel puts the grid body onto another one is allowed: without softening its first step yields
+    /// NaN, and it counts as parted at that step (`times` = 1) on every engine.
     ///
     /// # Errors
     /// The first value that is not allowed, with its option's name and what is.
     pub fn validate(self) -> Result<Validated, SpecError> {
-        let fail = |option, given: &dyn fmt::Display, allowed: &str| {
-            Err(SpecError { option, given: given.to_string(), allowed: allowed.to_owned() })
-        };
+        self.check_map()?;
+        self.check_bodies()?;
+        self.check_stepping()?;
+        let valid = Validated(self);
+        valid.check_derived()?;
+        valid.check_shift()?;
+        Ok(valid)
+    }
+
+    fn check_map(&self) -> Result<(), SpecError> {
         let [w, h] = self.size;
-        if w == 0 || h == 0 || w.checked_mul(h).is_none_or(|n| n > MAX_PIXELS) {
-            return fail(
-                "size",
-                &format!("{w}x{h}"),
-                "width and height must be at least 1 and their product at most 4294967296 (2^32) pixels",
-            );
+        let side = 1..=u64::from(u32::MAX);
+        if !side.contains(&w) || !side.contains(&h) || w * h > MAX_PIXELS {
+            let allowed = "width and height must be from 1 to 4294967295, and their product at most 4294967296 \
+                           (2^32) pixels";
+            return Err(SpecError::new("size", format!("{w}x{h}"), allowed));
         }
-        if w > u64::from(u32::MAX) || h > u64::from(u32::MAX) {
-            return fail("size", &format!("{w}x{h}"), "width and height must be below 4294967296");
-        }
-        let pair = |v: [f64; 2]| format!("{},{}", v[0], v[1]);
-        let triple = |v: DVec3| format!("{},{},{}", v.x, v.y, v.z);
         if !self.center.iter().all(|x| x.is_finite()) {
-            return fail("center", &pair(self.center), "both must be finite numbers (length)");
+            let allowed = "both must be finite numbers (length)";
+            return Err(SpecError::new("center", list(&self.center), allowed));
         }
         if !self.span.iter().all(|x| x.is_finite() && *x > 0.0) {
-            return fail("span", &pair(self.span), "both must be finite numbers above 0 (length)");
+            let allowed = "must be finite and above 0 along both axes (length)";
+            return Err(SpecError::new("span", list(&self.span), allowed));
         }
         if !(1..=3).contains(&self.body) {
-            return fail("body", &self.body, "must be 1, 2 or 3");
+            return Err(SpecError::new("body", self.body, "must be 1, 2 or 3"));
         }
-        for mass in self.masses {
-            if !mass.is_finite() || mass < 0.0 {
-                return fail(
-                    "masses",
-                    &mass,
-                    "each must be a finite number of at least 0 (0 is a test body, which feels without pulling)",
-                );
-            }
+        Ok(())
+    }
+
+    fn check_bodies(&self) -> Result<(), SpecError> {
+        if !self.masses.iter().all(|m| m.is_finite() && *m >= 0.0) {
+            let allowed = "each must be a finite number of at least 0 (0 is a test body, which feels without \
+                           pulling)";
+            return Err(SpecError::new("masses", list(&self.masses), allowed));
         }
-        for p in self.positions {
-            if !p.is_finite() {
-                return fail("positions", &triple(p), "each must be three finite numbers (length)");
-            }
+        if !self.positions.iter().all(|p| p.is_finite()) {
+            let allowed = "each body needs three finite numbers (length)";
+            return Err(SpecError::new(
+                "positions",
+                vectors(&self.positions),
+                allowed,
+            ));
         }
-        for v in self.velocities {
-            if !v.is_finite() {
-                return fail(
-                    "velocities",
-                    &triple(v),
-                    "each must be three finite numbers (length per time)",
-                );
-            }
+        if !self.velocities.iter().all(|v| v.is_finite()) {
+            let allowed = "each body needs three finite numbers (length / time)";
+            return Err(SpecError::new(
+                "velocities",
+                vectors(&self.velocities),
+                allowed,
+            ));
         }
-        if !self.g.is_finite() {
-            return fail("g", &self.g, "must be a finite number (length^3 / mass / time^2)");
+        if self.softening != 0.0 && !(self.softening > 0.0 && square_is_normal(self.softening)) {
+            let allowed = "must be 0 or from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            return Err(SpecError::new("softening", self.softening, allowed));
         }
-        if !self.softening.is_finite() || self.softening < 0.0 {
-            return fail(
-                "softening",
-                &self.softening,
-                "must be a finite number of at least 0 (length)",
+        let [_, a, b] = self.order();
+        if self.softening == 0.0 && self.positions[a] == self.positions[b] {
+            let allowed = format!(
+                "bodies {} and {} coincide; give them different positions or a --softening above 0",
+                a + 1,
+                b + 1
             );
+            return Err(SpecError::new(
+                "positions",
+                vectors(&self.positions),
+                allowed,
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_stepping(&self) -> Result<(), SpecError> {
+        if !self.g.is_finite() {
+            let allowed = "must be a finite number (length^3 / mass / time^2)";
+            return Err(SpecError::new("g", self.g, allowed));
         }
         if self.steps == 0 || self.steps > MAX_STEPS {
-            return fail("steps", &self.steps, "must be from 1 to 4294967294");
+            return Err(SpecError::new(
+                "steps",
+                self.steps,
+                "must be from 1 to 4294967294",
+            ));
         }
-        if !self.dt.is_finite() || self.dt <= 0.0 {
-            return fail("dt", &self.dt, "must be a finite number above 0 (time)");
+        if !(self.dt.is_finite() && self.dt > 0.0) {
+            return Err(SpecError::new(
+                "dt",
+                self.dt,
+                "must be a finite number above 0 (time)",
+            ));
         }
         if !self.shift.is_finite() || self.shift == DVec3::ZERO {
-            return fail(
+            let allowed = "must be finite numbers, at least one of them not 0 (length)";
+            return Err(SpecError::new(
                 "shift",
-                &triple(self.shift),
-                "must be finite numbers, at least one of them not 0 (length)",
-            );
+                list(&self.shift.to_array()),
+                allowed,
+            ));
         }
-        if !self.critical_distance.is_finite() || self.critical_distance <= 0.0 {
-            return fail(
+        if !(self.critical_distance > 0.0 && square_is_normal(self.critical_distance)) {
+            let allowed = "must be from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            return Err(SpecError::new(
                 "critical-distance",
-                &self.critical_distance,
-                "must be a finite number above 0 (length)",
-            );
+                self.critical_distance,
+                allowed,
+            ));
         }
-        let others: Vec<usize> = (0..3).filter(|i| *i != usize::from(self.body) - 1).collect();
-        let [a, b] = [others[0], others[1]];
-        if self.softening == 0.0 && self.positions[a] == self.positions[b] {
-            return fail(
-                "positions",
-                &triple(self.positions[a]),
-                &format!(
-                    "bodies {} and {} coincide; give them different positions or a --softening above 0",
-                    a + 1,
-                    b + 1
-                ),
-            );
-        }
-        Ok(Validated(self))
+        Ok(())
     }
+
+    /// The bodies as the kernels count them: the grid body first, the others in their own order.
+    fn order(&self) -> [usize; 3] {
+        match self.body {
+            1 => [0, 1, 2],
+            2 => [1, 0, 2],
+            _ => [2, 0, 1],
+        }
+    }
+}
+
+fn square_is_normal(x: f64) -> bool {
+    (x * x).is_normal()
+}
+
+/// Numbers as they are given on the command line.
+fn list(numbers: &[f64]) -> String {
+    let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
+    words.join(",")
+}
+
+/// Vectors as they are given on the command line.
+fn vectors(vectors: &[DVec3]) -> String {
+    let words: Vec<String> = vectors.iter().map(|v| list(&v.to_array())).collect();
+    words.join(":")
 }
 
 impl Validated {
@@ -248,16 +448,13 @@ impl Validated {
     /// The part of the map from pixel `first` (row-major) on, `count` pixels long, as the engines take it.
     pub fn job(&self, first: u64, count: u32) -> Job {
         let s = &self.0;
-        // The kernels' body 0 is the grid body; the others follow in their own order.
-        let grid_body = usize::from(s.body) - 1;
-        let order = match grid_body {
-            0 => [0, 1, 2],
-            1 => [1, 0, 2],
-            _ => [2, 0, 1],
-        };
+        let order = s.order();
         Job {
             grid: Grid {
-                corner: [s.center[0] - s.span[0] / 2.0, s.center[1] - s.span[1] / 2.0],
+                corner: [
+                    s.center[0] - s.span[0] / 2.0,
+                    s.center[1] - s.span[1] / 2.0,
+                ],
                 span: s.span,
                 width: s.size[0] as u32,
                 height: s.size[1] as u32,
@@ -272,5 +469,153 @@ impl Validated {
             count,
             steps: s.steps as u32,
         }
+    }
+
+    /// What the user should know before the map is computed: it can be, but may not be what was meant.
+    pub fn warnings(&self) -> Vec<String> {
+        let s = &self.0;
+        let mut found = Vec::new();
+        let pixel = [0, 1].map(|k| s.span[k] / s.size[k] as f64);
+        if (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
+            found.push(format!(
+                "the lengths that a pixel covers along the two axes are as {:.4} to 1, so the picture is not to \
+                 scale; --span with one number makes pixels square",
+                pixel[0] / pixel[1]
+            ));
+        }
+        if s.shift.length() > s.critical_distance {
+            found.push(format!(
+                "the twins start {} apart, beyond the critical distance of {}: every pixel has parted before its \
+                 first step",
+                s.shift.length(),
+                s.critical_distance
+            ));
+        }
+        let axes = s.plane.axes();
+        let outermost = (0..2).map(|k| (axes[k], self.extremes(k)[1]));
+        let normal = s.plane.normal();
+        let fixed = (normal, s.positions[s.order()[0]][normal]);
+        let worst = outermost
+            .clone()
+            .chain([fixed])
+            .map(|(axis, p)| {
+                ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs()
+            })
+            .filter(|loss| loss.is_finite())
+            .fold(0.0, f64::max);
+        if worst > 0.01 {
+            found.push(format!(
+                "rounding changes the shift by up to {:.0} %, since it is close to the resolution of the positions",
+                worst * 100.0
+            ));
+        }
+        for (k, (axis, _)) in outermost.enumerate() {
+            if s.size[k] > 1 && self.finest_step(k) == 0.0 {
+                let name = ["x", "y", "z"][axis];
+                found.push(format!(
+                    "pixels side by side start at the same {name}: the span is at the limit of 64-bit numbers"
+                ));
+            }
+        }
+        found
+    }
+
+    /// Everything the engines derive from the values must be a number, and not vanish.
+    fn check_derived(&self) -> Result<(), SpecError> {
+        let s = &self.0;
+        let job = self.job(0, 1);
+        for k in 0..2 {
+            let ends = [job.grid.corner[k], job.grid.corner[k] + s.span[k]];
+            let shift = s.shift[s.plane.axes()[k]];
+            if !ends
+                .iter()
+                .all(|x| x.is_finite() && (x + shift).is_finite())
+            {
+                let allowed =
+                    "the edges of the map, --center -/+ half of it, must be finite numbers (length)";
+                return Err(SpecError::new("span", list(&s.span), allowed));
+            }
+        }
+        let normal = s.plane.normal();
+        if !(s.positions[s.order()[0]][normal] + s.shift[normal]).is_finite() {
+            let allowed = "added to the grid body's position it must be a finite number (length)";
+            return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
+        }
+        let per_step = s.velocities.map(|v| v * s.dt);
+        if !per_step.iter().all(|v| v.is_finite()) {
+            let allowed = "times --dt each must be a finite number (length)";
+            return Err(SpecError::new(
+                "velocities",
+                vectors(&s.velocities),
+                allowed,
+            ));
+        }
+        for (body, gm) in s.order().into_iter().zip(job.constants.g) {
+            let vanishes = gm == 0.0 && s.g != 0.0 && s.masses[body] != 0.0;
+            if !gm.is_finite() || vanishes || gm.is_subnormal() {
+                let allowed = format!(
+                    "g * mass * dt^2 of body {} must be from 2.3e-308 to 1.7e308 and is {gm:e}; change --dt, --g or \
+                     --masses",
+                    body + 1
+                );
+                return Err(SpecError::new("dt", s.dt, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// A shift that rounding swallows all over the map leaves nothing to compute.
+    fn check_shift(&self) -> Result<(), SpecError> {
+        let s = &self.0;
+        let moves = |axis: usize, p: f64| p + s.shift[axis] != p;
+        let normal = s.plane.normal();
+        let somewhere = moves(normal, s.positions[s.order()[0]][normal])
+            || (0..2).any(|k| {
+                let axis = s.plane.axes()[k];
+                self.extremes(k).into_iter().any(|p| moves(axis, p))
+            });
+        if somewhere {
+            return Ok(());
+        }
+        let allowed = "is lost in rounding: added to the grid body's position it changes nothing, anywhere on the \
+                       map; give a larger one";
+        Err(SpecError::new("shift", list(&s.shift.to_array()), allowed))
+    }
+
+    /// Start coordinate of column or row (`k` = 0 or 1) `index`.
+    fn coordinate(&self, k: usize, index: u64) -> f64 {
+        let s = &self.0;
+        let pixel = if k == 0 { index } else { index * s.size[0] };
+        self.job(0, 1).grid.start(pixel)[s.plane.axes()[k]]
+    }
+
+    /// The start coordinates nearest to 0 and farthest from it along `k`.
+    fn extremes(&self, k: usize) -> [f64; 2] {
+        let (s, last) = (&self.0, self.0.size[k] - 1);
+        let zero = ((0.5 - s.center[k] / s.span[k]) * s.size[k] as f64)
+            .round()
+            .clamp(0.0, last as f64) as u64;
+        let near = [
+            0,
+            last,
+            zero,
+            zero.saturating_sub(1),
+            last.min(zero.saturating_add(1)),
+        ];
+        let all = near.map(|index| self.coordinate(k, index));
+        let nearest = all
+            .into_iter()
+            .fold(f64::INFINITY, |a, b| if b.abs() < a.abs() { b } else { a });
+        let farthest = all
+            .into_iter()
+            .fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+        [nearest, farthest]
+    }
+
+    /// The smaller difference of two neighbours' coordinates at the two ends of axis `k` (length).
+    fn finest_step(&self, k: usize) -> f64 {
+        let last = self.0.size[k] - 1;
+        let step = |i: u64| (self.coordinate(k, i + 1) - self.coordinate(k, i)).abs();
+        step(0).min(step(last - 1))
     }
 }
