@@ -1,0 +1,201 @@
+//! Colour maps and the range of values they span.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// An RGB colour.
+pub type Rgb = [u8; 3];
+
+/// A colour map, from the lowest value to the highest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ColourMap {
+    /// Black, violet, orange, pale yellow; even in lightness.
+    #[default]
+    Inferno,
+    /// Violet, green, yellow; even in lightness.
+    Viridis,
+    /// Black, purple, pale rose; even in lightness.
+    Magma,
+    /// Blue, red, yellow; even in lightness.
+    Plasma,
+    /// Blue, grey, yellow; the same to colour-blind eyes.
+    Cividis,
+    /// Black to white.
+    Grey,
+    /// The whole rainbow, smoothed.
+    Turbo,
+}
+
+impl ColourMap {
+    /// Every colour map.
+    pub const ALL: [Self; 7] = [
+        Self::Inferno,
+        Self::Viridis,
+        Self::Magma,
+        Self::Plasma,
+        Self::Cividis,
+        Self::Grey,
+        Self::Turbo,
+    ];
+
+    /// The name, as [`FromStr`] takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inferno => "inferno",
+            Self::Viridis => "viridis",
+            Self::Magma => "magma",
+            Self::Plasma => "plasma",
+            Self::Cividis => "cividis",
+            Self::Grey => "grey",
+            Self::Turbo => "turbo",
+        }
+    }
+
+    /// `n` colours at even distances from the lowest to the highest; `n` is 1 to 256.
+    pub fn palette(self, n: usize) -> Vec<Rgb> {
+        let gradient = match self {
+            Self::Inferno => colorous::INFERNO,
+            Self::Viridis => colorous::VIRIDIS,
+            Self::Magma => colorous::MAGMA,
+            Self::Plasma => colorous::PLASMA,
+            Self::Cividis => colorous::CIVIDIS,
+            Self::Turbo => colorous::TURBO,
+            Self::Grey => {
+                let step = |i: usize| (i * 255 + (n - 1) / 2) / (n - 1).max(1);
+                return (0..n).map(|i| [step(i) as u8; 3]).collect();
+            }
+        };
+        (0..n)
+            .map(|i| gradient.eval_rational(i, n).as_array())
+            .collect()
+    }
+
+    /// The colour of a value that is not finite: none of the map's own.
+    pub fn not_finite(self) -> Rgb {
+        match self {
+            Self::Grey => [200, 60, 60],
+            _ => [128, 128, 128],
+        }
+    }
+}
+
+impl fmt::Display for ColourMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ColourMap {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|m| m.name() == name)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name).join(", ");
+                format!("unknown colour map {name:?}; allowed are {names}")
+            })
+    }
+}
+
+/// Which values the ends of the colour map stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum ColourRange {
+    /// The lowest and the highest finite value of the map.
+    #[default]
+    Whole,
+    /// From the first to the second; what lies beyond takes the colour of that end.
+    Fixed(f64, f64),
+}
+
+/// Values to palette entries: `levels` equal steps from `low` to `high`, and one more entry for what is not finite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    pub low: f64,
+    pub high: f64,
+    pub levels: u16,
+}
+
+impl Scale {
+    /// The range of the colours, and how finely it is divided: 256 steps, or 255 where one entry is needed for values
+    /// that are not finite.
+    pub fn new(low: f64, high: f64, all_finite: bool) -> Self {
+        let levels = if all_finite { 256 } else { 255 };
+        Self { low, high, levels }
+    }
+
+    /// The entry for a value; a map of equal values is all of the lowest colour.
+    pub fn entry(self, value: f64) -> u8 {
+        // Halves first: the width of the range itself may be beyond f64.
+        let (half_width, above) = (
+            self.high / 2.0 - self.low / 2.0,
+            value / 2.0 - self.low / 2.0,
+        );
+        if !value.is_finite() {
+            return self.levels.min(255) as u8;
+        }
+        if half_width <= 0.0 {
+            return 0;
+        }
+        // Casts saturate.
+        let level = (above / half_width * f64::from(self.levels)) as u16;
+        level.min(self.levels - 1) as u8
+    }
+
+    /// The colours of all entries.
+    pub fn palette(self, map: ColourMap) -> Vec<Rgb> {
+        let mut palette = map.palette(self.levels.into());
+        if self.levels < 256 {
+            palette.push(map.not_finite());
+        }
+        palette
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inferno_is_the_published_table() {
+        let p = ColourMap::Inferno.palette(256);
+        assert_eq!((p[0], p[255]), ([0, 0, 4], [0xfc, 0xff, 0xa4]));
+        let mut seen = p.clone();
+        seen.dedup();
+        assert_eq!(seen.len(), 256, "all 256 entries are used");
+    }
+
+    #[test]
+    fn names_are_understood_and_unknown_ones_listed() {
+        for map in ColourMap::ALL {
+            assert_eq!(map.name().parse(), Ok(map));
+            assert!(!map.palette(256).contains(&map.not_finite()) || map == ColourMap::Cividis);
+        }
+        let message = "jet".parse::<ColourMap>().unwrap_err();
+        assert!(
+            message.contains("jet") && message.contains("inferno"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn the_ends_of_the_range_are_the_ends_of_the_palette() {
+        let s = Scale::new(10.0, 20.0, true);
+        let entries = [9.0, 10.0, 15.0, 20.0, 21.0, f64::MAX].map(|v| s.entry(v));
+        assert_eq!(entries, [0, 0, 128, 255, 255, 255]);
+        let s = Scale::new(10.0, 20.0, false);
+        assert_eq!(
+            [20.0, f64::NAN, f64::INFINITY].map(|v| s.entry(v)),
+            [254, 255, 255]
+        );
+        assert_eq!(s.palette(ColourMap::Inferno).len(), 256);
+        let s = Scale::new(-f64::MAX, f64::MAX, true);
+        assert_eq!(
+            [-f64::MAX, 0.0, f64::MAX].map(|v| s.entry(v)),
+            [0, 128, 255]
+        );
+        let s = Scale::new(5.0, 5.0, true);
+        assert_eq!([5.0, 6.0].map(|v| s.entry(v)), [0, 0]);
+    }
+}

@@ -1,0 +1,157 @@
+//! What can go wrong with a file: every message names the path, what was tried and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The directory of the file does not exist.
+    #[error("cannot {operation} {}: the directory {} does not exist; create it first or choose another path", .path.display(), .directory.display())]
+    NoDirectory {
+        /// The file asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// The missing directory.
+        directory: PathBuf,
+    },
+    /// A part of the path that should be a directory is a file.
+    #[error("cannot {operation} {}: {} is not a directory; choose another path", .path.display(), .directory.display())]
+    NotADirectory {
+        /// The file asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// The part that is not a directory.
+        directory: PathBuf,
+    },
+    /// The path names a directory.
+    #[error("cannot {operation} {}: it is a directory; give the name of a file in it", .path.display())]
+    IsDirectory {
+        /// The path asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+    },
+    /// The user may not do this here.
+    #[error("cannot {operation} {}: not permitted ({source}); change the permissions or choose another path", .path.display())]
+    NotPermitted {
+        /// The file asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// No room: the disk, or the quota of the user, is used up.
+    #[error("cannot {operation} {}: the disk is full ({source}); free some space or choose another path", .path.display())]
+    DiskFull {
+        /// The file asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file to be read does not exist.
+    #[error("cannot {operation} {}: no such file", .path.display())]
+    NotFound {
+        /// The file asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+    },
+    /// Any other failure of the system.
+    #[error("cannot {operation} {}: {source}", .path.display())]
+    System {
+        /// The file asked for.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The extension of a file name is none that can be written.
+    #[error("cannot tell the format of {}: {}; allowed are {allowed}", .path.display(), .extension.as_ref().map_or("it has no extension".to_owned(), |e| format!("unknown extension .{e}")))]
+    UnknownFormat {
+        /// The file name.
+        path: PathBuf,
+        /// Its extension, if any.
+        extension: Option<String>,
+        /// The extensions allowed.
+        allowed: &'static str,
+    },
+    /// The file's contents are not what they should be.
+    #[error("cannot read {}: {reason}", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The data handed over cannot be written as asked.
+    #[error("cannot write {}: {reason}", .path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with the data.
+        reason: String,
+    },
+}
+
+impl IoError {
+    /// Sorts a failure of the system: `operation` is a verb ("create", "write", "read") that fits "cannot … PATH".
+    pub fn system(path: &Path, operation: &'static str, source: io::Error) -> Self {
+        use io::ErrorKind as K;
+        let path = path.to_owned();
+        match source.kind() {
+            K::NotFound | K::NotADirectory => Self::missing(path, operation, source),
+            K::IsADirectory => Self::IsDirectory { path, operation },
+            K::PermissionDenied | K::ReadOnlyFilesystem => Self::NotPermitted {
+                path,
+                operation,
+                source,
+            },
+            K::StorageFull | K::QuotaExceeded => Self::DiskFull {
+                path,
+                operation,
+                source,
+            },
+            _ => Self::System {
+                path,
+                operation,
+                source,
+            },
+        }
+    }
+
+    /// Finds the part of the path that is missing or not a directory.
+    fn missing(path: PathBuf, operation: &'static str, source: io::Error) -> Self {
+        let directory = crate::io::atomic::directory_of(&path);
+        if directory.is_dir() {
+            return if source.kind() == io::ErrorKind::NotFound {
+                Self::NotFound { path, operation }
+            } else {
+                Self::System {
+                    path,
+                    operation,
+                    source,
+                }
+            };
+        }
+        match directory.ancestors().find(|a| a.exists()) {
+            Some(file) if !file.is_dir() => Self::NotADirectory {
+                directory: file.to_owned(),
+                path,
+                operation,
+            },
+            _ => Self::NoDirectory {
+                path,
+                operation,
+                directory,
+            },
+        }
+    }
+}

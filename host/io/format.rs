@@ -1,0 +1,87 @@
+//! Which format a file name asks for, by its extension. The command line calls this for every `--out`.
+
+use std::path::Path;
+
+use super::IoError;
+
+/// A format a map can be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A picture ([`picture`](super::picture)).
+    Png,
+    /// One array ([`npy`](super::npy)).
+    Npy,
+    /// Named arrays and the specification that made them ([`npz`](super::npz)).
+    Npz,
+}
+
+impl Format {
+    /// Every format, in the order in which messages list them.
+    pub const ALL: [Self; 3] = [Self::Png, Self::Npy, Self::Npz];
+    const ALLOWED: &'static str = ".png, .npy and .npz";
+
+    /// The extension, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Npy => "npy",
+            Self::Npz => "npz",
+        }
+    }
+
+    /// The format that `path` asks for; upper and lower case are the same.
+    ///
+    /// # Errors
+    /// [`IoError::UnknownFormat`], which lists what is allowed.
+    pub fn of(path: &Path) -> Result<Self, IoError> {
+        let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
+        Self::ALL
+            .into_iter()
+            .find(|f| {
+                extension
+                    .as_ref()
+                    .is_some_and(|e| e.eq_ignore_ascii_case(f.extension()))
+            })
+            .ok_or_else(|| IoError::UnknownFormat {
+                path: path.to_owned(),
+                extension,
+                allowed: Self::ALLOWED,
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_decides_in_any_case() {
+        for (name, format) in [
+            ("a.png", Format::Png),
+            ("dir.npz/b.NPY", Format::Npy),
+            ("x.y.Npz", Format::Npz),
+        ] {
+            assert_eq!(Format::of(Path::new(name)).unwrap(), format);
+        }
+    }
+
+    #[test]
+    fn an_unknown_extension_names_the_path_and_what_is_allowed() {
+        for (name, said) in [
+            ("maps/a.jpg", "unknown extension .jpg"),
+            ("a", "no extension"),
+            (".png", "no extension"),
+            ("a.", "unknown extension ."),
+        ] {
+            let message = Format::of(Path::new(name)).unwrap_err().to_string();
+            assert!(message.contains(name), "{message}");
+            assert!(message.contains(said), "{message}");
+            for format in Format::ALL {
+                assert!(
+                    message.contains(&format!(".{}", format.extension())),
+                    "{message}"
+                );
+            }
+        }
+    }
+}

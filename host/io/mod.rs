@@ -1,0 +1,22 @@
+//! Files and pictures: plain arrays in, files out. Nothing here knows of an engine.
+//!
+//! - [`atomic`]: a file appears under its name complete, or not at all
+//! - [`format`](mod@format): which format a file name asks for
+//! - [`npy`], [`npz`]: arrays that numpy reads
+//! - [`picture`]: maps as PNG, bare or with axes and a colour bar
+//! - [`plot`]: lines, points and trajectories
+//! - [`colour`]: colour maps and ranges
+
+pub mod atomic;
+mod canvas;
+pub mod colour;
+mod error;
+pub mod format;
+pub mod npy;
+pub mod npz;
+pub mod picture;
+pub mod plot;
+mod png_file;
+mod ticks;
+
+pub use error::IoError;

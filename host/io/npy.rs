@@ -1,0 +1,262 @@
+//! Arrays as `.npy` files (format 1.0, little-endian, C order), which `numpy.load` reads.
+//!
+//! [`write`] takes an array that is in memory, [`RowWriter`] one that comes row by row and need not fit there.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use self::header::Header;
+use super::IoError;
+use super::atomic::AtomicFile;
+
+mod header;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A number an array can hold: `u32`, `i32`, `f32` or `f64`.
+pub trait Element: sealed::Sealed + bytemuck::Pod {
+    #[doc(hidden)]
+    const DESCR: &'static str;
+    /// numpy's name of the type, for messages.
+    const NAME: &'static str;
+    #[doc(hidden)]
+    fn swapped(self) -> Self;
+}
+
+macro_rules! element {
+    ($($t:ty, $descr:literal, $name:literal, $swap:expr;)*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Element for $t {
+            const DESCR: &'static str = $descr;
+            const NAME: &'static str = $name;
+            fn swapped(self) -> Self { $swap(self) }
+        }
+    )*};
+}
+element! {
+    u32, "<u4", "uint32", u32::swap_bytes;
+    i32, "<i4", "int32", i32::swap_bytes;
+    f32, "<f4", "float32", |x: f32| f32::from_bits(x.to_bits().swap_bytes());
+    f64, "<f8", "float64", |x: f64| f64::from_bits(x.to_bits().swap_bytes());
+}
+
+/// An array that was read: `values` in C order (the last index runs fastest).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Array<T> {
+    /// Length along each axis.
+    pub shape: Vec<usize>,
+    /// The product of `shape` values.
+    pub values: Vec<T>,
+}
+
+/// Writes an array of any rank to `path`.
+///
+/// # Errors
+/// [`IoError::Data`] if `values` has not as many values as `shape` asks for, and all of [`AtomicFile`].
+pub fn write<T: Element>(
+    path: impl AsRef<Path>,
+    shape: &[usize],
+    values: &[T],
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    check_count(shape, values.len()).map_err(|reason| data_error(path, reason))?;
+    let mut file = RowWriter::create(path, shape)?;
+    file.push(values)?;
+    file.finish()
+}
+
+/// Writes an array whose values come in pieces, in C order: the shape is known, the values need not be in memory.
+#[derive(Debug)]
+pub struct RowWriter<T> {
+    file: AtomicFile,
+    shape: Vec<usize>,
+    missing: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> RowWriter<T> {
+    /// Begins the file with its header.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] if `shape` has more than 64 axes or more values than memory can address, and all of [`AtomicFile::create`].
+    pub fn create(path: impl AsRef<Path>, shape: &[usize]) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        let missing = count(shape).ok_or_else(|| {
+            data_error(
+                path,
+                format!("an array of shape {shape:?} is too large"),
+            )
+        })?;
+        let mut file = AtomicFile::create(path)?;
+        write_header::<T>(&mut file, shape).map_err(|e| file.error(e))?;
+        Ok(Self {
+            file,
+            shape: shape.to_owned(),
+            missing,
+            element: PhantomData,
+        })
+    }
+
+    /// Appends values: a row, several, or any other number.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] for more values than the shape holds, or a failed write.
+    pub fn push(&mut self, values: &[T]) -> Result<(), IoError> {
+        self.missing = self.missing.checked_sub(values.len()).ok_or_else(|| {
+            data_error(
+                self.file.path(),
+                format!(
+                    "{} values more than the shape {:?} holds",
+                    values.len() - self.missing,
+                    self.shape
+                ),
+            )
+        })?;
+        write_values(&mut self.file, values).map_err(|e| self.file.error(e))
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// [`IoError::Data`] if values are missing, and all of [`AtomicFile::commit`]; nothing is left behind.
+    pub fn finish(self) -> Result<(), IoError> {
+        if self.missing > 0 {
+            let reason = format!("{} values of {:?} are missing", self.missing, self.shape);
+            return Err(data_error(self.file.path(), reason));
+        }
+        self.file.commit()
+    }
+}
+
+/// Reads an array of a known type.
+///
+/// # Errors
+/// [`IoError::Malformed`] if the file is no npy file, holds another type or Fortran order, or has too few or too many
+/// bytes; the errors of the system otherwise.
+pub fn read<T: Element>(path: impl AsRef<Path>) -> Result<Array<T>, IoError> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(|e| IoError::system(path, "read", e))?;
+    read_from(BufReader::new(file)).map_err(|e| match e {
+        ReadError::System(e) => IoError::system(path, "read", e),
+        ReadError::Malformed(reason) => IoError::Malformed {
+            path: path.to_owned(),
+            reason,
+        },
+    })
+}
+
+/// Why [`read_from`] gave up; the caller adds the path.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    System(io::Error),
+    Malformed(String),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(e: io::Error) -> Self {
+        use io::ErrorKind as K;
+        match e.kind() {
+            K::InvalidData | K::InvalidInput | K::UnexpectedEof => {
+                Self::Malformed(format!("not a complete npy file ({e})"))
+            }
+            _ => Self::System(e),
+        }
+    }
+}
+
+pub(super) fn read_from<T: Element>(mut reader: impl Read) -> Result<Array<T>, ReadError> {
+    let header = Header::read(&mut reader)?;
+    if header.descr != T::DESCR {
+        return Err(ReadError::Malformed(format!(
+            "it holds {} where {} ({}) was expected",
+            header.descr,
+            T::DESCR,
+            T::NAME
+        )));
+    }
+    let shape = header.shape;
+    let n = count(&shape)
+        .ok_or_else(|| ReadError::Malformed(format!("its shape {shape:?} is too large")))?;
+    if header.fortran_order && shape.iter().filter(|&&n| n > 1).count() > 1 {
+        return Err(ReadError::Malformed(
+            "it is in Fortran order; save it with numpy.ascontiguousarray".to_owned(),
+        ));
+    }
+    let values = read_values(reader, n)?;
+    Ok(Array { shape, values })
+}
+
+/// Reads in pieces, so that a header that lies about the length costs no memory.
+fn read_values<T: Element>(mut reader: impl Read, n: usize) -> Result<Vec<T>, ReadError> {
+    const PIECE: usize = 1 << 20;
+    let mut values: Vec<T> = Vec::new();
+    while values.len() < n {
+        let begin = values.len();
+        values.resize(n.min(begin + PIECE), T::zeroed());
+        reader.read_exact(bytemuck::cast_slice_mut(&mut values[begin..]))?;
+    }
+    if reader.read(&mut [0])? != 0 {
+        return Err(ReadError::Malformed(format!(
+            "it goes on after the {n} values of its shape"
+        )));
+    }
+    if cfg!(target_endian = "big") {
+        values.iter_mut().for_each(|v| *v = v.swapped());
+    }
+    Ok(values)
+}
+
+/// Header and values, for a file or a member of an archive.
+pub(super) fn write_to<T: Element>(
+    mut w: impl Write,
+    shape: &[usize],
+    values: &[T],
+) -> io::Result<()> {
+    write_header::<T>(&mut w, shape)?;
+    write_values(&mut w, values)
+}
+
+fn write_header<T: Element>(w: &mut impl Write, shape: &[usize]) -> io::Result<()> {
+    w.write_all(&header::encode(T::DESCR, shape))
+}
+
+fn write_values<T: Element>(w: &mut impl Write, values: &[T]) -> io::Result<()> {
+    if cfg!(target_endian = "little") {
+        return w.write_all(bytemuck::cast_slice(values));
+    }
+    for piece in values.chunks(1 << 14) {
+        let swapped: Vec<T> = piece.iter().map(|v| v.swapped()).collect();
+        w.write_all(bytemuck::cast_slice(&swapped))?;
+    }
+    Ok(())
+}
+
+/// The product of a shape, if it and its bytes can be counted and numpy allows so many axes (64).
+fn count(shape: &[usize]) -> Option<usize> {
+    if shape.len() > 64 {
+        return None;
+    }
+    let n = shape
+        .iter()
+        .try_fold(1_usize, |n, &len| n.checked_mul(len))?;
+    n.checked_mul(size_of::<f64>()).map(|_| n)
+}
+
+pub(super) fn check_count(shape: &[usize], values: usize) -> Result<(), String> {
+    match count(shape) {
+        Some(n) if n == values => Ok(()),
+        Some(n) => Err(format!(
+            "an array of shape {shape:?} holds {n} values, {values} were given"
+        )),
+        None => Err(format!("an array of shape {shape:?} is too large")),
+    }
+}
+
+pub(super) fn data_error(path: &Path, reason: String) -> IoError {
+    let path: PathBuf = path.to_owned();
+    IoError::Data { path, reason }
+}
