@@ -1,4 +1,52 @@
-//! GPUs: the only place that knows of the CUDA driver.
+//! GPUs: devices, streams, buffers, kernels. The only place that names `cust`; above it there are slices and
+//! errors.
 
-/// Whether a driver is there.
-pub fn driver_present() -> bool { false }
+#[cfg(feature = "gpu")]
+mod buffer;
+#[cfg(feature = "gpu")]
+mod device;
+mod error;
+
+#[cfg(feature = "gpu")]
+pub use buffer::{DeviceMemory, Pinned, Plain};
+#[cfg(feature = "gpu")]
+pub use device::{Argument, Gpu, Kernel, Mark, devices, driver_version};
+pub use error::GpuError;
+
+/// What a GPU is.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct DeviceInfo {
+    /// Its number in the driver's order.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Major and minor compute capability.
+    pub compute_capability: (u32, u32),
+    /// Bytes of device memory.
+    pub memory_bytes: u64,
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Highest clock of the multiprocessors in kHz.
+    pub clock_khz: u32,
+}
+
+/// Whether an NVIDIA driver is installed, be it usable or not.
+pub fn driver_present() -> bool {
+    #[cfg(feature = "gpu")]
+    {
+        device::load().is_ok()
+    }
+    #[cfg(not(feature = "gpu"))]
+    {
+        false
+    }
+}
+
+/// All GPUs that can be used.
+///
+/// # Errors
+/// [`GpuError::Unavailable`] without the feature `gpu`.
+#[cfg(not(feature = "gpu"))]
+pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
+    Err(GpuError::Unavailable("this program was built without the feature `gpu`".into()))
+}

@@ -62,7 +62,7 @@ impl F64x8 {
     /// The path on which some lane is outside the ordinary range.
     #[cold]
     #[inline(never)]
-    fn inv_cubes_by_lane(r2: [Self; 6]) -> [Self; 6] {
+    fn inv_cubes_by_lane(r2: [Self; 3]) -> [Self; 3] {
         r2.map(|x| Self::from_array(x.to_array().map(inv_cube::inv_cube)))
     }
 }
@@ -101,18 +101,15 @@ impl Real for F64x8 {
 
     #[inline(always)]
     fn inv_cube(self) -> Self {
-        Self::inv_cubes([self; 6])[0]
+        Self::inv_cubes([self; 3])[0]
     }
 
     #[inline(always)]
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+    fn inv_cubes(r2: [Self; 3]) -> [Self; 3] {
         // SAFETY: see the top of the file.
         let ordinary = unsafe {
             let or = |a, b| _mm512_or_si512(a, b);
-            let any = or(
-                or(or(r2[0].offset(), r2[1].offset()), or(r2[2].offset(), r2[3].offset())),
-                or(r2[4].offset(), r2[5].offset()),
-            );
+            let any = or(or(r2[0].offset(), r2[1].offset()), r2[2].offset());
             // ORDINARY_WIDTH is a power of two.
             let beyond = upper(!(ORDINARY_WIDTH - 1));
             _mm512_test_epi64_mask(any, beyond) == 0
@@ -122,9 +119,6 @@ impl Real for F64x8 {
                 inv_cube::ordinary(r2[0]),
                 inv_cube::ordinary(r2[1]),
                 inv_cube::ordinary(r2[2]),
-                inv_cube::ordinary(r2[3]),
-                inv_cube::ordinary(r2[4]),
-                inv_cube::ordinary(r2[5]),
             ]
         } else {
             Self::inv_cubes_by_lane(r2)

@@ -113,7 +113,8 @@ impl<R: Real> Twins<R> {
     /// One step of both.
     #[inline(always)]
     pub fn step(&mut self, c: &euler::Constants<R>) {
-        euler::step_twins(&mut self.a, &mut self.b, c);
+        euler::step(&mut self.a, c);
+        euler::step(&mut self.b, c);
     }
 }
 

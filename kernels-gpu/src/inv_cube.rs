@@ -113,30 +113,15 @@ pub fn inv_cube(r2: f64) -> f64 {
     if upper(r2).wrapping_sub(ORDINARY_BASE) < ORDINARY_WIDTH { ordinary(r2) } else { scaled(r2) }
 }
 
-/// [`inv_cube`] of six values, tested together for being ordinary.
+/// [`inv_cube`] of three values, tested together for being ordinary.
 #[inline(always)]
-pub fn inv_cubes(r2: [f64; 6]) -> [f64; 6] {
+pub fn inv_cubes(r2: [f64; 3]) -> [f64; 3] {
     let t = |x: f64| upper(x).wrapping_sub(ORDINARY_BASE);
-    let any = t(r2[0]) | t(r2[1]) | t(r2[2]) | t(r2[3]) | t(r2[4]) | t(r2[5]);
     // ORDINARY_WIDTH is a power of two: one of them is at or above it exactly if their union is.
-    if any < ORDINARY_WIDTH {
-        [
-            ordinary(r2[0]),
-            ordinary(r2[1]),
-            ordinary(r2[2]),
-            ordinary(r2[3]),
-            ordinary(r2[4]),
-            ordinary(r2[5]),
-        ]
+    if t(r2[0]) | t(r2[1]) | t(r2[2]) < ORDINARY_WIDTH {
+        [ordinary(r2[0]), ordinary(r2[1]), ordinary(r2[2])]
     } else {
-        [
-            inv_cube(r2[0]),
-            inv_cube(r2[1]),
-            inv_cube(r2[2]),
-            inv_cube(r2[3]),
-            inv_cube(r2[4]),
-            inv_cube(r2[5]),
-        ]
+        [inv_cube(r2[0]), inv_cube(r2[1]), inv_cube(r2[2])]
     }
 }
 

@@ -18,6 +18,13 @@ pub trait Real:
     /// The nearest number to `x`, in every lane.
     fn from_f64(x: f64) -> Self;
 
+    /// The number itself, computed here rather than later: on a GPU a postponed sum keeps both of its terms in
+    /// registers.
+    #[inline(always)]
+    fn now(self) -> Self {
+        self
+    }
+
     /// `self · a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
@@ -27,19 +34,9 @@ pub trait Real:
     /// r⁻³ for `self` = r². See [`crate::inv_cube`] for range and accuracy.
     fn inv_cube(self) -> Self;
 
-    /// [`inv_cube`](Self::inv_cube) of six squared distances at once: the test for values that need the slow
-    /// path is made once for all of them.
-    #[inline(always)]
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-        [
-            r2[0].inv_cube(),
-            r2[1].inv_cube(),
-            r2[2].inv_cube(),
-            r2[3].inv_cube(),
-            r2[4].inv_cube(),
-            r2[5].inv_cube(),
-        ]
-    }
+    /// [`inv_cube`](Self::inv_cube) of the three squared distances of three bodies: the test for values that need
+    /// the slow path is made once for all of them.
+    fn inv_cubes(r2: [Self; 3]) -> [Self; 3];
 }
 
 /// The answer of a comparison, lane by lane.
@@ -78,6 +75,21 @@ impl Real for f64 {
     }
 
     #[inline(always)]
+    fn now(self) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let mut x = self;
+            // SAFETY: no instruction at all; the register only has to hold the number at this point.
+            unsafe { core::arch::asm!("/* {0} */", inout(reg64) x, options(nomem, nostack)) };
+            x
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            self
+        }
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         fma(self, a, b)
     }
@@ -93,7 +105,7 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+    fn inv_cubes(r2: [Self; 3]) -> [Self; 3] {
         inv_cube::inv_cubes(r2)
     }
 }

@@ -40,6 +40,12 @@ impl<R: Real> Vec3<R> {
         }
     }
 
+    /// The vector itself, see [`Real::now`].
+    #[inline(always)]
+    pub fn now(self) -> Self {
+        Self { x: self.x.now(), y: self.y.now(), z: self.z.now() }
+    }
+
     /// k · `self`.
     #[inline(always)]
     pub fn scaled(self, k: R) -> Self {

@@ -56,30 +56,19 @@ impl Constants<f64> {
     }
 }
 
-/// One step of both systems of a pair of twins.
+/// One step: positions by the old velocities, then velocities by the pulls at the old positions.
 #[inline(always)]
-pub fn step_twins<R: Real>(a: &mut State<R>, b: &mut State<R>, c: &Constants<R>) {
-    let da = separations(&a.p);
-    let db = separations(&b.p);
+pub fn step<R: Real>(s: &mut State<R>, c: &Constants<R>) {
+    let d = separations(&s.p);
+    s.p = [(s.p[0] + s.u[0]).now(), (s.p[1] + s.u[1]).now(), (s.p[2] + s.u[2]).now()];
     let w = R::inv_cubes([
-        da[0].norm2_plus(c.softening2),
-        da[1].norm2_plus(c.softening2),
-        da[2].norm2_plus(c.softening2),
-        db[0].norm2_plus(c.softening2),
-        db[1].norm2_plus(c.softening2),
-        db[2].norm2_plus(c.softening2),
+        d[0].norm2_plus(c.softening2),
+        d[1].norm2_plus(c.softening2),
+        d[2].norm2_plus(c.softening2),
     ]);
-    advance(a, da, [w[0], w[1], w[2]], c);
-    advance(b, db, [w[3], w[4], w[5]], c);
-}
-
-/// Positions by the old velocities, then velocities by the pulls at the old positions.
-#[inline(always)]
-fn advance<R: Real>(s: &mut State<R>, d: [Vec3<R>; 3], w: [R; 3], c: &Constants<R>) {
-    s.p = [s.p[0] + s.u[0], s.p[1] + s.u[1], s.p[2] + s.u[2]];
     let [mut u0, mut u1, mut u2] = s.u;
     pull(&mut u0, &mut u1, d[0], w[0], c.g[0], c.g[1]);
     pull(&mut u0, &mut u2, d[1], w[1], c.g[0], c.g[2]);
     pull(&mut u1, &mut u2, d[2], w[2], c.g[1], c.g[2]);
-    s.u = [u0, u1, u2];
+    s.u = [u0.now(), u1.now(), u2.now()];
 }

@@ -4,7 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 
-use crate::divergence::{Feed, Job, Walker};
+use crate::clock::timer_ns;
+use crate::divergence::{Feed, IDLE, Job, Walker};
 
 /// What the threads of a launch share. All zero at the start of a job.
 #[derive(Debug)]
@@ -15,26 +16,30 @@ pub struct Shared {
     pub steps: AtomicU64,
     /// The next pixel to hand out, relative to the job's first.
     pub next: AtomicU32,
-    /// Threads that still have a pixel at the end of the launch.
-    pub busy: AtomicU32,
+    /// Threads that have found no pixel left.
+    pub idle: AtomicU32,
 }
+
+/// Steps between two looks at the clock.
+pub const STRIDE: u32 = 512;
 
 /// What a thread keeps from launch to launch.
 pub type Thread = Walker<f64, 1>;
 
-/// `times` of the pixels of a job, at most `budget` steps a thread; launched again with the same buffers it goes
-/// on where it stopped, until `shared.busy` stays 0.
+/// `times` of the pixels of a job, for about `slice_ns` nanoseconds; launched again with the same buffers it goes
+/// on where it stopped. The job is done when `shared.idle` is the number of threads.
 ///
 /// A thread whose pixel is done takes the next one at once, so no warp waits for its slowest pixel; and a launch ends
-/// after a known number of steps, whatever the map, so that the host can report progress, stop, or leave the
-/// display alone. Memory: 4 bytes a pixel and a constant number a thread.
+/// after a known time, whatever the map, so that the host can report progress, stop, or leave the display alone.
+/// (A known number of steps would not do: warps progress unequally, and the last ones would run alone.)
+/// Memory: 4 bytes a pixel and a constant number a thread.
 ///
 /// # Parameters
 /// - `job`: the map, by value
-/// - `budget`: most steps a thread goes in this launch
+/// - `slice_ns`: time after which a thread ends this launch; looked at every [`STRIDE`] steps
 /// - `times`: `job.count` numbers of steps, in pixel order
 /// - `threads`: a [`Thread`] for each thread of the grid, [`Walker::fresh`] before the first launch
-/// - `shared`: counters, zero before the first launch; the host sets `busy` to 0 before each further one
+/// - `shared`: counters, zero before the first launch
 ///
 /// # Thread mapping
 /// One-dimensional; any number of blocks of any size. Which thread computes a pixel does not change its result.
@@ -45,7 +50,7 @@ pub type Thread = Walker<f64, 1>;
 #[kernel]
 pub unsafe fn divergence_fetch(
     job: Job,
-    budget: u32,
+    slice_ns: u64,
     times: *mut u32,
     threads: *mut Thread,
     shared: *const Shared,
@@ -54,16 +59,25 @@ pub unsafe fn divergence_fetch(
     let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
     // SAFETY: as above; the slot is this thread's alone.
     let mut walker = unsafe { *slot };
-    let before = walker.taken[0];
-    let mut feed = Fetch { job: &job, times, shared, credited: before };
-    let went = walker.walk(&job, budget, &mut feed);
+    if walker.pixel[0] == IDLE {
+        return;
+    }
+    let mut feed = Fetch { job: &job, times, shared, credited: walker.taken[0] };
+    let start = timer_ns();
+    loop {
+        walker.walk(&job, STRIDE, &mut feed);
+        if walker.pixel[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
+            break;
+        }
+    }
     let credited = feed.credited;
+    if walker.pixel[0] == IDLE {
+        shared.idle.fetch_add(1, Ordering::Relaxed);
+    } else {
+        shared.steps.fetch_add((walker.taken[0] - credited) as u64, Ordering::Relaxed);
+    }
     // SAFETY: as above.
     unsafe { *slot = walker };
-    if went == budget && walker.pixel[0] < crate::divergence::IDLE {
-        shared.steps.fetch_add((walker.taken[0] - credited) as u64, Ordering::Relaxed);
-        shared.busy.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 /// Pixels from the shared counter, results to memory.

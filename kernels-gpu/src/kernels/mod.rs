@@ -3,5 +3,5 @@
 mod divergence_fetch;
 mod divergence_plain;
 
-pub use divergence_fetch::divergence_fetch;
+pub use divergence_fetch::{Shared, Thread, divergence_fetch};
 pub use divergence_plain::divergence_plain;

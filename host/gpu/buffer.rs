@@ -1,0 +1,174 @@
+//! Memory on a device, and page-locked memory on the host that it copies to and from by itself.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use cust::error::CudaError;
+use cust::memory::{
+    AsyncCopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, LockedBuffer, mem_get_info,
+};
+
+use super::{Gpu, GpuError};
+
+/// Data that means the same on host and device: no references, no padding that is read, any bits valid.
+///
+/// # Safety
+/// The type must be `#[repr(C)]` or primitive, and valid for any bit pattern.
+pub unsafe trait Plain: Copy + 'static {}
+
+// SAFETY: primitive types of which every bit pattern is a value.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl Plain for f32 {}
+// SAFETY: as above.
+unsafe impl Plain for f64 {}
+// SAFETY: an array of such values.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// A [`Plain`] value as cust wants it.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Cell<T>(T);
+
+// SAFETY: Plain asks for what DeviceCopy asks for.
+unsafe impl<T: Plain> DeviceCopy for Cell<T> {}
+
+/// An array on a device.
+pub struct DeviceMemory<'a, T: Plain> {
+    gpu: &'a Gpu,
+    buffer: DeviceBuffer<Cell<T>>,
+}
+
+impl<T: Plain> fmt::Debug for DeviceMemory<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceMemory({} values)", self.buffer.len())
+    }
+}
+
+impl<'a, T: Plain> DeviceMemory<'a, T> {
+    /// Allocates `length` values, every byte set to `byte`.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] or [`GpuError::Call`].
+    pub fn filled(gpu: &'a Gpu, length: usize, byte: u8) -> Result<Self, GpuError> {
+        // SAFETY: every byte is set right below, and any bytes are a valid Plain.
+        let buffer = unsafe { DeviceBuffer::uninitialized(length) }.map_err(|e| {
+            let needed = (length * size_of::<T>()) as u64;
+            match e {
+                CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation => {
+                    GpuError::OutOfMemory {
+                        device: gpu.info().name.clone(),
+                        needed,
+                        available: mem_get_info().map_or(0, |(free, _)| free as u64),
+                    }
+                }
+                other => gpu.fail("allocating device memory", other),
+            }
+        })?;
+        let mut memory = Self { gpu, buffer };
+        memory.fill(byte)?;
+        Ok(memory)
+    }
+
+    /// Queues setting every byte to `byte`.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn fill(&mut self, byte: u8) -> Result<(), GpuError> {
+        let bytes = self.buffer.len() * size_of::<T>();
+        let start = self.buffer.as_device_ptr().as_raw();
+        // SAFETY: the bytes are those of the buffer, which outlives the borrow; what is queued in the stream
+        // is done in order, and any bytes are a valid Plain.
+        unsafe {
+            let mut raw = cust::memory::DeviceSlice::<u8>::from_raw_parts_mut(
+                DevicePointer::from_raw(start),
+                bytes,
+            );
+            raw.set_8_async(byte, self.gpu.stream())
+        }
+        .map_err(|e| self.gpu.fail("setting device memory", e))
+    }
+
+    /// Its address, as a kernel argument.
+    pub fn address(&self) -> u64 {
+        self.buffer.as_device_ptr().as_raw()
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Queues a copy of the values from `first` on into `host`, as many as fit there.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Safety
+    /// `host` must be neither read nor written nor dropped until the copy has been waited for.
+    pub unsafe fn copy_to(
+        &self,
+        first: usize,
+        host: &mut Pinned<'_, T>,
+        length: usize,
+    ) -> Result<(), GpuError> {
+        let from = self.buffer.index(first..first + length);
+        // SAFETY: the caller leaves `host` alone until the copy is done; the device buffer lives as long as self,
+        // and dropping it waits for the device.
+        unsafe { from.async_copy_to(&mut host.buffer[..length], self.gpu.stream()) }
+            .map_err(|e| self.gpu.fail("copying from the device", e))
+    }
+}
+
+/// Page-locked memory on the host.
+pub struct Pinned<'a, T: Plain> {
+    // The context must live as long as memory that was locked in it.
+    _gpu: &'a Gpu,
+    buffer: LockedBuffer<Cell<T>>,
+}
+
+impl<T: Plain> fmt::Debug for Pinned<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pinned({} values)", self.buffer.len())
+    }
+}
+
+impl<'a, T: Plain> Pinned<'a, T> {
+    /// Allocates `length` values, all equal to `value`.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] (of the host's lockable memory) or [`GpuError::Call`].
+    pub fn new(gpu: &'a Gpu, length: usize, value: T) -> Result<Self, GpuError> {
+        let buffer = LockedBuffer::new(&Cell(value), length).map_err(|e| match e {
+            CudaError::OutOfMemory => GpuError::OutOfMemory {
+                device: "host (page-locked)".into(),
+                needed: (length * size_of::<T>()) as u64,
+                available: crate::machine::available_memory(),
+            },
+            other => gpu.fail("allocating page-locked memory", other),
+        })?;
+        Ok(Self { _gpu: gpu, buffer })
+    }
+}
+
+impl<T: Plain> Deref for Pinned<'_, T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        // SAFETY: Cell<T> has the layout of T.
+        unsafe { &*(std::ptr::from_ref::<[Cell<T>]>(&self.buffer) as *const [T]) }
+    }
+}
+
+impl<T: Plain> DerefMut for Pinned<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: Cell<T> has the layout of T.
+        unsafe { &mut *(std::ptr::from_mut::<[Cell<T>]>(&mut self.buffer) as *mut [T]) }
+    }
+}

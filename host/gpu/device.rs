@@ -1,0 +1,264 @@
+//! A device with its context, stream and kernels.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use cust::context::{Context, CurrentContext};
+use cust::device::{Device, DeviceAttribute};
+use cust::error::CudaError;
+use cust::event::{Event, EventFlags, EventStatus};
+use cust::function::{BlockSize, Function};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+
+use super::{DeviceInfo, GpuError};
+
+/// The kernels as PTX, built from `kernels-gpu` by the build script.
+pub(crate) const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+
+/// Finds the driver and starts it, once.
+pub(super) fn load() -> Result<(), GpuError> {
+    static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
+    LOADED
+        .get_or_init(|| libcuda_lazy::load().map(|_| ()).map_err(|e| e.to_string()))
+        .clone()
+        .map_err(GpuError::Unavailable)
+}
+
+fn initialise() -> Result<(), GpuError> {
+    load()?;
+    cust::init(cust::CudaFlags::empty()).map_err(|e| GpuError::Unavailable(explain(e)))
+}
+
+/// The driver's code in words. (`Display` of cust's error asks the driver and panics where there is none.)
+fn explain(error: CudaError) -> String {
+    match error {
+        CudaError::NoDevice => "the driver finds no device".into(),
+        CudaError::InvalidPtx | CudaError::NoBinaryForGpu => format!(
+            "{error:?}: the driver or the GPU is too old for these kernels (compute capability 7.0 and a driver of 2022 or later are needed)"
+        ),
+        other => format!("{other:?} (CUDA error {})", other as u32),
+    }
+}
+
+/// Version of CUDA that the driver supports: major, minor.
+///
+/// # Errors
+/// [`GpuError::Unavailable`] without a driver.
+pub fn driver_version() -> Result<(u32, u32), GpuError> {
+    initialise()?;
+    let v = cust::CudaApiVersion::get().map_err(|e| GpuError::Unavailable(explain(e)))?;
+    Ok((v.major() as u32, v.minor() as u32))
+}
+
+/// All GPUs that the driver shows, in its order (fastest first unless CUDA_DEVICE_ORDER says otherwise).
+///
+/// # Errors
+/// [`GpuError::Unavailable`] without a driver or if it shows none.
+pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
+    initialise()?;
+    let count = Device::num_devices().map_err(|e| GpuError::Unavailable(explain(e)))?;
+    if count == 0 {
+        return Err(GpuError::Unavailable("the driver finds no device".into()));
+    }
+    (0..count).map(|index| Ok(describe(index)?.1)).collect()
+}
+
+fn describe(index: u32) -> Result<(Device, DeviceInfo), GpuError> {
+    let fail = |e| GpuError::Call {
+        device: format!("GPU {index}"),
+        call: "reading the device's attributes",
+        reason: explain(e),
+    };
+    let device = Device::get_device(index).map_err(fail)?;
+    let attribute = |a| device.get_attribute(a).map(|n| n as u32).map_err(fail);
+    let info = DeviceInfo {
+        index,
+        name: device.name().map_err(fail)?,
+        compute_capability: (
+            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
+            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+        ),
+        memory_bytes: device.total_memory().map_err(fail)? as u64,
+        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+        clock_khz: attribute(DeviceAttribute::ClockRate)?,
+    };
+    Ok((device, info))
+}
+
+/// A GPU with the kernels loaded and one stream, on which everything is queued in order.
+#[derive(Debug)]
+pub struct Gpu {
+    info: DeviceInfo,
+    // Dropped in this order: the context last.
+    stream: Stream,
+    module: Module,
+    context: Context,
+}
+
+impl Gpu {
+    /// Opens the device of this number and loads the kernels (the driver compiles them on first use).
+    ///
+    /// # Errors
+    /// [`GpuError::Unavailable`] without a driver, device or one that is new enough; [`GpuError::Call`] otherwise.
+    pub fn open(index: u32) -> Result<Self, GpuError> {
+        let count = devices()?.len();
+        if index as usize >= count {
+            return Err(GpuError::Unavailable(format!("there is no GPU {index}, only {count}")));
+        }
+        let (device, info) = describe(index)?;
+        if info.compute_capability < (7, 0) {
+            let (major, minor) = info.compute_capability;
+            return Err(GpuError::Unavailable(format!(
+                "{} has compute capability {major}.{minor}; 7.0 is needed",
+                info.name
+            )));
+        }
+        let fail = |call, e| GpuError::Call { device: info.name.clone(), call, reason: explain(e) };
+        let context = Context::new(device).map_err(|e| fail("creating a context", e))?;
+        let module = Module::from_ptx(PTX, &[]).map_err(|e| fail("loading the kernels", e))?;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)
+            .map_err(|e| fail("creating a stream", e))?;
+        Ok(Self { info, stream, module, context })
+    }
+
+    /// What the device is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Makes the device the calling thread's: needed once in a thread other than the one that opened it.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn enter(&self) -> Result<(), GpuError> {
+        CurrentContext::set_current(&self.context)
+            .map_err(|e| self.fail("entering the context", e))
+    }
+
+    /// The kernel of this name.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if there is none.
+    pub fn kernel(&self, name: &'static str) -> Result<Kernel<'_>, GpuError> {
+        let function =
+            self.module.get_function(name).map_err(|e| self.fail("finding a kernel", e))?;
+        Ok(Kernel { gpu: self, function })
+    }
+
+    /// Waits until all that was queued is done.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if any of it failed.
+    pub fn synchronise(&self) -> Result<(), GpuError> {
+        self.stream.synchronize().map_err(|e| self.fail("waiting for the device", e))
+    }
+
+    /// A mark in the stream of what has been queued so far.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn mark(&self) -> Result<Mark<'_>, GpuError> {
+        let event =
+            Event::new(EventFlags::DEFAULT).map_err(|e| self.fail("creating an event", e))?;
+        event.record(&self.stream).map_err(|e| self.fail("recording an event", e))?;
+        Ok(Mark { gpu: self, event })
+    }
+
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(super) fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
+        GpuError::Call { device: self.info.name.clone(), call, reason: explain(error) }
+    }
+}
+
+/// A kernel of a device.
+#[derive(Debug)]
+pub struct Kernel<'a> {
+    gpu: &'a Gpu,
+    function: Function<'a>,
+}
+
+/// A kernel argument, by address.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument(*mut c_void);
+
+impl Argument {
+    /// The argument with this value: plain data of the kernel parameter's type (device memory as
+    /// [`DeviceMemory::address`](super::DeviceMemory::address)).
+    pub fn new<T: Copy>(value: &T) -> Self {
+        Self(std::ptr::from_ref(value).cast_mut().cast())
+    }
+}
+
+impl Kernel<'_> {
+    /// Blocks of `threads` threads that a multiprocessor runs at a time.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, GpuError> {
+        self.function
+            .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
+            .map_err(|e| self.gpu.fail("asking for the occupancy", e))
+    }
+
+    /// Queues a launch of a one-dimensional grid.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if it cannot be queued; what goes wrong while it runs is reported by the calls that wait
+    /// for it.
+    ///
+    /// # Safety
+    /// `arguments` must be those of the kernel, in number and type, and meet its own safety conditions until the
+    /// launch has run.
+    pub unsafe fn launch(
+        &self,
+        blocks: u32,
+        threads: u32,
+        shared_bytes: u32,
+        arguments: &[Argument],
+    ) -> Result<(), GpuError> {
+        let pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
+        // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
+        unsafe {
+            self.gpu.stream.launch(&self.function, blocks, threads, shared_bytes, &pointers)
+        }
+        .map_err(|e| self.gpu.fail("launching a kernel", e))
+    }
+}
+
+/// A point in a device's stream.
+#[derive(Debug)]
+pub struct Mark<'a> {
+    gpu: &'a Gpu,
+    event: Event,
+}
+
+impl Mark<'_> {
+    /// Whether all before it is done.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if any of it failed.
+    pub fn reached(&self) -> Result<bool, GpuError> {
+        match self.event.query() {
+            Ok(EventStatus::Ready) => Ok(true),
+            Ok(EventStatus::NotReady) => Ok(false),
+            Err(e) => Err(self.gpu.fail("running a kernel", e)),
+        }
+    }
+
+    /// Time on the device from `earlier` to this mark; both must have been reached.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn since(&self, earlier: &Self) -> Result<Duration, GpuError> {
+        let ms = self
+            .event
+            .elapsed_time_f32(&earlier.event)
+            .map_err(|e| self.gpu.fail("measuring time", e))?;
+        Ok(Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1000.0))
+    }
+}
