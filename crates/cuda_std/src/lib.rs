@@ -1,1 +1,67 @@
-//! Placeholder of the first commit.
+//! The GPU side of Rust kernels: rust-cuda's device API over rustc's own NVPTX back end, and an emulator of the grid
+//! for the CPU.
+//!
+//! A kernel crate written for rust-cuda compiles against this crate unchanged: to PTX with `cuda_builder`, and to CPU
+//! code whose kernels the [`emulator`] runs.
+//!
+//! - [`thread`]: indices, barriers, fences; [`warp`]: shuffles, votes, reductions
+//! - [`shared`]: shared memory; [`atomic`]: atomics with a scope
+//! - [`GpuFloat`], [`FloatExt`]: the functions of `f32` and `f64`; [`approx`]: the fast inexact instructions
+//! - [`io`]: printing and assertions; [`mem`], [`misc`], [`ptr`], [`cfg`](mod@cfg)
+//!
+//! On the device the crate also brings the panic handler (it traps) and the global allocator (the driver's `malloc`).
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, allow_internal_unstable, asm_experimental_arch, core_float_math, link_llvm_intrinsics, stdarch_nvptx),
+    allow(internal_features)
+)]
+
+extern crate alloc;
+// The macros speak of `::cuda_std`, here too.
+extern crate self as cuda_std;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+#[cfg(target_arch = "nvptx64")]
+mod runtime;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+pub use glam;
+pub use half;
+pub use half::{bf16, f16};
+
+/// What nearly every kernel needs.
+pub mod prelude {
+    pub use crate::{f16, kernel, thread};
+    pub use alloc::borrow::ToOwned;
+    pub use alloc::boxed::Box;
+    pub use alloc::format;
+    pub use alloc::rc::Rc;
+    pub use alloc::string::{String, ToString};
+    pub use alloc::vec::Vec;
+}
+
+/// The entry that `#[kernel]` writes. Here, because the calling convention is unstable and the kernel's crate need not
+/// enable it.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(abi_ptx)]
+macro_rules! __ptx_entry {
+    (
+        [$($attributes:tt)*] [$($visibility:tt)*] $name:ident [$($generics:tt)*] [$($parameters:tt)*] [$($condition:tt)*]
+        $body:tt
+    ) => {
+        $($attributes)*
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, improper_ctypes_definitions)]
+        $($visibility)* unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $($condition)* $body
+    };
+}

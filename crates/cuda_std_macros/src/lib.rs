@@ -1,1 +1,54 @@
-//! Placeholder of the first commit.
+//! The attribute macros of `cuda_std`, which re-exports them; not for direct use.
+//!
+//! - [`macro@kernel`]: an entry point of the GPU ([`kernel`](mod@kernel), [`arguments`])
+//! - [`macro@address_space`]: a static in shared memory ([`address_space`](mod@address_space))
+//! - [`macro@gpu_only`], [`macro@externally_visible`]: markers ([`markers`])
+
+mod address_space;
+mod arguments;
+mod kernel;
+mod markers;
+
+use proc_macro::TokenStream;
+
+/// Makes a function an entry point of the GPU, callable like any other function on the CPU.
+///
+/// On the device the function becomes an exported PTX entry of its own name. A slice (`&[T]`, `&mut [T]`,
+/// `*const [T]`, `*mut [T]`) takes two launch arguments, pointer and number of elements; every other parameter takes
+/// one. On the CPU the function stays a plain `unsafe fn` of the same signature, to be called from inside
+/// `cuda_std::emulator`.
+///
+/// A kernel is an `unsafe fn` without type or const parameters that returns nothing. Its parameters are named,
+/// and are scalars, raw pointers, references, slices or `Copy` structs.
+///
+/// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and change nothing.
+#[proc_macro_attribute]
+pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(hints.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Chooses the memory in which a `static` lives: `shared`, `global` or `constant`.
+///
+/// `#[address_space(shared)] static mut TILE: [f32; 256] = [0.0; 256];` is one array for each block, uninitialised
+/// at the start of the kernel: the initial value is dropped. Inside a [`macro@kernel`] the name is a place of
+/// the declared type. Elsewhere the name is a handle that dereferences to it: indexing, methods and `&mut *NAME` work,
+/// `&raw mut NAME` is the address of the handle, not of the memory; take `NAME.as_mut_ptr()` there.
+///
+/// `global` and `constant` leave the static as it is: rustc places it in global memory.
+#[proc_macro_attribute]
+pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::expand(space.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// A function of the device alone: on the CPU it panics with its name when called.
+#[proc_macro_attribute]
+pub fn gpu_only(_attribute: TokenStream, item: TokenStream) -> TokenStream {
+    markers::gpu_only(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Marks a `#[no_mangle]` function that other PTX or cubin files call. rustc keeps such functions anyway; the attribute
+/// checks that the function is one.
+#[proc_macro_attribute]
+pub fn externally_visible(_attribute: TokenStream, item: TokenStream) -> TokenStream {
+    markers::externally_visible(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

@@ -1,0 +1,363 @@
+//! Runs the threads of a block in turns.
+//!
+//! A round runs every thread that can run until it waits or finishes. Then the waits that are complete end, in this
+//! order: warp operations, `activemask`, the barrier. A round in which no thread can be woken is a hang.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::Mutex;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+
+use super::context::{BarrierCall, BarrierKind, BlockContext, Context, SendFault, Wait, set_current};
+use super::error::{EmulatorError, Waiting};
+use super::launch::{AnyKernel, Launch, Random, Stats};
+use super::memory::SharedMemory;
+use super::stacks::Stacks;
+use super::warp::{WarpCall, resolve};
+use crate::warp::WARP_SIZE;
+
+/// A CPU thread's part of a launch: runs one block after the other in the same structures.
+pub(super) struct Worker<'a> {
+    launch: &'a Launch,
+    kernel: AnyKernel,
+    /// Boxed: the threads point to it.
+    block: Box<BlockContext>,
+    slots: Vec<Slot>,
+    stacks: Stacks,
+    runnable: Vec<u32>,
+    finished: usize,
+    stats: Stats,
+}
+
+/// A thread of the block.
+struct Slot {
+    context: Context,
+    coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
+    done: bool,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(launch: &'a Launch, kernel: AnyKernel, output: Option<&'a Mutex<String>>) -> Self {
+        let block = Box::new(BlockContext {
+            shared: RefCell::new(SharedMemory::default()),
+            output: output.map(ptr::from_ref),
+        });
+        let [x, y, z] = launch.block.array();
+        let threads = x * y * z;
+        let slots = (0..threads)
+            .map(|linear| Slot {
+                context: Context {
+                    thread_idx: [linear % x, linear / x % y, linear / x / y],
+                    block_idx: Cell::new([0; 3]),
+                    block_dim: launch.block.array(),
+                    grid_dim: launch.grid.array(),
+                    linear,
+                    block: &raw const *block,
+                    yielder: Cell::new(ptr::null()),
+                    wait: Cell::new(Wait::Nothing),
+                    answer: Cell::new((0, false)),
+                    cancelled: Cell::new(false),
+                },
+                coroutine: None,
+                done: false,
+            })
+            .collect();
+        Self {
+            launch,
+            kernel,
+            block,
+            slots,
+            stacks: Stacks::new(launch.stack_bytes, threads as usize),
+            runnable: Vec::with_capacity(threads as usize),
+            finished: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    pub(super) fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Runs the block with this linear index to its end.
+    pub(super) fn run_block(&mut self, linear: u64) -> Result<(), EmulatorError> {
+        let (x, y) = (u64::from(self.launch.grid.x), u64::from(self.launch.grid.y));
+        let index = [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32];
+        self.block.shared.borrow_mut().start_block(self.launch.shared_bytes);
+        for slot in &mut self.slots {
+            slot.context.block_idx.set(index);
+            slot.context.wait.set(Wait::Nothing);
+            slot.done = false;
+        }
+        self.finished = 0;
+        let outcome = self.run_rounds(linear);
+        if outcome.is_err() {
+            self.unwind();
+        }
+        outcome?;
+        let shared = self.block.shared.borrow();
+        shared.check(index)?;
+        self.stats.blocks += 1;
+        self.stats.threads += self.slots.len() as u64;
+        self.stats.shared_bytes = self.stats.shared_bytes.max(shared.total_bytes());
+        Ok(())
+    }
+
+    fn run_rounds(&mut self, linear: u64) -> Result<(), EmulatorError> {
+        let mut random = self.launch.seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0xd134_2543_de82_ef95)));
+        self.runnable.clear();
+        self.runnable.extend(0..self.slots.len() as u32);
+        while self.finished < self.slots.len() {
+            if let Some(random) = &mut random {
+                random.shuffle(&mut self.runnable);
+            }
+            let mut round = std::mem::take(&mut self.runnable);
+            for &thread in &round {
+                self.run_thread(thread)?;
+            }
+            round.clear();
+            self.runnable = round;
+            if self.finished < self.slots.len() {
+                self.wake()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a thread run until it waits or finishes.
+    fn run_thread(&mut self, thread: u32) -> Result<(), EmulatorError> {
+        let slot = &mut self.slots[thread as usize];
+        let context: *const Context = &raw const slot.context;
+        let coroutine = match &mut slot.coroutine {
+            Some(coroutine) => coroutine,
+            none => {
+                let (stack, kernel) = (self.stacks.take()?, self.kernel);
+                none.insert(Coroutine::with_stack(stack, move |yielder, ()| {
+                    // SAFETY: the worker keeps the context in place as long as the coroutine lives.
+                    unsafe { &*context }.yielder.set(yielder);
+                    kernel.run();
+                }))
+            }
+        };
+        slot.context.wait.set(Wait::Nothing);
+        let before = set_current(context);
+        let result = catch_unwind(AssertUnwindSafe(|| coroutine.resume(())));
+        set_current(before);
+        match result {
+            Ok(CoroutineResult::Yield(())) => {
+                if matches!(slot.context.wait.get(), Wait::Nothing) {
+                    self.runnable.push(thread);
+                }
+                Ok(())
+            }
+            Ok(CoroutineResult::Return(())) => {
+                slot.done = true;
+                self.finished += 1;
+                if let Some(coroutine) = slot.coroutine.take() {
+                    self.stacks.put(coroutine.into_stack());
+                }
+                Ok(())
+            }
+            Err(payload) => Err(thrown(payload, &slot.context)),
+        }
+    }
+
+    /// Ends the waits that are complete.
+    fn wake(&mut self) -> Result<(), EmulatorError> {
+        // Pausing threads are runnable already; they may still change what the others wait for.
+        self.wake_warps()?;
+        if self.runnable.is_empty() {
+            self.wake_active();
+        }
+        if self.runnable.is_empty() {
+            self.wake_barrier()?;
+        }
+        if self.runnable.is_empty() {
+            return Err(self.hang());
+        }
+        Ok(())
+    }
+
+    fn wake_warps(&mut self) -> Result<(), EmulatorError> {
+        for first in (0..self.slots.len()).step_by(WARP_SIZE as usize) {
+            let lanes = (self.slots.len() - first).min(WARP_SIZE as usize);
+            let exists = u32::MAX >> (WARP_SIZE as usize - lanes);
+            let mut seen = 0u32;
+            for lane in 0..lanes {
+                if seen & (1 << lane) != 0 || self.slots[first + lane].done {
+                    continue;
+                }
+                let Wait::Warp(call) = self.slots[first + lane].context.wait.get() else { continue };
+                // A mask may name lanes that a block of this size does not have: they are never there to wait for.
+                let members = call.mask & exists;
+                if let Some(calls) = self.complete_call(first, members, call)? {
+                    for (member, answer) in resolve(&calls).into_iter().enumerate() {
+                        if calls[member].is_some() {
+                            let context = &self.slots[first + member].context;
+                            context.answer.set(answer);
+                            context.wait.set(Wait::Nothing);
+                            self.runnable.push((first + member) as u32);
+                        }
+                    }
+                    self.stats.warp_operations += 1;
+                    seen |= members;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls of all members if every one waits in a warp operation: they must be the same then.
+    fn complete_call(
+        &self,
+        first: usize,
+        members: u32,
+        call: WarpCall,
+    ) -> Result<Option<[Option<WarpCall>; WARP_SIZE as usize]>, EmulatorError> {
+        let mut calls = [None; WARP_SIZE as usize];
+        for lane in (0..WARP_SIZE as usize).filter(|lane| members & (1 << lane) != 0) {
+            let slot = &self.slots[first + lane];
+            if slot.done {
+                return Err(self.divergent(first, call, format!("lane {lane} of the mask has exited")));
+            }
+            match slot.context.wait.get() {
+                Wait::Warp(other) if other.same_as(&call) => calls[lane] = Some(other),
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(calls))
+    }
+
+    /// Lanes at `activemask` go on together once the rest of their warp waits for something else.
+    fn wake_active(&mut self) {
+        for first in (0..self.slots.len()).step_by(WARP_SIZE as usize) {
+            let warp = first..(first + WARP_SIZE as usize).min(self.slots.len());
+            let waits = |thread: &usize| matches!(self.slots[*thread].context.wait.get(), Wait::ActiveMask(_));
+            let active: Vec<usize> = warp.filter(waits).filter(|&thread| !self.slots[thread].done).collect();
+            let mask = active.iter().fold(0u32, |mask, thread| mask | 1 << (thread - first));
+            for thread in active {
+                let context = &self.slots[thread].context;
+                context.answer.set((mask.into(), true));
+                context.wait.set(Wait::Nothing);
+                self.runnable.push(thread as u32);
+            }
+        }
+    }
+
+    fn wake_barrier(&mut self) -> Result<(), EmulatorError> {
+        let mut first: Option<BarrierCall> = None;
+        let (mut count, mut waiting, mut mixed) = (0u32, 0usize, false);
+        for slot in &self.slots {
+            if let (false, Wait::Barrier(call)) = (slot.done, slot.context.wait.get()) {
+                mixed |= first.get_or_insert(call).kind != call.kind;
+                count += u32::from(call.predicate);
+                waiting += 1;
+            }
+        }
+        let Some(call) = first else { return Ok(()) };
+        if waiting < self.slots.len() {
+            return Err(self.hang());
+        }
+        if mixed {
+            return Err(EmulatorError::MixedBarriers { block: self.index(), waiting: self.waiting() });
+        }
+        let answer = match call.kind {
+            BarrierKind::Plain => 0,
+            BarrierKind::Count => count,
+            BarrierKind::And => u32::from(count as usize == waiting),
+            BarrierKind::Or => u32::from(count > 0),
+        };
+        for slot in &self.slots {
+            slot.context.answer.set((answer.into(), true));
+            slot.context.wait.set(Wait::Nothing);
+        }
+        self.runnable.extend(0..self.slots.len() as u32);
+        self.stats.barriers += 1;
+        Ok(())
+    }
+
+    fn index(&self) -> [u32; 3] {
+        self.slots[0].context.block_idx.get()
+    }
+
+    /// The error of a block in which nobody can go on. A warp operation explains it better than a barrier does.
+    fn hang(&self) -> EmulatorError {
+        for (thread, slot) in self.slots.iter().enumerate() {
+            if let (false, Wait::Warp(call)) = (slot.done, slot.context.wait.get()) {
+                let first = thread - thread % WARP_SIZE as usize;
+                let others = self.waiting();
+                let list: Vec<String> = others.iter().map(ToString::to_string).collect();
+                return self.divergent(first, call, format!("its lanes never meet: {}", list.join("; ")));
+            }
+        }
+        let exited = self.slots.iter().filter(|slot| slot.done).map(|slot| slot.context.linear).collect();
+        EmulatorError::Hang { block: self.index(), waiting: self.waiting(), exited }
+    }
+
+    fn divergent(&self, first: usize, call: WarpCall, reason: String) -> EmulatorError {
+        EmulatorError::DivergentWarp {
+            block: self.index(),
+            warp: first as u32 / WARP_SIZE,
+            call: call.operation.name(),
+            mask: call.mask,
+            place: format!("{}:{}:{}", call.at.file(), call.at.line(), call.at.column()),
+            reason,
+        }
+    }
+
+    /// Who waits where.
+    fn waiting(&self) -> Vec<Waiting> {
+        let mut groups: Vec<Waiting> = Vec::new();
+        for slot in self.slots.iter().filter(|slot| !slot.done) {
+            let (name, at) = match slot.context.wait.get() {
+                Wait::Nothing => continue,
+                Wait::Barrier(call) => (call.kind.name(), call.at),
+                Wait::Warp(call) => (call.operation.name(), call.at),
+                Wait::ActiveMask(at) => ("activemask", at),
+            };
+            let new = Waiting::new(name, at, vec![slot.context.linear]);
+            match groups.iter_mut().find(|group| group.call == name && group.place == new.place) {
+                Some(group) => group.threads.extend(new.threads),
+                None => groups.push(new),
+            }
+        }
+        groups
+    }
+
+    /// Unwinds the threads that still wait, so that what they own is dropped.
+    fn unwind(&mut self) {
+        for slot in &mut self.slots {
+            if let Some(coroutine) = slot.coroutine.take() {
+                slot.context.cancelled.set(true);
+                let before = set_current(&raw const slot.context);
+                // A panic in a destructor of a thread that is being cancelled tells nothing more.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(coroutine)));
+                set_current(before);
+                slot.context.cancelled.set(false);
+            }
+        }
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.unwind();
+    }
+}
+
+/// The error behind a panic.
+fn thrown(payload: Box<dyn Any + Send>, context: &Context) -> EmulatorError {
+    let payload = match payload.downcast::<SendFault>() {
+        Ok(fault) => return fault.0.into_error(context.site(), context.linear),
+        Err(other) => other,
+    };
+    let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "with a payload that is no text".to_owned(),
+    };
+    EmulatorError::Panic { site: context.site(), message }
+}

@@ -1,0 +1,164 @@
+//! The emulated thread that runs on this CPU thread now: its coordinates, and how it waits for others.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{Location, resume_unwind};
+use std::ptr;
+use std::sync::Mutex;
+
+use corosensei::Yielder;
+
+use super::error::{Fault, Site};
+use super::memory::SharedMemory;
+use super::warp::WarpCall;
+
+/// What the threads of a block have in common.
+pub(crate) struct BlockContext {
+    pub shared: RefCell<SharedMemory>,
+    /// Where `print!` goes, if the launch captures it.
+    pub output: Option<*const Mutex<String>>,
+}
+
+/// An emulated thread.
+pub(crate) struct Context {
+    pub thread_idx: [u32; 3],
+    pub block_idx: Cell<[u32; 3]>,
+    pub block_dim: [u32; 3],
+    pub grid_dim: [u32; 3],
+    /// Linear index in the block.
+    pub linear: u32,
+    pub block: *const BlockContext,
+    pub yielder: Cell<*const Yielder<(), ()>>,
+    pub wait: Cell<Wait>,
+    /// What the wait brought: the value, and a predicate.
+    pub answer: Cell<(u128, bool)>,
+    /// The launch has failed and the thread is being unwound: nothing waits any more.
+    pub cancelled: Cell<bool>,
+}
+
+impl Context {
+    pub(crate) fn site(&self) -> Site {
+        Site { block: self.block_idx.get(), thread: self.thread_idx }
+    }
+
+    pub(crate) fn block(&self) -> &BlockContext {
+        // SAFETY: the block outlives its threads, and is used by this CPU thread alone.
+        unsafe { &*self.block }
+    }
+
+    fn suspend(&self, wait: Wait) -> (u128, bool) {
+        if self.cancelled.get() {
+            return (0, false);
+        }
+        self.wait.set(wait);
+        // SAFETY: set at the start of the coroutine that runs now, and valid until its end.
+        unsafe { &*self.yielder.get() }.suspend(());
+        self.answer.get()
+    }
+}
+
+/// Why a thread does not run.
+#[derive(Clone, Copy)]
+pub(crate) enum Wait {
+    /// It may run.
+    Nothing,
+    Barrier(BarrierCall),
+    Warp(WarpCall),
+    /// `activemask`: until every other lane of the warp waits for something else.
+    ActiveMask(&'static Location<'static>),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct BarrierCall {
+    pub kind: BarrierKind,
+    pub predicate: bool,
+    pub at: &'static Location<'static>,
+}
+
+/// The barrier functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Plain,
+    Count,
+    And,
+    Or,
+}
+
+impl BarrierKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "sync_threads",
+            Self::Count => "sync_threads_count",
+            Self::And => "sync_threads_and",
+            Self::Or => "sync_threads_or",
+        }
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
+}
+
+/// Makes `context` the running thread; returns the one before.
+pub(crate) fn set_current(context: *const Context) -> *const Context {
+    CURRENT.replace(context)
+}
+
+/// The running thread, if there is one.
+#[inline]
+pub(crate) fn try_current<'a>() -> Option<&'a Context> {
+    // SAFETY: the scheduler sets the pointer around each run of a thread; callers use the reference within the run.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+/// The running thread.
+///
+/// # Panics
+/// Outside of a launch.
+#[inline]
+pub(crate) fn current<'a>() -> &'a Context {
+    match try_current() {
+        Some(context) => context,
+        None => outside(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn outside() -> ! {
+    panic!(
+        "a function of the GPU was called outside of a launch: on the CPU, run the kernel with cuda_std::emulator::launch"
+    )
+}
+
+/// Ends the launch with an error.
+pub(crate) fn fail(fault: Fault) -> ! {
+    resume_unwind(Box::new(SendFault(fault)))
+}
+
+/// The payload of a panic has to be `Send`; a [`Fault`] is.
+pub(crate) struct SendFault(pub Fault);
+
+/// Waits for all threads of the block. The answer is the count, or 1 and 0 for true and false.
+pub(crate) fn wait_for_barrier(kind: BarrierKind, predicate: bool, at: &'static Location<'static>) -> u32 {
+    current().suspend(Wait::Barrier(BarrierCall { kind, predicate, at })).0 as u32
+}
+
+/// Waits for the lanes in the mask of the call.
+pub(crate) fn wait_for_warp(call: WarpCall) -> (u128, bool) {
+    let context = current();
+    let lane = context.linear % crate::warp::WARP_SIZE;
+    if call.mask & (1 << lane) == 0 && !context.cancelled.get() {
+        fail(Fault::NotInMask { call: call.operation.name(), mask: call.mask, lane, at: call.at });
+    }
+    context.suspend(Wait::Warp(call))
+}
+
+/// Waits until the warp has converged as far as it will; returns the lanes that got here.
+pub(crate) fn wait_for_active(at: &'static Location<'static>) -> u32 {
+    current().suspend(Wait::ActiveMask(at)).0 as u32
+}
+
+/// Lets the other threads run.
+pub(crate) fn pause() {
+    current().suspend(Wait::Nothing);
+}

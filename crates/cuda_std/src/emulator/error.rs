@@ -1,0 +1,224 @@
+//! What can go wrong in an emulated launch.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::warp::WARP_SIZE;
+
+/// A thread of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Index of the block in the grid: x, y, z.
+    pub block: [u32; 3],
+    /// Index of the thread in the block: x, y, z.
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.thread;
+        write!(f, "thread ({x}, {y}, {z}) of block {}", Triple(self.block))
+    }
+}
+
+struct Triple([u32; 3]);
+
+impl fmt::Display for Triple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        write!(f, "({x}, {y}, {z})")
+    }
+}
+
+/// Threads of a block, by linear index, that wait at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The call that waits, e.g. `sync_threads`.
+    pub call: &'static str,
+    /// Where it stands: file:line:column.
+    pub place: String,
+    /// Linear indices of the threads in the block, ascending.
+    pub threads: Vec<u32>,
+}
+
+impl Waiting {
+    pub(crate) fn new(call: &'static str, at: &Location<'_>, threads: Vec<u32>) -> Self {
+        Self { call, place: format!("{}:{}:{}", at.file(), at.line(), at.column()), threads }
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {} in {}", Threads(&self.threads), self.call, self.place)
+    }
+}
+
+/// A list of thread indices, shortened to ranges.
+struct Threads<'a>(&'a [u32]);
+
+impl fmt::Display for Threads<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 8;
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for &thread in self.0 {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == thread => *last = thread,
+                _ => ranges.push((thread, thread)),
+            }
+        }
+        write!(f, "{} thread{} (", self.0.len(), if self.0.len() == 1 { "" } else { "s" })?;
+        for (i, (first, last)) in ranges.iter().take(SHOWN).enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            match first == last {
+                true => write!(f, "{comma}{first}")?,
+                false => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        f.write_str(if ranges.len() > SHOWN { ", …)" } else { ")" })
+    }
+}
+
+/// Several groups of waiting threads, for a message.
+struct Groups<'a>(&'a [Waiting]);
+
+impl fmt::Display for Groups<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, group) in self.0.iter().enumerate() {
+            write!(f, "{}{group}", if i == 0 { "" } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a launch failed. Blocks that had finished by then have written their results.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmulatorError {
+    /// Grid or block that no GPU accepts.
+    #[error("{what} is {given}, but must be {allowed}")]
+    Dimensions {
+        /// Which dimension.
+        what: &'static str,
+        /// What was asked for.
+        given: String,
+        /// What is possible.
+        allowed: &'static str,
+    },
+    /// More shared memory than a block can have.
+    #[error("block {} uses {bytes} bytes of shared memory, but at most {limit} are possible", Triple(*.block))]
+    SharedMemory {
+        /// The block.
+        block: [u32; 3],
+        /// Bytes of all arrays, static and dynamic, so far.
+        bytes: usize,
+        /// The most a block can have.
+        limit: usize,
+    },
+    /// Some threads wait for others that will never come.
+    #[error(
+        "block {} hangs: {}; {} have exited",
+        Triple(*.block), Groups(.waiting), Threads(.exited)
+    )]
+    Hang {
+        /// The block.
+        block: [u32; 3],
+        /// Who waits where.
+        waiting: Vec<Waiting>,
+        /// Threads that have finished.
+        exited: Vec<u32>,
+    },
+    /// Threads of a block met at a barrier but called different barrier functions.
+    #[error("block {}: threads called different barriers: {}", Triple(*.block), Groups(.waiting))]
+    MixedBarriers {
+        /// The block.
+        block: [u32; 3],
+        /// Who called what.
+        waiting: Vec<Waiting>,
+    },
+    /// A warp operation that the lanes of its mask do not make together.
+    #[error(
+        "block {}, warp {warp}: {call} with mask {mask:#010x} in {place}: {reason}",
+        Triple(*.block)
+    )]
+    DivergentWarp {
+        /// The block.
+        block: [u32; 3],
+        /// Linear index of the warp in the block.
+        warp: u32,
+        /// The operation.
+        call: &'static str,
+        /// Its mask.
+        mask: u32,
+        /// Where it stands.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An access outside of a [`SharedSlice`](crate::shared::SharedSlice).
+    #[error("{site}: element {index} of a shared array of {length} elements, in {place}")]
+    SharedIndex {
+        /// The thread.
+        site: Site,
+        /// First element of the access that is outside.
+        index: usize,
+        /// Number of elements.
+        length: usize,
+        /// Where the access stands.
+        place: String,
+    },
+    /// Bytes next to a shared array have been written; found at the end of the block.
+    #[error("block {}: something wrote {side} {array} of {bytes} bytes in shared memory", Triple(*.block))]
+    SharedOverrun {
+        /// The block.
+        block: [u32; 3],
+        /// "before" or "after".
+        side: &'static str,
+        /// The array: its type, or "the dynamic array".
+        array: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// The kernel panicked.
+    #[error("{site} panicked: {message}")]
+    Panic {
+        /// The thread.
+        site: Site,
+        /// The panic's message.
+        message: String,
+    },
+    /// No stack for a thread.
+    #[error("no memory for the stack ({bytes} bytes) of a thread: {reason}")]
+    Stack {
+        /// Bytes of a stack.
+        bytes: usize,
+        /// The system's message.
+        reason: String,
+    },
+}
+
+/// What a thread throws to end the launch with a given error.
+pub(crate) enum Fault {
+    SharedIndex { index: usize, length: usize, at: &'static Location<'static> },
+    SharedMemory { bytes: usize, limit: usize },
+    NotInMask { call: &'static str, mask: u32, lane: u32, at: &'static Location<'static> },
+}
+
+impl Fault {
+    pub(crate) fn into_error(self, site: Site, linear: u32) -> EmulatorError {
+        let place = |at: &Location<'_>| format!("{}:{}:{}", at.file(), at.line(), at.column());
+        match self {
+            Fault::SharedIndex { index, length, at } => {
+                EmulatorError::SharedIndex { site, index, length, place: place(at) }
+            }
+            Fault::SharedMemory { bytes, limit } => EmulatorError::SharedMemory { block: site.block, bytes, limit },
+            Fault::NotInMask { call, mask, lane, at } => EmulatorError::DivergentWarp {
+                block: site.block,
+                warp: linear / WARP_SIZE,
+                call,
+                mask,
+                place: place(at),
+                reason: format!("lane {lane} called it, but is not in the mask"),
+            },
+        }
+    }
+}

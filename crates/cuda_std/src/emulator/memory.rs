@@ -1,0 +1,164 @@
+//! The shared memory of an emulated block.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::any::TypeId;
+use std::ptr::NonNull;
+
+use super::context::fail;
+use super::error::{EmulatorError, Fault};
+
+/// Most shared memory of a block on any GPU so far: 227 KiB.
+pub(crate) const LIMIT: usize = 232_448;
+
+/// Bytes watched on either side of an array.
+const GUARD: usize = 64;
+const GUARD_BYTE: u8 = 0xc5;
+/// What shared memory holds at first. As f32 and f64 it is a huge number, so that reading it shows.
+const FRESH_BYTE: u8 = 0x7e;
+const ALIGNMENT: usize = 128;
+
+/// Which array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Dynamic,
+    Static(TypeId),
+}
+
+struct Region {
+    key: Key,
+    name: &'static str,
+    bytes: usize,
+    layout: Layout,
+    base: NonNull<u8>,
+    /// Used by the present block.
+    live: bool,
+}
+
+impl Region {
+    fn new(key: Key, name: &'static str, bytes: usize, align: usize) -> Self {
+        let align = align.max(ALIGNMENT);
+        let Ok(layout) = Layout::from_size_align(align + bytes + GUARD, align) else {
+            unreachable!("a shared array is within LIMIT, so its layout is valid")
+        };
+        // SAFETY: the layout has a size other than 0.
+        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        Self { key, name, bytes, layout, base, live: false }
+    }
+
+    /// The array's first byte; the guard bytes lie right before it.
+    fn start(&self) -> NonNull<u8> {
+        // SAFETY: the allocation holds `align` bytes before the array.
+        unsafe { self.base.add(self.layout.align()) }
+    }
+
+    fn refresh(&mut self) {
+        let start = self.start().as_ptr();
+        // SAFETY: GUARD <= ALIGNMENT <= align bytes lie before the array, GUARD bytes after it.
+        unsafe {
+            start.sub(GUARD).write_bytes(GUARD_BYTE, GUARD);
+            start.write_bytes(FRESH_BYTE, self.bytes);
+            start.add(self.bytes).write_bytes(GUARD_BYTE, GUARD);
+        }
+        self.live = true;
+    }
+
+    fn overrun(&self) -> Option<&'static str> {
+        let start = self.start().as_ptr();
+        // SAFETY: as in `refresh`, which initialised these bytes.
+        let (before, after) = unsafe {
+            (
+                std::slice::from_raw_parts(start.sub(GUARD), GUARD),
+                std::slice::from_raw_parts(start.add(self.bytes), GUARD),
+            )
+        };
+        let written = |guard: &[u8]| guard.iter().any(|&byte| byte != GUARD_BYTE);
+        if written(before) {
+            Some("before")
+        } else if written(after) {
+            Some("after")
+        } else {
+            None
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, freed once.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}
+
+/// The arrays of a block, whose memory the CPU thread's next block uses again.
+#[derive(Default)]
+pub(crate) struct SharedMemory {
+    regions: Vec<Region>,
+    dynamic_bytes: usize,
+    used: usize,
+}
+
+impl SharedMemory {
+    /// Starts the next block.
+    pub(crate) fn start_block(&mut self, dynamic_bytes: usize) {
+        for region in &mut self.regions {
+            region.live = false;
+        }
+        self.dynamic_bytes = dynamic_bytes;
+        self.used = 0;
+    }
+
+    /// Bytes of the arrays the block has touched, and the dynamic one.
+    pub(crate) fn total_bytes(&self) -> usize {
+        let dynamic_unused = !self.regions.iter().any(|region| region.live && region.key == Key::Dynamic);
+        self.used + if dynamic_unused { self.dynamic_bytes } else { 0 }
+    }
+
+    pub(crate) fn dynamic_bytes(&self) -> usize {
+        self.dynamic_bytes
+    }
+
+    /// The dynamic array.
+    pub(crate) fn dynamic(&mut self) -> *mut u8 {
+        self.region(Key::Dynamic, "the dynamic array", self.dynamic_bytes, ALIGNMENT)
+    }
+
+    /// The array of a place in the source, named by a type of its own.
+    pub(crate) fn array(&mut self, tag: TypeId, name: &'static str, bytes: usize, align: usize) -> *mut u8 {
+        self.region(Key::Static(tag), name, bytes, align)
+    }
+
+    fn region(&mut self, key: Key, name: &'static str, bytes: usize, align: usize) -> *mut u8 {
+        let found = self.regions.iter().position(|region| region.key == key && region.bytes == bytes);
+        if let Some(index) = found
+            && self.regions[index].live
+        {
+            return self.regions[index].start().as_ptr();
+        }
+        self.used += bytes;
+        let total = self.total_bytes();
+        if total > LIMIT {
+            fail(Fault::SharedMemory { bytes: total, limit: LIMIT });
+        }
+        let index = found.unwrap_or_else(|| {
+            self.regions.push(Region::new(key, name, bytes, align));
+            self.regions.len() - 1
+        });
+        self.regions[index].refresh();
+        self.regions[index].start().as_ptr()
+    }
+
+    /// Looks whether something wrote next to an array.
+    pub(crate) fn check(&self, block: [u32; 3]) -> Result<(), EmulatorError> {
+        for region in self.regions.iter().filter(|region| region.live) {
+            if let Some(side) = region.overrun() {
+                return Err(EmulatorError::SharedOverrun {
+                    block,
+                    side,
+                    array: region.name.to_owned(),
+                    bytes: region.bytes,
+                });
+            }
+        }
+        Ok(())
+    }
+}

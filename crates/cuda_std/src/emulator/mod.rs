@@ -1,0 +1,58 @@
+//! Runs kernels on the CPU: an emulator of the grid with real barriers, warps and shared memory.
+//!
+//! Every thread of a block is a coroutine. It runs until it finishes or has to wait, for a barrier or for the other lanes of its
+//! warp; then the next one runs. Blocks are spread over the CPU's cores. The functions of [`thread`](crate::thread),
+//! [`warp`](crate::warp), [`shared`](crate::shared) and [`atomic`](crate::atomic) do in a launch what they do on a
+//! GPU.
+//!
+//! ```
+//! use cuda_std::emulator::Launch;
+//! use cuda_std::prelude::*;
+//!
+//! /// # Safety
+//! /// `data` is valid for `n` values.
+//! #[kernel]
+//! pub unsafe fn double(data: *mut u32, n: u32) {
+//!     let i = thread::index_1d();
+//!     if i < n {
+//!         // SAFETY: i < n, and every thread has an i of its own.
+//!         unsafe { *data.add(i as usize) *= 2 };
+//!     }
+//! }
+//!
+//! let mut data = vec![1, 2, 3];
+//! let pointer = data.as_mut_ptr();
+//! // SAFETY: the pointer is valid for 3 values and nobody else uses it.
+//! let stats = unsafe { Launch::new(1, 32).run(|| double(pointer, 3)) }.unwrap();
+//! assert_eq!(data, [2, 4, 6]);
+//! assert_eq!(stats.threads, 32);
+//! ```
+//!
+//! # What it finds
+//! - a barrier that some threads of a block never reach, or at which they call different functions;
+//! - a warp operation with lanes that have exited, wait elsewhere, or are not in their own mask;
+//! - a panic in a kernel (with block and thread), so also every slice index out of bounds;
+//! - an index out of bounds of a [`SharedSlice`](crate::shared::SharedSlice);
+//! - writes through raw pointers up to 64 bytes before or after a shared array, when the block ends;
+//! - missing barriers, as wrong results: threads run one after the other, in another order for each
+//!   [seed](Launch::seed), and shared memory starts with a pattern instead of zeros;
+//! - launch dimensions and shared memory that no GPU takes.
+//!
+//! # What it does not find
+//! Raw pointers that go astray farther, reads through them, races within one instruction, and anything about time. A thread that spins
+//! until another one writes never lets it run, unless it calls [`nanosleep`](crate::thread::nanosleep).
+
+mod block;
+mod context;
+mod error;
+mod launch;
+mod memory;
+mod stacks;
+mod warp;
+
+pub use error::{EmulatorError, Site, Waiting};
+pub use launch::{Dim3, Launch, Stats, launch};
+
+pub(crate) use context::{BarrierKind, Context, current, fail, pause, try_current, wait_for_active, wait_for_barrier, wait_for_warp};
+pub(crate) use error::Fault;
+pub(crate) use warp::{Operation, Reduction, WarpCall};

@@ -1,0 +1,47 @@
+//! What the macros expand to. Nothing here is for direct use.
+
+pub use alloc::format;
+
+/// A value that can be a kernel's argument: copied bit by bit to the device.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the argument of a kernel",
+    label = "not `Copy`",
+    note = "arguments are copied bit by bit to the device: scalars, raw pointers, references, slices and `Copy` structs"
+)]
+pub trait KernelArgument {}
+
+impl<T: Copy> KernelArgument for T {}
+
+/// Fails to compile for anything that is not `Copy`.
+#[inline(always)]
+pub fn assert_kernel_argument<T: KernelArgument>() {}
+
+/// Tells slices from other types: `Width::<T>::IS_SLICE` is the constant below for slices, else that of [`Thin`].
+pub struct Width<T>(core::marker::PhantomData<T>);
+
+/// What is no slice.
+pub trait Thin {
+    /// No.
+    const IS_SLICE: bool = false;
+}
+
+impl<T> Thin for Width<T> {}
+
+macro_rules! wide {
+    ($($ty:ty),*) => {$(
+        impl<T> Width<$ty> {
+            /// Yes: two launch arguments.
+            pub const IS_SLICE: bool = true;
+        }
+    )*};
+}
+
+wide!(&[T], &mut [T], *const [T], *mut [T]);
+
+/// The memory of a static inside a kernel. The array is declared where this is expanded: the first block of an entry, which nobody
+/// copies.
+#[inline(always)]
+#[must_use]
+pub fn kernel_static<Tag: 'static, T>() -> *mut T {
+    crate::shared::static_memory::<Tag, T>()
+}
