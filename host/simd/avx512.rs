@@ -1,225 +1,34 @@
-//! 8 lanes of `f64` in AVX-512 F registers.
-//!
-//! Methods are `#[inline(always)]` so that they end up inside a function that enables the instruction set; only such
-//! functions may use these types.
+//! 8 lanes of `f64`: AVX-512 F.
 
-use core::arch::x86_64::*;
-use core::ops::{Add, Mul, Neg, Sub};
-
-use kernels_gpu::inv_cube::{
-    self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, Seeded, Short, WIDEN_BASE,
+use core::arch::x86_64::{
+    __m512 as Single, __m512d as Double, __m512i as Int, __mmask8 as Answers, _CMP_LE_OQ, _mm512_cmp_pd_mask, _mm512_test_epi64_mask, _mm512_castps_si512 as castps_int, _mm512_castsi512_ps as castint_ps, _mm512_castpd_si512 as castpd_int, _mm512_castsi512_pd as castint_pd, _mm512_set1_epi64 as set1_epi64, _mm512_srli_epi64 as srli_epi64, _mm512_slli_epi32 as slli_epi32, _mm512_add_epi32 as add_epi32, _mm512_sub_epi32 as sub_epi32, _mm512_xor_si512 as xor_int, _mm512_and_si512 as and_int, _mm512_or_si512 as or_int, _mm512_fmadd_pd as fmadd_pd, _mm512_fmadd_ps as fmadd_ps, _mm512_set1_pd as set1_pd, _mm512_mul_pd as mul_pd, _mm512_add_pd as add_pd, _mm512_mul_ps as mul_ps, _mm512_sub_pd as sub_pd,
 };
-use kernels_gpu::{Lanes, Mask, Real};
 
-// SAFETY of every unsafe block in this file: the intrinsics need AVX-512 F. The types are private to the CPU engines,
-// which use them only inside functions with that target feature, entered after asking the CPU for it.
+use super::lanes::lanes;
 
-/// 8 numbers side by side.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct F64x8(__m512d);
-
-/// The `f32` seeds of a [`F64x8`], each in the upper half of its lane; the lower halves are 0.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct Seed(__m512);
-
-/// A comparison's answers.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct Holds(__mmask8);
-
-/// `x` in the upper half of each lane, 0 in the lower.
-#[inline(always)]
-fn upper(x: u32) -> __m512i {
-    // SAFETY: see the top of the file.
-    unsafe { _mm512_set1_epi64((u64::from(x) << 32) as i64) }
+/// `a <= b`, lane by lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn at_most_raw(a: Double, b: Double) -> Answers {
+    _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b)
 }
 
-impl F64x8 {
-    /// Upper halves of the bits, less the base of the ordinary range.
-    #[inline(always)]
-    fn offset(self) -> __m512i {
-        // SAFETY: see the top of the file.
-        unsafe {
-            let high = _mm512_and_si512(_mm512_castpd_si512(self.0), upper(u32::MAX));
-            _mm512_sub_epi32(high, upper(ORDINARY_BASE))
-        }
-    }
-
-    #[inline(always)]
-    fn to_array(self) -> [f64; 8] {
-        // SAFETY: same size, and every bit pattern is a number.
-        unsafe { core::mem::transmute(self.0) }
-    }
-
-    #[inline(always)]
-    fn from_array(a: [f64; 8]) -> Self {
-        // SAFETY: same size.
-        Self(unsafe { core::mem::transmute::<[f64; 8], __m512d>(a) })
-    }
-
-    /// The path on which some lane is outside the ordinary range.
-    #[cold]
-    #[inline(never)]
-    fn inv_cubes_by_lane(r2: [Self; 3]) -> [Self; 3] {
-        r2.map(|x| Self::from_array(x.to_array().map(inv_cube::inv_cube)))
-    }
+/// An answer a bit.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn bits(a: Answers) -> u32 {
+    u32::from(a)
 }
 
-impl Mask for Holds {
-    #[inline(always)]
-    fn all(self) -> bool {
-        self.0 == 0xff
-    }
-    #[inline(always)]
-    fn lane(self, lane: usize) -> bool {
-        self.0 >> lane & 1 == 1
-    }
+/// Whether no bit is set in both.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn none(a: Int, b: Int) -> bool {
+    _mm512_test_epi64_mask(a, b) == 0
 }
 
-impl Real for F64x8 {
-    type Mask = Holds;
-
-    #[inline(always)]
-    fn from_f64(x: f64) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_set1_pd(x) })
-    }
-
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_fmadd_pd(self.0, a.0, b.0) })
-    }
-
-    #[inline(always)]
-    fn at_most(self, other: Self) -> Holds {
-        // SAFETY: see the top of the file.
-        Holds(unsafe { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn inv_cube(self) -> Self {
-        Self::inv_cubes([self; 3])[0]
-    }
-
-    #[inline(always)]
-    fn inv_cubes(r2: [Self; 3]) -> [Self; 3] {
-        // SAFETY: see the top of the file.
-        let ordinary = unsafe {
-            let or = |a, b| _mm512_or_si512(a, b);
-            let any = or(or(r2[0].offset(), r2[1].offset()), r2[2].offset());
-            // ORDINARY_WIDTH is a power of two.
-            let beyond = upper(!(ORDINARY_WIDTH - 1));
-            _mm512_test_epi64_mask(any, beyond) == 0
-        };
-        if ordinary {
-            [
-                inv_cube::ordinary(r2[0]),
-                inv_cube::ordinary(r2[1]),
-                inv_cube::ordinary(r2[2]),
-            ]
-        } else {
-            Self::inv_cubes_by_lane(r2)
-        }
-    }
-}
-
-impl Lanes for F64x8 {
-    const COUNT: usize = 8;
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: Self) {
-        let mut a = self.to_array();
-        a[lane] = from.to_array()[lane];
-        *self = Self::from_array(a);
-    }
-}
-
-impl Seeded for F64x8 {
-    type Short = Seed;
-
-    #[inline(always)]
-    fn guess(self) -> (Seed, Seed) {
-        let t = self.offset();
-        // SAFETY: see the top of the file.
-        unsafe {
-            let m = _mm512_add_epi32(_mm512_slli_epi32::<3>(t), upper(MANTISSA_BASE));
-            let y = _mm512_sub_epi32(upper(GUESS_BASE), _mm512_slli_epi32::<2>(t));
-            (Seed(_mm512_castsi512_ps(m)), Seed(_mm512_castsi512_ps(y)))
-        }
-    }
-
-    #[inline(always)]
-    fn widen(seed: Seed) -> Self {
-        // SAFETY: see the top of the file.
-        unsafe {
-            // As one 64-bit number: what leaves the upper half enters the lower.
-            let bits = _mm512_srli_epi64::<3>(_mm512_castps_si512(seed.0));
-            Self(_mm512_castsi512_pd(_mm512_add_epi32(bits, upper(WIDEN_BASE))))
-        }
-    }
-}
-
-impl Short for Seed {
-    #[inline(always)]
-    fn from_f32(x: f32) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_castsi512_ps(upper(x.to_bits())) })
-    }
-
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
-    }
-}
-
-impl Mul for Seed {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, o: Self) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_mul_ps(self.0, o.0) })
-    }
-}
-
-impl Add for F64x8 {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, o: Self) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_add_pd(self.0, o.0) })
-    }
-}
-
-impl Sub for F64x8 {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, o: Self) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_sub_pd(self.0, o.0) })
-    }
-}
-
-impl Mul for F64x8 {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, o: Self) -> Self {
-        // SAFETY: see the top of the file.
-        Self(unsafe { _mm512_mul_pd(self.0, o.0) })
-    }
-}
-
-impl Neg for F64x8 {
-    type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        // SAFETY: see the top of the file.
-        unsafe {
-            let sign = _mm512_set1_epi64(i64::MIN);
-            Self(_mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(self.0), sign)))
-        }
-    }
-}
+lanes!(
+    /// 8 numbers side by side.
+    F64x8,
+    8
+);

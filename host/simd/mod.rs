@@ -7,6 +7,8 @@ use std::fmt;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::F64x4;

@@ -1,0 +1,235 @@
+//! What the lanes of all x86-64 instruction sets have in common: everything but the intrinsics' names.
+//!
+//! Each module that calls [`lanes`] brings its registers as the types `Double`, `Single`, `Int`, `Answers` and its
+//! intrinsics under the plain names used here. (A generic type cannot do this: the intrinsics share no trait.)
+//!
+//! Methods are `#[inline(always)]` so that they end up inside a function that enables the instruction set; only such
+//! functions may use these types.
+//!
+//! SAFETY of every unsafe block: the intrinsics need the module's instruction set. The CPU engines use the types
+//! only inside functions with that target feature, entered after asking the CPU for it.
+
+macro_rules! lanes {
+    ($(#[$doc:meta])* $name:ident, $n:literal) => {
+        use core::ops::{Add, Mul, Neg, Sub};
+
+        use kernels_gpu::inv_cube::{
+            self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, Seeded, Short, WIDEN_BASE,
+        };
+        use kernels_gpu::{Lanes, Mask, Real};
+
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        #[repr(transparent)]
+        pub struct $name(Double);
+
+        /// The `f32` seeds of these, each in the upper half of its lane; the lower halves are 0.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(transparent)]
+        pub struct Seed(Single);
+
+        /// A comparison's answers.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(transparent)]
+        pub struct Holds(Answers);
+
+        /// `x` in the upper half of each lane, 0 in the lower.
+        #[inline(always)]
+        fn upper(x: u32) -> Int {
+            // SAFETY: see `lanes`.
+            unsafe { set1_epi64((u64::from(x) << 32) as i64) }
+        }
+
+        impl $name {
+            /// Upper halves of the bits, less the base of the ordinary range.
+            #[inline(always)]
+            fn offset(self) -> Int {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let high = and_int(castpd_int(self.0), upper(u32::MAX));
+                    sub_epi32(high, upper(ORDINARY_BASE))
+                }
+            }
+
+            #[inline(always)]
+            fn to_array(self) -> [f64; $n] {
+                // SAFETY: same size, and every bit pattern is a number.
+                unsafe { core::mem::transmute(self.0) }
+            }
+
+            #[inline(always)]
+            fn from_array(a: [f64; $n]) -> Self {
+                // SAFETY: same size.
+                Self(unsafe { core::mem::transmute::<[f64; $n], Double>(a) })
+            }
+
+            /// The path on which some lane is outside the ordinary range.
+            #[cold]
+            #[inline(never)]
+            fn inv_cubes_by_lane(r2: [Self; 3]) -> [Self; 3] {
+                r2.map(|x| Self::from_array(x.to_array().map(inv_cube::inv_cube)))
+            }
+        }
+
+        impl Mask for Holds {
+            #[inline(always)]
+            fn all(self) -> bool {
+                // SAFETY: see `lanes`.
+                unsafe { bits(self.0) == (1 << $n) - 1 }
+            }
+            #[inline(always)]
+            fn lane(self, lane: usize) -> bool {
+                // SAFETY: see `lanes`.
+                unsafe { bits(self.0) >> lane & 1 == 1 }
+            }
+        }
+
+        impl Real for $name {
+            type Mask = Holds;
+
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { set1_pd(x) })
+            }
+
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { fmadd_pd(self.0, a.0, b.0) })
+            }
+
+            #[inline(always)]
+            fn at_most(self, other: Self) -> Holds {
+                // SAFETY: see `lanes`.
+                Holds(unsafe { at_most_raw(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn inv_cube(self) -> Self {
+                Self::inv_cubes([self; 3])[0]
+            }
+
+            #[inline(always)]
+            fn inv_cubes(r2: [Self; 3]) -> [Self; 3] {
+                // SAFETY: see `lanes`.
+                let ordinary = unsafe {
+                    let or = |a, b| or_int(a, b);
+                    let any = or(or(r2[0].offset(), r2[1].offset()), r2[2].offset());
+                    // ORDINARY_WIDTH is a power of two.
+                    let beyond = upper(!(ORDINARY_WIDTH - 1));
+                    none(any, beyond)
+                };
+                if ordinary {
+                    [
+                        inv_cube::ordinary(r2[0]),
+                        inv_cube::ordinary(r2[1]),
+                        inv_cube::ordinary(r2[2]),
+                    ]
+                } else {
+                    Self::inv_cubes_by_lane(r2)
+                }
+            }
+        }
+
+        impl Lanes for $name {
+            const COUNT: usize = $n;
+
+            #[inline(always)]
+            fn set_lane(&mut self, lane: usize, from: Self) {
+                let mut a = self.to_array();
+                a[lane] = from.to_array()[lane];
+                *self = Self::from_array(a);
+            }
+        }
+
+        impl Seeded for $name {
+            type Short = Seed;
+
+            #[inline(always)]
+            fn guess(self) -> (Seed, Seed) {
+                let t = self.offset();
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let m = add_epi32(slli_epi32::<3>(t), upper(MANTISSA_BASE));
+                    let y = sub_epi32(upper(GUESS_BASE), slli_epi32::<2>(t));
+                    (Seed(castint_ps(m)), Seed(castint_ps(y)))
+                }
+            }
+
+            #[inline(always)]
+            fn widen(seed: Seed) -> Self {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    // As one 64-bit number: what leaves the upper half enters the lower.
+                    let bits = srli_epi64::<3>(castps_int(seed.0));
+                    Self(castint_pd(add_epi32(bits, upper(WIDEN_BASE))))
+                }
+            }
+        }
+
+        impl Short for Seed {
+            #[inline(always)]
+            fn from_f32(x: f32) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { castint_ps(upper(x.to_bits())) })
+            }
+
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { fmadd_ps(self.0, a.0, b.0) })
+            }
+        }
+
+        impl Mul for Seed {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { mul_ps(self.0, o.0) })
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn add(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { add_pd(self.0, o.0) })
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn sub(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { sub_pd(self.0, o.0) })
+            }
+        }
+
+        impl Mul for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { mul_pd(self.0, o.0) })
+            }
+        }
+
+        impl Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let sign = set1_epi64(i64::MIN);
+                    Self(castint_pd(xor_int(castpd_int(self.0), sign)))
+                }
+            }
+        }
+    };
+}
+
+pub(super) use lanes;
