@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::divergence::Job;
 use kernels_gpu::kernels::{Shared, Thread};
 
-use super::Validated;
+use super::{DivergenceKernel, Validated};
 use super::cpu::zeroed;
 use super::engine::{Computed, Engine, EngineError, Monitor};
 use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
@@ -41,29 +41,6 @@ unsafe impl Plain for SavedThread {}
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 struct SavedThread(#[allow(dead_code)] Thread);
-
-/// Which kernel computes a map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DivergenceKernel {
-    /// Threads that fetch the next pixel when theirs is done.
-    #[default]
-    Fetch,
-    /// One thread a pixel.
-    Plain,
-}
-
-impl DivergenceKernel {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::Fetch];
-
-    /// The entry point's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fetch => "divergence_fetch",
-            Self::Plain => "divergence_plain",
-        }
-    }
-}
 
 /// Computes maps on a GPU.
 #[derive(Debug)]

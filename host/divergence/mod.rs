@@ -1,17 +1,21 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
 mod cpu;
+mod emulator;
 mod engine;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod kernel;
 mod spec;
 
 pub use cpu::CpuEngine;
+pub use emulator::EmulatorEngine;
 pub use engine::{
     Backend, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
 };
 #[cfg(feature = "gpu")]
-pub use gpu::{DivergenceKernel, GpuEngine};
+pub use gpu::GpuEngine;
+pub use kernel::DivergenceKernel;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Precision, SpecError, Specification,
     Validated,
