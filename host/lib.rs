@@ -9,5 +9,6 @@
 
 pub mod divergence;
 pub mod gpu;
+pub mod io;
 pub mod machine;
 pub mod simd;

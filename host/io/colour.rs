@@ -79,6 +79,16 @@ impl ColourMap {
     }
 }
 
+impl ColourMap {
+    /// What is written about [`ColourMap::not_finite`] beside a colour bar.
+    pub(super) fn not_finite_note(self) -> &'static str {
+        match self {
+            Self::Grey => "red: not finite",
+            _ => "grey: not finite",
+        }
+    }
+}
+
 impl fmt::Display for ColourMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -18,13 +18,15 @@ mod sealed {
 }
 
 /// A number an array can hold: `u32`, `i32`, `f32` or `f64`.
-pub trait Element: sealed::Sealed + bytemuck::Pod {
+pub trait Element: sealed::Sealed + bytemuck::Pod + Send + Sync {
     #[doc(hidden)]
     const DESCR: &'static str;
     /// numpy's name of the type, for messages.
     const NAME: &'static str;
     #[doc(hidden)]
     fn swapped(self) -> Self;
+    /// The value as f64, exactly.
+    fn to_f64(self) -> f64;
 }
 
 macro_rules! element {
@@ -34,6 +36,7 @@ macro_rules! element {
             const DESCR: &'static str = $descr;
             const NAME: &'static str = $name;
             fn swapped(self) -> Self { $swap(self) }
+            fn to_f64(self) -> f64 { f64::from(self) }
         }
     )*};
 }
@@ -85,12 +88,8 @@ impl<T: Element> RowWriter<T> {
     /// [`IoError::Data`] if `shape` has more than 64 axes or more values than memory can address, and all of [`AtomicFile::create`].
     pub fn create(path: impl AsRef<Path>, shape: &[usize]) -> Result<Self, IoError> {
         let path = path.as_ref();
-        let missing = count(shape).ok_or_else(|| {
-            data_error(
-                path,
-                format!("an array of shape {shape:?} is too large"),
-            )
-        })?;
+        let missing = count(shape)
+            .ok_or_else(|| data_error(path, format!("an array of shape {shape:?} is too large")))?;
         let mut file = AtomicFile::create(path)?;
         write_header::<T>(&mut file, shape).map_err(|e| file.error(e))?;
         Ok(Self {

@@ -1,1 +1,222 @@
-//! picture
+//! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar.
+//!
+//! Row 0 of a map is the top row of its picture, and the value in row r and column c belongs to the point
+//! (x, y) = (centre - span/2 + span·c/width, centre - span/2 + span·r/height): y grows downwards. On the axes that
+//! point is the upper left corner of the value's cell.
+//!
+//! A picture carries the notes (PNG text chunks) `Software` and `Specification`, the JSON that made it; it carries no
+//! time, so the same map gives the same bytes.
+
+use std::path::Path;
+
+use super::IoError;
+use super::atomic;
+pub use super::canvas::Theme;
+use super::colour::{ColourMap, ColourRange, Scale};
+use super::npy::{Element, data_error};
+use super::png_file::{self, Pixels, encoding_error};
+
+mod layout;
+mod resample;
+
+/// Values to be drawn: `height` rows of `width`, row 0 on top, borrowed and never copied as a whole.
+pub struct Map<'a> {
+    width: usize,
+    height: usize,
+    given: usize,
+    row: Box<dyn Fn(usize, &mut [f64]) + Sync + 'a>,
+}
+
+impl<'a> Map<'a> {
+    /// The values as they are. Their number is checked when the picture is written.
+    pub fn new<T: Element>(values: &'a [T], width: usize, height: usize) -> Self {
+        Self::mapped(values, width, height, T::to_f64)
+    }
+
+    /// The values through a function, such as `|times| f64::from(steps - times)`.
+    pub fn mapped<T: Copy + Sync>(
+        values: &'a [T],
+        width: usize,
+        height: usize,
+        function: impl Fn(T) -> f64 + Sync + 'a,
+    ) -> Self {
+        let row = move |y: usize, row: &mut [f64]| {
+            for (to, &from) in row.iter_mut().zip(&values[y * width..][..width]) {
+                *to = function(from);
+            }
+        };
+        Self {
+            width,
+            height,
+            given: values.len(),
+            row: Box::new(row),
+        }
+    }
+
+    /// The lowest and highest finite value (NaN if there is none), and whether all are finite.
+    fn extremes(&self) -> (f64, f64, bool) {
+        let (mut low, mut high, mut all_finite) = (f64::INFINITY, f64::NEG_INFINITY, true);
+        let mut row = vec![0.0; self.width];
+        for y in 0..self.height {
+            (self.row)(y, &mut row);
+            for &v in &row {
+                if v.is_finite() {
+                    low = low.min(v);
+                    high = high.max(v);
+                } else {
+                    all_finite = false;
+                }
+            }
+        }
+        if low > high {
+            (low, high) = (f64::NAN, f64::NAN);
+        }
+        (low, high, all_finite)
+    }
+
+    /// Checks the shape and the range, and finds the scale of the colours.
+    fn scale(&self, look: &Look) -> Result<Scale, String> {
+        let (w, h) = (self.width, self.height);
+        if w == 0 || h == 0 || w > MAX_SIDE || h > MAX_SIDE {
+            return Err(format!(
+                "a picture of {w}×{h} pixels is not possible; width and height are 1 to {MAX_SIDE}"
+            ));
+        }
+        if w.checked_mul(h) != Some(self.given) {
+            return Err(format!(
+                "a map of {w}×{h} needs as many values, {} were given",
+                self.given
+            ));
+        }
+        let (low, high, all_finite) = self.extremes();
+        match look.range {
+            ColourRange::Whole => Ok(Scale::new(low, high, all_finite)),
+            ColourRange::Fixed(low, high) if low.is_finite() && high.is_finite() && low < high => {
+                Ok(Scale::new(low, high, all_finite))
+            }
+            ColourRange::Fixed(low, high) => Err(format!(
+                "the range of the colours must be two finite numbers, the lower first; it is {low} to {high}"
+            )),
+        }
+    }
+}
+
+/// The longest side of a PNG picture.
+const MAX_SIDE: usize = i32::MAX as usize;
+
+/// Colours of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Look {
+    /// From values to colours.
+    pub colour_map: ColourMap,
+    /// What the ends of the colour map stand for.
+    pub range: ColourRange,
+    /// Background and lines; no matter to [`bare`].
+    pub theme: Theme,
+}
+
+/// One axis of a map: it spans `centre - span/2` to `centre + span/2`, in `unit`s.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What is written beside it.
+    pub name: String,
+    /// The unit, written in parentheses; may be empty.
+    pub unit: String,
+    /// The middle.
+    pub centre: f64,
+    /// The length, above zero.
+    pub span: f64,
+}
+
+/// What is written around a map.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Labels {
+    /// Above the map, broken into lines where it is too long; may be empty.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Downwards.
+    pub y: Axis,
+    /// What the colours stand for.
+    pub value: String,
+    /// The unit of the values, written in parentheses; may be empty.
+    pub unit: String,
+}
+
+/// Writes the picture alone, one pixel a value.
+///
+/// The colours are 256 steps from the lowest to the highest value (255 where some are not finite: those are grey).
+/// Memory: one row.
+///
+/// # Errors
+/// [`IoError::Data`] if the number of values is not width × height or the range is not finite and ascending, and
+/// those of [`AtomicFile`](super::atomic::AtomicFile).
+pub fn bare(
+    path: impl AsRef<Path>,
+    map: &Map<'_>,
+    look: &Look,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let scale = map.scale(look).map_err(|e| data_error(path, e))?;
+    let palette = scale.palette(look.colour_map);
+    let mut values = vec![0.0; map.width];
+    atomic::write_with(path, |file| {
+        encode_bare(&mut *file, map, scale, &palette, specification, &mut values)
+            .map_err(|e| encoding_error(file, e))
+    })
+}
+
+fn encode_bare(
+    w: impl std::io::Write,
+    map: &Map<'_>,
+    scale: Scale,
+    palette: &[[u8; 3]],
+    specification: Option<&str>,
+    values: &mut [f64],
+) -> Result<(), png::EncodingError> {
+    png_file::encode(
+        w,
+        (map.width as u32, map.height as u32),
+        Pixels::Indexed(palette),
+        specification,
+        |y, row| {
+            (map.row)(y, values);
+            for (pixel, &v) in row.iter_mut().zip(&*values) {
+                *pixel = scale.entry(v);
+            }
+        },
+    )
+}
+
+/// Writes the picture with axes, title and colour bar.
+///
+/// Both axes have the same scale (square pixels where width and height go with the spans), unless the map would be
+/// more than eight times as long as wide, which is stretched. Small maps are enlarged by a whole factor, large ones
+/// averaged down, so that the longer side has about 900 to 3600 pixels.
+///
+/// # Errors
+/// As [`bare`]; also [`IoError::Data`] for a centre that is not finite or a span that is not above zero.
+pub fn plot(
+    path: impl AsRef<Path>,
+    map: &Map<'_>,
+    look: &Look,
+    labels: &Labels,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let scale = map.scale(look).map_err(|e| data_error(path, e))?;
+    for axis in [&labels.x, &labels.y] {
+        let usable = axis.centre.is_finite() && axis.span.is_finite() && axis.span > 0.0;
+        if !usable {
+            let reason = format!(
+                "the axis {} has centre {} and span {}; they must be finite, the span above zero",
+                axis.name, axis.centre, axis.span
+            );
+            return Err(data_error(path, reason));
+        }
+    }
+    let canvas = layout::draw(map, scale, look, labels)
+        .ok_or_else(|| data_error(path, "the picture is too large".to_owned()))?;
+    png_file::write_canvas(path, &canvas, specification)
+}

@@ -1,1 +1,86 @@
-//! png_file
+//! PNG encoding: rows in, bytes out, with notes that tell how the picture was made.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use png::{BitDepth, ColorType, Compression, EncodingError};
+
+use super::IoError;
+use super::atomic::{self, AtomicFile};
+use super::canvas::Canvas;
+use super::colour::Rgb;
+use super::npy::data_error;
+use std::path::Path;
+
+/// What a pixel is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Pixels<'a> {
+    Rgb,
+    /// One byte a pixel, an entry of the palette.
+    Indexed(&'a [Rgb]),
+}
+
+/// The keyword of the note that holds the specification as JSON.
+pub(super) const SPECIFICATION: &str = "Specification";
+
+/// Writes a picture whose rows, top first, `fill` provides.
+pub(super) fn encode(
+    w: impl Write,
+    (width, height): (u32, u32),
+    pixels: Pixels<'_>,
+    specification: Option<&str>,
+    mut fill: impl FnMut(usize, &mut [u8]),
+) -> Result<(), EncodingError> {
+    let mut encoder = png::Encoder::new(w, width, height);
+    encoder.set_depth(BitDepth::Eight);
+    let bytes = match pixels {
+        Pixels::Rgb => {
+            encoder.set_color(ColorType::Rgb);
+            3
+        }
+        Pixels::Indexed(palette) => {
+            encoder.set_color(ColorType::Indexed);
+            encoder.set_palette(Cow::Owned(palette.concat()));
+            1
+        }
+    };
+    encoder.set_compression(Compression::Fast);
+    encoder.add_text_chunk("Software".to_owned(), "Trisolar".to_owned())?;
+    if let Some(specification) = specification {
+        encoder.add_itxt_chunk(SPECIFICATION.to_owned(), specification.to_owned())?;
+    }
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer_with_size(1 << 16)?;
+    let mut row = vec![0; width as usize * bytes];
+    for y in 0..height as usize {
+        fill(y, &mut row);
+        stream.write_all(&row)?;
+    }
+    stream.finish()?;
+    writer.finish()
+}
+
+/// Writes a finished canvas to `path`.
+pub(super) fn write_canvas(
+    path: &Path,
+    canvas: &Canvas,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    atomic::write_with(path, |file| {
+        encode(
+            &mut *file,
+            (canvas.width(), canvas.height()),
+            Pixels::Rgb,
+            specification,
+            |y, row| canvas.rgb_row(y, row),
+        )
+        .map_err(|e| encoding_error(file, e))
+    })
+}
+
+pub(super) fn encoding_error(file: &AtomicFile, e: EncodingError) -> IoError {
+    match e {
+        EncodingError::IoError(e) => file.error(e),
+        e => data_error(file.path(), e.to_string()),
+    }
+}
