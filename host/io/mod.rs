@@ -8,6 +8,7 @@
 //! - [`colour`]: colour maps and ranges
 
 pub mod atomic;
+mod axes;
 mod canvas;
 pub mod colour;
 mod error;

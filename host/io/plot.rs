@@ -1,1 +1,354 @@
-//! plot
+//! Line plots ([`lines`]) and orbits in three planes ([`trajectories`]) as PNG.
+
+use std::path::Path;
+
+use super::IoError;
+use super::axes::{
+    Style, below_frame, fitting, horizontal_axis, left_of_frame, vertical_axis, widest,
+};
+pub use super::canvas::Theme;
+use super::canvas::{Align, Canvas, Frame, text_width, wrap};
+use super::colour::Rgb;
+use super::npy::data_error;
+use super::png_file;
+use super::ticks::Ticks;
+
+mod space;
+
+pub use space::{Orbits, Trajectory, project, trajectories};
+
+/// One line of a plot: as many `y` as `x`.
+#[derive(Debug, Clone, Copy)]
+pub struct Series<'a> {
+    /// The name in the legend; may be empty.
+    pub name: &'a str,
+    /// Places along the x axis.
+    pub x: &'a [f64],
+    /// Places along the y axis. Values that are not finite, or not above zero on a logarithmic axis, are left out.
+    pub y: &'a [f64],
+    /// Half the height of an error bar for every point.
+    pub error: Option<&'a [f64]>,
+    /// How the points are drawn.
+    pub marks: Marks,
+}
+
+/// How the points of a [`Series`] are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Marks {
+    /// Joined.
+    #[default]
+    Line,
+    /// As dots.
+    Points,
+    /// As dots, joined.
+    Both,
+}
+
+/// How an axis is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Division {
+    /// In equal steps.
+    #[default]
+    Linear,
+    /// In equal ratios.
+    Logarithmic,
+}
+
+/// An axis of a line plot.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlotAxis {
+    /// What is written beside it.
+    pub name: String,
+    /// The unit, written in parentheses; may be empty.
+    pub unit: String,
+    /// How it is divided.
+    pub division: Division,
+    /// From where to where; what the data need, if not given.
+    pub range: Option<(f64, f64)>,
+}
+
+/// What is written around the lines.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LinePlot {
+    /// Above; may be empty.
+    pub title: String,
+    /// To the right.
+    pub x: PlotAxis,
+    /// Upwards.
+    pub y: PlotAxis,
+    /// Background and lines.
+    pub theme: Theme,
+}
+
+/// Colours of lines, told apart by colour-blind eyes as well.
+pub(super) fn line_colour(i: usize, theme: Theme) -> Rgb {
+    const DARK: [Rgb; 7] = [
+        [252, 165, 10],
+        [86, 180, 233],
+        [52, 199, 140],
+        [226, 120, 178],
+        [240, 228, 66],
+        [221, 81, 58],
+        [160, 140, 245],
+    ];
+    const LIGHT: [Rgb; 7] = [
+        [0, 114, 178],
+        [213, 94, 0],
+        [0, 135, 100],
+        [190, 80, 145],
+        [140, 110, 0],
+        [90, 60, 170],
+        [70, 70, 70],
+    ];
+    match theme {
+        Theme::Dark => DARK[i % DARK.len()],
+        Theme::Light => LIGHT[i % LIGHT.len()],
+    }
+}
+
+/// Where values lie along an axis.
+struct Along {
+    low: f64,
+    high: f64,
+    division: Division,
+}
+
+impl Along {
+    fn new(axis: &PlotAxis, values: impl Iterator<Item = f64>) -> Result<Self, String> {
+        let division = axis.division;
+        let log = division == Division::Logarithmic;
+        if let Some((low, high)) = axis.range {
+            let usable = low.is_finite() && high.is_finite() && low < high && (!log || low > 0.0);
+            return if usable {
+                let (low, high, division) = (low, high, division);
+                Ok(Self {
+                    low,
+                    high,
+                    division,
+                })
+            } else {
+                Err(format!(
+                    "the range of the axis {} is {low} to {high}; it must be finite, the lower first{}",
+                    axis.name,
+                    if log { ", and above zero" } else { "" }
+                ))
+            };
+        }
+        let (low, high) = values
+            .filter(|v| v.is_finite() && (!log || *v > 0.0))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+                (l.min(v), h.max(v))
+            });
+        if low > high {
+            return Err(format!(
+                "there is nothing to draw along the axis {}",
+                axis.name
+            ));
+        }
+        let (low, high) = if log {
+            let room = (high / low).powf(0.03).max(1.05);
+            (low / room, high * room)
+        } else {
+            // A constant gets a range that shows its digits; the last term, one above zero.
+            let room = ((high - low) * 0.03).max(high.abs().max(low.abs()) * 1e-9);
+            let room = if room > 0.0 { room } else { 1.0 };
+            (low - room, high + room)
+        };
+        Ok(Self {
+            low,
+            high,
+            division,
+        })
+    }
+
+    fn ticks(&self, wanted: usize) -> Ticks {
+        match self.division {
+            Division::Linear => Ticks::linear(
+                self.low / 2.0 + self.high / 2.0,
+                self.high - self.low,
+                wanted,
+            ),
+            Division::Logarithmic => Ticks::logarithmic(self.low, self.high, wanted),
+        }
+    }
+
+    /// 0 at the start, 1 at the end; NaN where a logarithm has no value.
+    fn fraction(&self, v: f64) -> f32 {
+        let f = match self.division {
+            Division::Linear => (v - self.low) / (self.high - self.low),
+            Division::Logarithmic if v > 0.0 => (v / self.low).ln() / (self.high / self.low).ln(),
+            Division::Logarithmic => f64::NAN,
+        };
+        // Beyond the frame by a lot is as good as by much more, and f32 keeps its digits.
+        f.clamp(-1e4, 1e4) as f32
+    }
+}
+
+/// Draws series over one frame, with a legend on the right where they have names.
+///
+/// # Errors
+/// [`IoError::Data`] if a series has not as many y (or errors) as x, if there is nothing to draw, or a range is not
+/// finite and ascending (above zero on a logarithmic axis); and those of [`AtomicFile`](super::atomic::AtomicFile).
+pub fn lines(
+    path: impl AsRef<Path>,
+    series: &[Series<'_>],
+    plot: &LinePlot,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let canvas = draw(series, plot).map_err(|reason| data_error(path, reason))?;
+    png_file::write_canvas(path, &canvas, specification)
+}
+
+fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
+    for s in series {
+        let errors = s.error.map_or(s.x.len(), <[f64]>::len);
+        if s.y.len() != s.x.len() || errors != s.x.len() {
+            return Err(format!(
+                "the series {:?} has {} x, {} y and {errors} errors; they must be as many",
+                s.name,
+                s.x.len(),
+                s.y.len()
+            ));
+        }
+    }
+    let x = Along::new(&plot.x, series.iter().flat_map(|s| s.x).copied())?;
+    let reach = series.iter().flat_map(|s| {
+        (0..s.y.len()).flat_map(|i| {
+            let e = s.error.map_or(0.0, |e| e[i]);
+            [s.y[i] - e, s.y[i], s.y[i] + e]
+        })
+    });
+    let y = Along::new(&plot.y, reach)?;
+
+    let style = Style {
+        unit: 1.0,
+        theme: plot.theme,
+    };
+    let s = &style;
+    let (wide, high) = (960.0, 600.0);
+    let x_ticks = fitting(wide, s, true, |n| x.ticks(n));
+    let y_ticks = fitting(high, s, false, |n| y.ticks(n));
+    let names: Vec<&str> = series.iter().map(|s| s.name).collect();
+    let left = s.margin() + left_of_frame(&y_ticks, s);
+    let title = wrap(&plot.title, s.title(), wide);
+    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let width = left + wide + s.margin() + legend_width(&names, s).max(s.number());
+    let height = top + high + below_frame(s) + s.margin();
+    let mut canvas = Canvas::new(width as u32, height as u32, plot.theme.background())
+        .ok_or("the picture is too large")?;
+    let frame = Frame {
+        x: left.round(),
+        y: top.round(),
+        width: wide,
+        height: high,
+    };
+    grid(&mut canvas, frame, &x_ticks, &y_ticks, s);
+    for (i, one) in series.iter().enumerate() {
+        let colour = line_colour(i, plot.theme);
+        let at = |px: f64, py: f64| {
+            [
+                frame.x + x.fraction(px) * wide,
+                frame.y + (1.0 - y.fraction(py)) * high,
+            ]
+        };
+        let points: Vec<[f32; 2]> = one.x.iter().zip(one.y).map(|(&a, &b)| at(a, b)).collect();
+        for (k, &e) in one.error.unwrap_or_default().iter().enumerate() {
+            let (a, b) = (one.x[k], one.y[k]);
+            let mut ends = [at(a, b - e), at(a, b + e)];
+            // Down to nothing on a logarithmic axis: to the edge of the frame.
+            if ends[0][1].is_nan() {
+                ends[0][1] = frame.y + high;
+            }
+            canvas.line(&ends, 1.5, colour, frame);
+            for [ex, ey] in ends {
+                canvas.line(&[[ex - 5.0, ey], [ex + 5.0, ey]], 1.5, colour, frame);
+            }
+        }
+        if one.marks != Marks::Points {
+            canvas.line(&points, 2.0, colour, frame);
+        }
+        if one.marks != Marks::Line {
+            let inside = |p: &&[f32; 2]| {
+                (frame.x..=frame.x + wide).contains(&p[0])
+                    && (frame.y..=frame.y + high).contains(&p[1])
+            };
+            for &p in points.iter().filter(inside) {
+                canvas.dot(p, 4.0, colour);
+            }
+        }
+    }
+    canvas.outline(frame, s.line(), plot.theme.frame());
+    heading(&mut canvas, &title, frame.x + wide / 2.0, s);
+    let x_label = x_ticks.axis_label(&plot.x.name, &plot.x.unit);
+    horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], s);
+    let y_label = y_ticks.axis_label(&plot.y.name, &plot.y.unit);
+    vertical_axis(&mut canvas, frame, &y_ticks, &y_label, s, |at| 1.0 - at);
+    legend(&mut canvas, [frame.x + wide, frame.y], &names, s);
+    Ok(canvas)
+}
+
+fn grid(canvas: &mut Canvas, frame: Frame, x: &Ticks, y: &Ticks, s: &Style) {
+    let colour = s.theme.grid();
+    for (at, _) in &x.marks {
+        let x = (frame.x + *at as f32 * frame.width)
+            .round()
+            .min(frame.x + frame.width - 1.0);
+        canvas.fill(
+            Frame {
+                x,
+                width: 1.0,
+                ..frame
+            },
+            colour,
+        );
+    }
+    for (at, _) in &y.marks {
+        let y = (frame.y + (1.0 - *at as f32) * frame.height)
+            .round()
+            .min(frame.y + frame.height - 1.0);
+        canvas.fill(
+            Frame {
+                y,
+                height: 1.0,
+                ..frame
+            },
+            colour,
+        );
+    }
+}
+
+fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &Style) {
+    for (i, line) in title.iter().enumerate() {
+        let y = s.margin() + (i as f32 + 0.5) * s.title() * 1.3;
+        canvas.text(line, [middle, y], s.text(s.title(), Align::Centre));
+    }
+}
+
+/// The room a legend takes; nothing where nothing has a name.
+fn legend_width(names: &[&str], s: &Style) -> f32 {
+    let widest = names
+        .iter()
+        .map(|n| text_width(n, s.number()))
+        .fold(0.0, f32::max);
+    if widest > 0.0 {
+        widest + 6.5 * s.gap()
+    } else {
+        0.0
+    }
+}
+
+/// Names beside samples of their lines, to the right of (x, y).
+fn legend(canvas: &mut Canvas, [x, y]: [f32; 2], names: &[&str], s: &Style) {
+    for (i, name) in names.iter().enumerate().filter(|(_, n)| !n.is_empty()) {
+        let sample = Frame {
+            x: x + 2.0 * s.gap(),
+            y: (y + (i as f32 + 0.5) * s.number() * 1.6 - 1.5).round(),
+            width: 3.0 * s.gap(),
+            height: 3.0,
+        };
+        canvas.fill(sample, line_colour(i, s.theme));
+        let at = [sample.x + sample.width + s.gap(), sample.y + 1.5];
+        canvas.text(name, at, s.text(s.number(), Align::Left));
+    }
+}

@@ -2,50 +2,12 @@
 //! same when it is scaled down.
 
 use super::{Labels, Look, Map, resample};
-use crate::io::canvas::{Align, Canvas, Frame, Text, Theme, text_width, wrap};
+use crate::io::axes::{
+    Style, fitting, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
+};
+use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
 use crate::io::colour::{Rgb, Scale};
 use crate::io::ticks::Ticks;
-
-/// Lengths in pixels for a map 900 pixels long; `unit` scales them.
-struct Style {
-    unit: f32,
-    theme: Theme,
-}
-
-impl Style {
-    fn title(&self) -> f32 {
-        26.0 * self.unit
-    }
-    fn label(&self) -> f32 {
-        21.0 * self.unit
-    }
-    fn number(&self) -> f32 {
-        17.0 * self.unit
-    }
-    fn tick(&self) -> f32 {
-        7.0 * self.unit
-    }
-    fn gap(&self) -> f32 {
-        9.0 * self.unit
-    }
-    fn margin(&self) -> f32 {
-        22.0 * self.unit
-    }
-    fn line(&self) -> f32 {
-        (1.5 * self.unit).round().max(1.0)
-    }
-    fn bar(&self) -> f32 {
-        (30.0 * self.unit).round()
-    }
-    fn text(&self, size: f32, align: Align) -> Text {
-        Text {
-            size,
-            colour: self.theme.text(),
-            align,
-            upwards: false,
-        }
-    }
-}
 
 /// Draws it all; `None` if the sheet would be too large.
 pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) -> Option<Canvas> {
@@ -76,8 +38,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
         bar_lines.push(look.colour_map.not_finite_note().to_owned());
     }
 
-    let left =
-        s.margin() + s.label() + s.gap() * 1.5 + widest(&y_ticks, s.number()) + s.gap() + s.tick();
+    let left = s.margin() + left_of_frame(&y_ticks, &s);
     let bar_column = 2.5 * s.gap()
         + s.bar()
         + s.tick()
@@ -134,20 +95,12 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
     let x_label = x_ticks.axis_label(&labels.x.name, &labels.x.unit);
     horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], &s);
 
-    let edge = frame.x - s.line();
-    for (at, text) in &y_ticks.marks {
-        let y = frame.y + *at as f32 * high;
-        tick(&mut canvas, [edge - s.tick(), y], true, &s);
-        let x = edge - s.tick() - s.gap();
-        canvas.text(text, [x, y], s.text(s.number(), Align::Right));
-    }
     let y_label = y_ticks.axis_label(&labels.y.name, &labels.y.unit);
-    let x = edge - s.tick() - 2.5 * s.gap() - widest(&y_ticks, s.number()) - s.label() / 2.0;
+    vertical_axis(&mut canvas, frame, &y_ticks, &y_label, &s, |at| at);
     let upwards = Text {
         upwards: true,
         ..s.text(s.label(), Align::Centre)
     };
-    canvas.text(&y_label, [x, frame.y + high / 2.0], upwards);
 
     if beside {
         let bar = Frame {
@@ -183,86 +136,6 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
         horizontal_axis(&mut canvas, bar, &bar_ticks, &bar_lines, &s);
     }
     Some(canvas)
-}
-
-/// Ticks, numbers and label lines below a frame.
-fn horizontal_axis(canvas: &mut Canvas, frame: Frame, ticks: &Ticks, label: &[String], s: &Style) {
-    let edge = frame.y + frame.height + s.line();
-    let numbers = edge + s.tick() + s.gap() + s.number() * 0.4;
-    for (at, text) in &ticks.marks {
-        let x = frame.x + *at as f32 * frame.width;
-        tick(canvas, [x, edge], false, s);
-        canvas.text(text, [x, numbers], s.text(s.number(), Align::Centre));
-    }
-    for (i, line) in label.iter().enumerate() {
-        let y = numbers + s.number() * 0.5 + 1.3 * s.gap() + (0.5 + 1.25 * i as f32) * s.label();
-        let half = text_width(line, s.label()) / 2.0;
-        let middle = (frame.x + frame.width / 2.0)
-            .min(canvas.width() as f32 - s.gap() - half)
-            .max(s.gap() + half);
-        canvas.text(line, [middle, y], s.text(s.label(), Align::Centre));
-    }
-}
-
-/// A tick from `at` to the right, or downwards.
-fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &Style) {
-    let (half, long) = (s.line() / 2.0, s.tick());
-    let frame = if sideways {
-        Frame {
-            x,
-            y: (y - half).round(),
-            width: long,
-            height: s.line(),
-        }
-    } else {
-        Frame {
-            x: (x - half).round(),
-            y,
-            width: s.line(),
-            height: long,
-        }
-    };
-    canvas.fill(frame, s.theme.frame());
-}
-
-/// Ticks as many as fit along `length` pixels without their numbers touching.
-fn fitting(length: f32, s: &Style, along: bool, ticks: impl Fn(usize) -> Ticks) -> Ticks {
-    let most = if along { 45.0 } else { 65.0 } * s.unit;
-    let most = ((length / most) as usize).clamp(4, 10);
-    let fits = |found: &Ticks| {
-        let written = found.marks.iter().filter(|m| !m.1.is_empty());
-        let places: Vec<f32> = written.map(|m| m.0 as f32 * length).collect();
-        let room = places
-            .windows(2)
-            .map(|p| p[1] - p[0])
-            .fold(f32::INFINITY, f32::min);
-        let needed = if along {
-            widest(found, s.number()) + 1.6 * s.gap()
-        } else {
-            s.number() * 1.5
-        };
-        places.len() > 1 && room >= needed
-    };
-    for wanted in (2..=most).rev() {
-        let found = ticks(wanted);
-        if fits(&found) {
-            return found;
-        }
-    }
-    // A short axis: numbers at the outer ticks only, or at one.
-    for wanted in (2..=most).rev() {
-        let mut found = ticks(wanted);
-        let last = found.marks.len().saturating_sub(1);
-        for (_, text) in found.marks.iter_mut().take(last).skip(1) {
-            text.clear();
-        }
-        if fits(&found) {
-            return found;
-        }
-    }
-    let mut found = ticks(2);
-    found.marks.truncate(1);
-    found
 }
 
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
@@ -314,12 +187,4 @@ fn fill_bar(canvas: &mut Canvas, bar: Frame, scale: Scale, palette: &[Rgb], upwa
             pixel[..3].copy_from_slice(&rgb);
         }
     }
-}
-
-fn widest(ticks: &Ticks, size: f32) -> f32 {
-    ticks
-        .marks
-        .iter()
-        .map(|(_, text)| text_width(text, size))
-        .fold(0.0, f32::max)
 }

@@ -1,0 +1,178 @@
+//! Axes around a frame: ticks, numbers and labels, shared by maps and line plots.
+
+use super::canvas::{Align, Canvas, Frame, Text, Theme, text_width};
+use super::ticks::Ticks;
+
+/// Lengths in pixels for a map 900 pixels long; `unit` scales them.
+pub(super) struct Style {
+    pub unit: f32,
+    pub theme: Theme,
+}
+
+impl Style {
+    pub fn title(&self) -> f32 {
+        26.0 * self.unit
+    }
+    pub fn label(&self) -> f32 {
+        21.0 * self.unit
+    }
+    pub fn number(&self) -> f32 {
+        17.0 * self.unit
+    }
+    pub fn tick(&self) -> f32 {
+        7.0 * self.unit
+    }
+    pub fn gap(&self) -> f32 {
+        9.0 * self.unit
+    }
+    pub fn margin(&self) -> f32 {
+        22.0 * self.unit
+    }
+    pub fn line(&self) -> f32 {
+        (1.5 * self.unit).round().max(1.0)
+    }
+    pub fn bar(&self) -> f32 {
+        (30.0 * self.unit).round()
+    }
+    pub fn text(&self, size: f32, align: Align) -> Text {
+        Text {
+            size,
+            colour: self.theme.text(),
+            align,
+            upwards: false,
+        }
+    }
+}
+
+/// The room an axis on the left takes.
+pub(super) fn left_of_frame(ticks: &Ticks, s: &Style) -> f32 {
+    s.label() + 2.5 * s.gap() + widest(ticks, s.number()) + s.tick()
+}
+
+/// The room an axis with a label of one line takes below.
+pub(super) fn below_frame(s: &Style) -> f32 {
+    s.tick() + 2.3 * s.gap() + s.number() + s.label()
+}
+
+/// Ticks, numbers and label on the left of a frame; `place` turns the place of a tick into a fraction from the top.
+pub(super) fn vertical_axis(
+    canvas: &mut Canvas,
+    frame: Frame,
+    ticks: &Ticks,
+    label: &str,
+    s: &Style,
+    place: impl Fn(f64) -> f64,
+) {
+    let edge = frame.x - s.line();
+    for (at, text) in &ticks.marks {
+        let y = frame.y + place(*at) as f32 * frame.height;
+        tick(canvas, [edge - s.tick(), y], true, s);
+        let x = edge - s.tick() - s.gap();
+        canvas.text(text, [x, y], s.text(s.number(), Align::Right));
+    }
+    let x = edge - s.tick() - 2.5 * s.gap() - widest(ticks, s.number()) - s.label() / 2.0;
+    let upwards = Text {
+        upwards: true,
+        ..s.text(s.label(), Align::Centre)
+    };
+    canvas.text(label, [x, frame.y + frame.height / 2.0], upwards);
+}
+
+/// Ticks, numbers and label lines below a frame.
+pub(super) fn horizontal_axis(
+    canvas: &mut Canvas,
+    frame: Frame,
+    ticks: &Ticks,
+    label: &[String],
+    s: &Style,
+) {
+    let edge = frame.y + frame.height + s.line();
+    let numbers = edge + s.tick() + s.gap() + s.number() * 0.4;
+    for (at, text) in &ticks.marks {
+        let x = frame.x + *at as f32 * frame.width;
+        tick(canvas, [x, edge], false, s);
+        canvas.text(text, [x, numbers], s.text(s.number(), Align::Centre));
+    }
+    for (i, line) in label.iter().enumerate() {
+        let y = numbers + s.number() * 0.5 + 1.3 * s.gap() + (0.5 + 1.25 * i as f32) * s.label();
+        let half = text_width(line, s.label()) / 2.0;
+        let middle = (frame.x + frame.width / 2.0)
+            .min(canvas.width() as f32 - s.gap() - half)
+            .max(s.gap() + half);
+        canvas.text(line, [middle, y], s.text(s.label(), Align::Centre));
+    }
+}
+
+/// A tick from `at` to the right, or downwards.
+pub(super) fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &Style) {
+    let (half, long) = (s.line() / 2.0, s.tick());
+    let frame = if sideways {
+        Frame {
+            x,
+            y: (y - half).round(),
+            width: long,
+            height: s.line(),
+        }
+    } else {
+        Frame {
+            x: (x - half).round(),
+            y,
+            width: s.line(),
+            height: long,
+        }
+    };
+    canvas.fill(frame, s.theme.frame());
+}
+
+/// Ticks as many as fit along `length` pixels without their numbers touching.
+pub(super) fn fitting(
+    length: f32,
+    s: &Style,
+    along: bool,
+    ticks: impl Fn(usize) -> Ticks,
+) -> Ticks {
+    let most = if along { 45.0 } else { 65.0 } * s.unit;
+    let most = ((length / most) as usize).clamp(4, 10);
+    let fits = |found: &Ticks| {
+        let written = found.marks.iter().filter(|m| !m.1.is_empty());
+        let places: Vec<f32> = written.map(|m| m.0 as f32 * length).collect();
+        let room = places
+            .windows(2)
+            .map(|p| p[1] - p[0])
+            .fold(f32::INFINITY, f32::min);
+        let needed = if along {
+            widest(found, s.number()) + 1.6 * s.gap()
+        } else {
+            s.number() * 1.5
+        };
+        places.len() > 1 && room >= needed
+    };
+    for wanted in (2..=most).rev() {
+        let found = ticks(wanted);
+        if fits(&found) {
+            return found;
+        }
+    }
+    // A short axis: numbers at the outer ticks only, or at one.
+    for wanted in (2..=most).rev() {
+        let mut found = ticks(wanted);
+        let last = found.marks.len().saturating_sub(1);
+        for (_, text) in found.marks.iter_mut().take(last).skip(1) {
+            text.clear();
+        }
+        if fits(&found) {
+            return found;
+        }
+    }
+    let mut found = ticks(2);
+    found.marks.truncate(1);
+    found
+}
+
+pub(super) fn widest(ticks: &Ticks, size: f32) -> f32 {
+    ticks
+        .marks
+        .iter()
+        .map(|(_, text)| text_width(text, size))
+        .fold(0.0, f32::max)
+}
