@@ -13,7 +13,14 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(abi_ptx, allow_internal_unstable, asm_experimental_arch, core_float_math, link_llvm_intrinsics, stdarch_nvptx),
+    feature(
+        abi_ptx,
+        allow_internal_unstable,
+        asm_experimental_arch,
+        core_float_math,
+        link_llvm_intrinsics,
+        stdarch_nvptx
+    ),
     allow(internal_features)
 )]
 
@@ -21,11 +28,20 @@ extern crate alloc;
 // The macros speak of `::cuda_std`, here too.
 extern crate self as cuda_std;
 
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod emulator;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod approx;
+pub mod atomic;
+pub mod cfg;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
+pub mod float;
+mod float_ext;
+pub mod io;
+pub mod mem;
+pub mod misc;
+pub mod ptr;
 #[cfg(target_arch = "nvptx64")]
 mod runtime;
 pub mod shared;
@@ -33,13 +49,15 @@ pub mod thread;
 pub mod warp;
 
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+pub use float::GpuFloat;
+pub use float_ext::FloatExt;
 pub use glam;
 pub use half;
 pub use half::{bf16, f16};
 
 /// What nearly every kernel needs.
 pub mod prelude {
-    pub use crate::{f16, kernel, thread};
+    pub use crate::{assert_eq, assert_ne, f16, kernel, print, println, thread};
     pub use alloc::borrow::ToOwned;
     pub use alloc::boxed::Box;
     pub use alloc::format;

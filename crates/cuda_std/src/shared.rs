@@ -81,7 +81,12 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        crate::emulator::current().block().shared.borrow_mut().dynamic().cast()
+        crate::emulator::current()
+            .block()
+            .shared
+            .borrow_mut()
+            .dynamic()
+            .cast()
     }
 }
 
@@ -120,7 +125,11 @@ pub fn static_memory<Tag: 'static, T>() -> *mut T {
         let block = crate::emulator::current().block();
         let name = core::any::type_name::<T>();
         let tag = core::any::TypeId::of::<Tag>();
-        block.shared.borrow_mut().array(tag, name, size_of::<T>(), align_of::<T>()).cast()
+        block
+            .shared
+            .borrow_mut()
+            .array(tag, name, size_of::<T>(), align_of::<T>())
+            .cast()
     }
 }
 

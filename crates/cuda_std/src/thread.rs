@@ -95,31 +95,47 @@ pub fn grid_dim() -> UVec3 {
 #[inline(always)]
 #[must_use]
 pub fn index() -> u32 {
-    let block = block_idx_x()
-        .wrapping_add(grid_dim_x().wrapping_mul(block_idx_y().wrapping_add(grid_dim_y().wrapping_mul(block_idx_z()))));
+    let block =
+        block_idx_x()
+            .wrapping_add(grid_dim_x().wrapping_mul(
+                block_idx_y().wrapping_add(grid_dim_y().wrapping_mul(block_idx_z())),
+            ));
     let thread = thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z());
-    block.wrapping_mul(block_dim_x() * block_dim_y() * block_dim_z()).wrapping_add(thread)
+    block
+        .wrapping_mul(block_dim_x() * block_dim_y() * block_dim_z())
+        .wrapping_add(thread)
 }
 
 /// Index of the thread in the grid along x: the thread's own number in a one-dimensional launch.
 #[inline(always)]
 #[must_use]
 pub fn index_1d() -> u32 {
-    block_idx_x().wrapping_mul(block_dim_x()).wrapping_add(thread_idx_x())
+    block_idx_x()
+        .wrapping_mul(block_dim_x())
+        .wrapping_add(thread_idx_x())
 }
 
 /// Index of the thread in the grid along x and y.
 #[inline(always)]
 #[must_use]
 pub fn index_2d() -> UVec2 {
-    UVec2::new(index_1d(), block_idx_y().wrapping_mul(block_dim_y()).wrapping_add(thread_idx_y()))
+    UVec2::new(
+        index_1d(),
+        block_idx_y()
+            .wrapping_mul(block_dim_y())
+            .wrapping_add(thread_idx_y()),
+    )
 }
 
 /// Index of the thread in the grid along x, y and z.
 #[inline(always)]
 #[must_use]
 pub fn index_3d() -> UVec3 {
-    index_2d().extend(block_idx_z().wrapping_mul(block_dim_z()).wrapping_add(thread_idx_z()))
+    index_2d().extend(
+        block_idx_z()
+            .wrapping_mul(block_dim_z())
+            .wrapping_add(thread_idx_z()),
+    )
 }
 
 /// Whether this is thread (0, 0, 0) of block (0, 0, 0).
@@ -170,7 +186,11 @@ pub fn sync_threads_count(predicate: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return barrier_count(predicate);
     #[cfg(not(target_arch = "nvptx64"))]
-    emulator::wait_for_barrier(BarrierKind::Count, predicate != 0, core::panic::Location::caller())
+    emulator::wait_for_barrier(
+        BarrierKind::Count,
+        predicate != 0,
+        core::panic::Location::caller(),
+    )
 }
 
 /// [`sync_threads`] that also returns whether `predicate` is not 0 in every thread of the block: not 0, or 0.
@@ -180,7 +200,11 @@ pub fn sync_threads_and(predicate: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return barrier_and(predicate);
     #[cfg(not(target_arch = "nvptx64"))]
-    emulator::wait_for_barrier(BarrierKind::And, predicate != 0, core::panic::Location::caller())
+    emulator::wait_for_barrier(
+        BarrierKind::And,
+        predicate != 0,
+        core::panic::Location::caller(),
+    )
 }
 
 /// [`sync_threads`] that also returns whether `predicate` is not 0 in some thread of the block: not 0, or 0.
@@ -190,7 +214,11 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return barrier_or(predicate);
     #[cfg(not(target_arch = "nvptx64"))]
-    emulator::wait_for_barrier(BarrierKind::Or, predicate != 0, core::panic::Location::caller())
+    emulator::wait_for_barrier(
+        BarrierKind::Or,
+        predicate != 0,
+        core::panic::Location::caller(),
+    )
 }
 
 /// A memory fence for the whole grid: what the thread wrote before is visible to the device's other threads before what

@@ -52,7 +52,9 @@ pub fn activemask() -> u32 {
     {
         let mask: u32;
         // SAFETY: reading the mask has no preconditions. Not pure: it differs from place to place.
-        unsafe { asm!("activemask.b32 {};", out(reg32) mask, options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            asm!("activemask.b32 {};", out(reg32) mask, options(nomem, nostack, preserves_flags))
+        };
         mask
     }
     #[cfg(not(target_arch = "nvptx64"))]
@@ -98,6 +100,20 @@ pub trait WarpReduceValue: Sized {
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self;
 }
 
+#[cfg(target_arch = "nvptx64")]
+macro_rules! redux {
+    ($out:ident, $value:ident, $mask:ident, $($op:tt)*) => {
+        // SAFETY: the caller keeps the module's rules.
+        unsafe {
+            asm!(
+                concat!("redux.sync.", $($op)*, " {}, {}, {};"),
+                out(reg32) $out, in(reg32) $value, in(reg32) $mask,
+                options(nomem, nostack, preserves_flags)
+            )
+        }
+    };
+}
+
 macro_rules! reduce {
     ($($ty:ident, $ptx:literal, $signed:literal;)*) => {$(
         impl WarpReduceValue for $ty {
@@ -107,25 +123,13 @@ macro_rules! reduce {
                 #[cfg(target_arch = "nvptx64")]
                 {
                     let out: $ty;
-                    macro_rules! redux {
-                        ($op:literal) => {
-                            // SAFETY: the caller keeps the module's rules.
-                            unsafe {
-                                asm!(
-                                    concat!("redux.sync.", $op, " {}, {}, {};"),
-                                    out(reg32) out, in(reg32) value, in(reg32) mask,
-                                    options(nomem, nostack, preserves_flags)
-                                )
-                            }
-                        };
-                    }
                     match op {
-                        WarpReductionOp::Add => redux!(concat!("add.", $ptx)),
-                        WarpReductionOp::Min => redux!(concat!("min.", $ptx)),
-                        WarpReductionOp::Max => redux!(concat!("max.", $ptx)),
-                        WarpReductionOp::And => redux!("and.b32"),
-                        WarpReductionOp::Or => redux!("or.b32"),
-                        WarpReductionOp::Xor => redux!("xor.b32"),
+                        WarpReductionOp::Add => redux!(out, value, mask, concat!("add.", $ptx)),
+                        WarpReductionOp::Min => redux!(out, value, mask, concat!("min.", $ptx)),
+                        WarpReductionOp::Max => redux!(out, value, mask, concat!("max.", $ptx)),
+                        WarpReductionOp::And => redux!(out, value, mask, "and.b32"),
+                        WarpReductionOp::Or => redux!(out, value, mask, "or.b32"),
+                        WarpReductionOp::Xor => redux!(out, value, mask, "xor.b32"),
                     }
                     out
                 }
@@ -317,7 +321,13 @@ pub trait WarpShuffleValue: Sized {
     /// # Safety
     /// See the [module](self).
     #[track_caller]
-    unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool);
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool);
 }
 
 macro_rules! shuffle_value {
@@ -378,7 +388,12 @@ shuffle_value! {
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn host(operation: Operation, mask: u32, value: u128) -> (u128, bool) {
-    emulator::wait_for_warp(WarpCall { operation, mask, value, at: Location::caller() })
+    emulator::wait_for_warp(WarpCall {
+        operation,
+        mask,
+        value,
+        at: Location::caller(),
+    })
 }
 
 /// LLVM's intrinsics: unlike inline assembly, LLVM knows that they must not be moved into or out of branches.
@@ -428,7 +443,13 @@ mod device {
 
     /// The value, and whether the lane asked for is in the segment, which follows from the lane numbers as PTX defines it.
     #[inline(always)]
-    pub fn shuffle(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, width: u32) -> (u32, bool) {
+    pub fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: u32,
+        b: u32,
+        width: u32,
+    ) -> (u32, bool) {
         let segment = (32 - width) << 8;
         let (lane, b) = (lane(), b % 32);
         let first = lane & !(width - 1);

@@ -53,13 +53,20 @@ fn sums(seed: u64, with_barrier: bool) -> Vec<f32> {
     let input: Vec<f32> = (0..4 * BLOCK).map(|i| i as f32).collect();
     let mut out = vec![0.0; 4];
     let pointer = out.as_mut_ptr();
-    unsafe { Launch::new(4, BLOCK as u32).seed(seed).run(|| block_sum(&input, pointer, with_barrier)) }.unwrap();
+    unsafe {
+        Launch::new(4, BLOCK as u32)
+            .seed(seed)
+            .run(|| block_sum(&input, pointer, with_barrier))
+    }
+    .unwrap();
     out
 }
 
 #[test]
 fn a_missing_barrier_shows_for_some_seed_and_a_right_kernel_never_fails() {
-    let expected: Vec<f32> = (0..4).map(|b| (b * BLOCK..(b + 1) * BLOCK).map(|i| i as f32).sum()).collect();
+    let expected: Vec<f32> = (0..4)
+        .map(|b| (b * BLOCK..(b + 1) * BLOCK).map(|i| i as f32).sum())
+        .collect();
     assert!((0..50).all(|seed| sums(seed, true) == expected));
     assert!((0..50).any(|seed| sums(seed, false) != expected));
 }

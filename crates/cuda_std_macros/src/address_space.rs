@@ -18,7 +18,10 @@ use syn::{Attribute, Block, Error, Item, ItemStatic, Meta, Result, StaticMutabil
 pub fn expand(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let place: Ident = syn::parse2(space.clone()).map_err(|_| bad_space(&space))?;
     let declared: ItemStatic = syn::parse2(item).map_err(|error| {
-        Error::new(error.span(), "#[address_space(..)] goes on a `static` with an initial value")
+        Error::new(
+            error.span(),
+            "#[address_space(..)] goes on a `static` with an initial value",
+        )
     })?;
     match place.to_string().as_str() {
         "shared" => Ok(handle(&declared)),
@@ -40,7 +43,14 @@ fn bad_space(space: &TokenStream) -> Error {
 
 /// The zero-sized handle.
 fn handle(declared: &ItemStatic) -> TokenStream {
-    let ItemStatic { attrs, vis, mutability, ident, ty, .. } = declared;
+    let ItemStatic {
+        attrs,
+        vis,
+        mutability,
+        ident,
+        ty,
+        ..
+    } = declared;
     let id = unique_id(ident);
     quote! {
         #(#attrs)*
@@ -54,11 +64,16 @@ fn unique_id(name: &Ident) -> u64 {
     static SEEN: Mutex<Option<HashMap<u64, u64>>> = Mutex::new(None);
     let mut hasher = DefaultHasher::new();
     for variable in ["CARGO_PKG_NAME", "CARGO_PKG_VERSION", "CARGO_CRATE_NAME"] {
-        std::env::var(variable).unwrap_or_default().hash(&mut hasher);
+        std::env::var(variable)
+            .unwrap_or_default()
+            .hash(&mut hasher);
     }
     name.to_string().hash(&mut hasher);
     let mut seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let count = seen.get_or_insert_default().entry(hasher.finish()).or_insert(0);
+    let count = seen
+        .get_or_insert_default()
+        .entry(hasher.finish())
+        .or_insert(0);
     *count += 1;
     count.hash(&mut hasher);
     hasher.finish()
@@ -74,12 +89,19 @@ struct Rewrite;
 impl VisitMut for Rewrite {
     fn visit_block_mut(&mut self, block: &mut Block) {
         let names: Vec<Ident> = block.stmts.iter().filter_map(shared_static).collect();
-        let names: Vec<Ident> = names.into_iter().filter(|name| !named_by_an_item(block, name)).collect();
+        let names: Vec<Ident> = names
+            .into_iter()
+            .filter(|name| !named_by_an_item(block, name))
+            .collect();
         if !names.is_empty() {
             let pointers: HashMap<String, Ident> = names
                 .iter()
                 .map(|name| {
-                    let pointer = format_ident!("shared_{}", name.to_string().to_lowercase(), span = Span::mixed_site());
+                    let pointer = format_ident!(
+                        "shared_{}",
+                        name.to_string().to_lowercase(),
+                        span = Span::mixed_site()
+                    );
                     (name.to_string(), pointer)
                 })
                 .collect();
@@ -98,7 +120,8 @@ impl VisitMut for Rewrite {
 fn shared_static(statement: &Stmt) -> Option<Ident> {
     match statement {
         Stmt::Item(Item::Static(declared))
-            if matches!(declared.mutability, StaticMutability::Mut(_)) && declared.attrs.iter().any(is_shared) =>
+            if matches!(declared.mutability, StaticMutability::Mut(_))
+                && declared.attrs.iter().any(is_shared) =>
         {
             Some(declared.ident.clone())
         }
@@ -107,8 +130,14 @@ fn shared_static(statement: &Stmt) -> Option<Ident> {
 }
 
 fn is_shared(attribute: &Attribute) -> bool {
-    let Meta::List(list) = &attribute.meta else { return false };
-    list.path.segments.last().is_some_and(|last| last.ident == "address_space") && list.tokens.to_string() == "shared"
+    let Meta::List(list) = &attribute.meta else {
+        return false;
+    };
+    list.path
+        .segments
+        .last()
+        .is_some_and(|last| last.ident == "address_space")
+        && list.tokens.to_string() == "shared"
 }
 
 /// Whether another item of the block (a nested function) speaks of the static.
@@ -135,9 +164,15 @@ fn mentions(tokens: TokenStream, name: &Ident) -> bool {
 
 fn rewritten(statement: &Stmt, pointers: &HashMap<String, Ident>) -> Stmt {
     let tokens = match (statement, shared_static(statement)) {
-        (Stmt::Item(Item::Static(declared)), Some(name)) if pointers.contains_key(&name.to_string()) => {
+        (Stmt::Item(Item::Static(declared)), Some(name))
+            if pointers.contains_key(&name.to_string()) =>
+        {
             let (pointer, ty) = (&pointers[&name.to_string()], &declared.ty);
-            let attribute = declared.attrs.iter().find(|attribute| is_shared(attribute)).map(Attribute::path);
+            let attribute = declared
+                .attrs
+                .iter()
+                .find(|attribute| is_shared(attribute))
+                .map(Attribute::path);
             quote_spanned! {name.span()=>
                 #[allow(unused_variables)]
                 let #pointer: *mut #ty = {
@@ -162,22 +197,20 @@ fn rewritten(statement: &Stmt, pointers: &HashMap<String, Ident>) -> Stmt {
 /// `NAME` to `(*pointer)`, inside macro calls too, but not where it is a part of a longer path or a field.
 fn replace(tokens: TokenStream, pointers: &HashMap<String, Ident>) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is = |index: Option<usize>, c: char| {
-        matches!(index.and_then(|i| tokens.get(i)), Some(TokenTree::Punct(punct)) if punct.as_char() == c)
-    };
+    let is = |index: Option<usize>, c: char| matches!(index.and_then(|i| tokens.get(i)), Some(TokenTree::Punct(punct)) if punct.as_char() == c);
     let mut out = TokenStream::new();
     for (index, token) in tokens.iter().enumerate() {
         let (before, after) = (index.checked_sub(1), Some(index + 1));
+        let before_that = index.checked_sub(2);
+        let is_member = is(before, '.') && !is(before_that, '.');
+        let is_path = (is(before, ':') && is(before_that, ':'))
+            || (is(after, ':') && is(Some(index + 2), ':'));
         match token {
             TokenTree::Ident(ident) => match pointers.get(&ident.to_string()) {
-                Some(pointer)
-                    if !(is(before, '.') && !is(index.checked_sub(2), '.'))
-                        && !(is(before, ':') && is(index.checked_sub(2), ':'))
-                        && !(is(after, ':') && is(Some(index + 2), ':'))
-                        && !is(before, '\'') =>
-                {
+                Some(pointer) if !is_member && !is_path && !is(before, '\'') => {
                     let span = ident.span();
-                    let mut place = Group::new(Delimiter::Parenthesis, quote_spanned!(span=> *#pointer));
+                    let mut place =
+                        Group::new(Delimiter::Parenthesis, quote_spanned!(span=> *#pointer));
                     place.set_span(span);
                     out.extend([TokenTree::Group(place)]);
                 }

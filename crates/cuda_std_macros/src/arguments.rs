@@ -22,7 +22,11 @@ pub enum Form {
     /// One launch argument that is a `&mut` reference.
     Exclusive,
     /// Two launch arguments: pointer and length. Holds the element, and whether it may be written.
-    Slice { element: Box<Type>, mutable: bool, raw: bool },
+    Slice {
+        element: Box<Type>,
+        mutable: bool,
+        raw: bool,
+    },
 }
 
 /// The parameters of a kernel, or every complaint about them.
@@ -62,7 +66,11 @@ fn argument(pattern: &Pat, ty: &Type, index: usize) -> Result<Argument> {
     check.visit_type(ty);
     check.errors.finish()?;
     let form = form(ty)?;
-    Ok(Argument { name, ty: ty.clone(), form })
+    Ok(Argument {
+        name,
+        ty: ty.clone(),
+        form,
+    })
 }
 
 fn form(ty: &Type) -> Result<Form> {
@@ -119,13 +127,27 @@ struct Forbidden {
 impl<'ast> Visit<'ast> for Forbidden {
     fn visit_type(&mut self, ty: &'ast Type) {
         let complaint = match ty {
-            Type::ImplTrait(_) => "a kernel cannot take `impl Trait`: its parameters have one concrete type each",
-            Type::TraitObject(_) => "a kernel cannot take a trait object: its method table lies in the host's memory",
-            Type::BareFn(_) => "a kernel cannot take a function pointer: it would point into the host's code",
+            Type::ImplTrait(_) => {
+                "a kernel cannot take `impl Trait`: its parameters have one concrete type each"
+            }
+            Type::TraitObject(_) => {
+                "a kernel cannot take a trait object: its method table lies in the host's memory"
+            }
+            Type::BareFn(_) => {
+                "a kernel cannot take a function pointer: it would point into the host's code"
+            }
             Type::Infer(_) => "a kernel's parameter needs a written type",
             Type::Never(_) => "a kernel cannot take `!`",
-            Type::Path(path) => match path.path.segments.last().map(|last| last.ident.to_string()).as_deref() {
-                Some("String") => "a kernel cannot take a `String`, which owns memory of the host: pass `&[u8]`",
+            Type::Path(path) => match path
+                .path
+                .segments
+                .last()
+                .map(|last| last.ident.to_string())
+                .as_deref()
+            {
+                Some("String") => {
+                    "a kernel cannot take a `String`, which owns memory of the host: pass `&[u8]`"
+                }
                 Some("Vec") => {
                     "a kernel cannot take a `Vec`, which owns memory of the host: pass `&[T]` of a device buffer"
                 }

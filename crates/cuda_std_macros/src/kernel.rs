@@ -26,7 +26,9 @@ pub fn expand(hints: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let body = quote!({ #(#checks)* #(#statements)* });
 
     let device = device(&function, &arguments, &body);
-    let ItemFn { attrs, vis, sig, .. } = &function;
+    let ItemFn {
+        attrs, vis, sig, ..
+    } = &function;
     Ok(quote! {
         #[cfg(target_arch = "nvptx64")]
         #device
@@ -54,7 +56,10 @@ fn check(function: &ItemFn) -> Result<Vec<Argument>> {
         errors.push(Error::new_spanned(token, "a kernel cannot be a const fn"));
     }
     if let Some(abi) = &signature.abi {
-        let known = abi.name.as_ref().is_none_or(|name| matches!(name.value().as_str(), "C" | "ptx-kernel"));
+        let known = abi
+            .name
+            .as_ref()
+            .is_none_or(|name| matches!(name.value().as_str(), "C" | "ptx-kernel"));
         if !known {
             errors.push(Error::new_spanned(
                 abi,
@@ -111,9 +116,13 @@ fn check_argument(argument: &Argument) -> TokenStream {
 /// The PTX entry. The unstable calling convention is written by a macro of `cuda_std` that may use it, so
 /// that the kernel's crate need not enable it.
 fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> TokenStream {
-    let ItemFn { attrs, vis, sig, .. } = function;
+    let ItemFn {
+        attrs, vis, sig, ..
+    } = function;
     let (name, generics, condition) = (&sig.ident, &sig.generics, &sig.generics.where_clause);
-    let slices = arguments.iter().any(|argument| matches!(argument.form, Form::Slice { .. }));
+    let slices = arguments
+        .iter()
+        .any(|argument| matches!(argument.form, Form::Slice { .. }));
     let (parameters, body) = if slices {
         // A function of its own keeps what `&mut` promises about aliasing.
         let mut inner = sig.clone();
@@ -140,17 +149,28 @@ fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> Toke
 /// The launch parameters of an argument, and the expression that makes it of them.
 fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
     let (name, ty) = (&argument.name, &argument.ty);
-    let Form::Slice { element, mutable, raw } = &argument.form else {
+    let Form::Slice {
+        element,
+        mutable,
+        raw,
+    } = &argument.form
+    else {
         return (quote!(#name: #ty), quote!(#name));
     };
-    let (pointer, length) = (format_ident!("{name}_pointer"), format_ident!("{name}_length"));
+    let (pointer, length) = (
+        format_ident!("{name}_pointer"),
+        format_ident!("{name}_length"),
+    );
     let (kind, make) = match (mutable, raw) {
         (false, false) => (quote!(*const), quote!(::core::slice::from_raw_parts)),
         (true, false) => (quote!(*mut), quote!(::core::slice::from_raw_parts_mut)),
         (false, true) => (quote!(*const), quote!(::core::ptr::slice_from_raw_parts)),
         (true, true) => (quote!(*mut), quote!(::core::ptr::slice_from_raw_parts_mut)),
     };
-    (quote!(#pointer: #kind #element, #length: usize), quote!(#make(#pointer, #length)))
+    (
+        quote!(#pointer: #kind #element, #length: usize),
+        quote!(#make(#pointer, #length)),
+    )
 }
 
 /// `grid_dim = 1d` and the like; a hint for another compiler, checked and dropped.
@@ -167,7 +187,12 @@ impl Parse for Hint {
         }
         input.parse::<Token![=]>()?;
         let value: Lit = input.parse()?;
-        match value.to_token_stream().to_string().to_ascii_lowercase().as_str() {
+        match value
+            .to_token_stream()
+            .to_string()
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "1d" | "2d" | "3d" => Ok(Hint),
             other => Err(Error::new_spanned(
                 &value,

@@ -24,7 +24,9 @@ use proc_macro::TokenStream;
 /// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and change nothing.
 #[proc_macro_attribute]
 pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(hints.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    kernel::expand(hints.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }
 
 /// Chooses the memory in which a `static` lives: `shared`, `global` or `constant`.
@@ -37,18 +39,24 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 /// `global` and `constant` leave the static as it is: rustc places it in global memory.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
-    address_space::expand(space.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    address_space::expand(space.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }
 
 /// A function of the device alone: on the CPU it panics with its name when called.
 #[proc_macro_attribute]
 pub fn gpu_only(_attribute: TokenStream, item: TokenStream) -> TokenStream {
-    markers::gpu_only(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    markers::gpu_only(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }
 
 /// Marks a `#[no_mangle]` function that other PTX or cubin files call. rustc keeps such functions anyway; the attribute
 /// checks that the function is one.
 #[proc_macro_attribute]
 pub fn externally_visible(_attribute: TokenStream, item: TokenStream) -> TokenStream {
-    markers::externally_visible(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    markers::externally_visible(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }

@@ -12,7 +12,9 @@ use std::sync::Mutex;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
-use super::context::{BarrierCall, BarrierKind, BlockContext, Context, SendFault, Wait, set_current};
+use super::context::{
+    BarrierCall, BarrierKind, BlockContext, Context, SendFault, Wait, set_current,
+};
 use super::error::{EmulatorError, Waiting};
 use super::launch::{AnyKernel, Launch, Random, Stats};
 use super::memory::SharedMemory;
@@ -41,7 +43,11 @@ struct Slot {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(launch: &'a Launch, kernel: AnyKernel, output: Option<&'a Mutex<String>>) -> Self {
+    pub(super) fn new(
+        launch: &'a Launch,
+        kernel: AnyKernel,
+        output: Option<&'a Mutex<String>>,
+    ) -> Self {
         let block = Box::new(BlockContext {
             shared: RefCell::new(SharedMemory::default()),
             output: output.map(ptr::from_ref),
@@ -85,8 +91,15 @@ impl<'a> Worker<'a> {
     /// Runs the block with this linear index to its end.
     pub(super) fn run_block(&mut self, linear: u64) -> Result<(), EmulatorError> {
         let (x, y) = (u64::from(self.launch.grid.x), u64::from(self.launch.grid.y));
-        let index = [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32];
-        self.block.shared.borrow_mut().start_block(self.launch.shared_bytes);
+        let index = [
+            (linear % x) as u32,
+            (linear / x % y) as u32,
+            (linear / x / y) as u32,
+        ];
+        self.block
+            .shared
+            .borrow_mut()
+            .start_block(self.launch.shared_bytes);
         for slot in &mut self.slots {
             slot.context.block_idx.set(index);
             slot.context.wait.set(Wait::Nothing);
@@ -107,7 +120,10 @@ impl<'a> Worker<'a> {
     }
 
     fn run_rounds(&mut self, linear: u64) -> Result<(), EmulatorError> {
-        let mut random = self.launch.seed.map(|seed| Random::new(seed ^ linear.wrapping_mul(0xd134_2543_de82_ef95)));
+        let mut random = self
+            .launch
+            .seed
+            .map(|seed| Random::new(seed ^ linear.wrapping_mul(0xd134_2543_de82_ef95)));
         self.runnable.clear();
         self.runnable.extend(0..self.slots.len() as u32);
         while self.finished < self.slots.len() {
@@ -190,7 +206,9 @@ impl<'a> Worker<'a> {
                 if seen & (1 << lane) != 0 || self.slots[first + lane].done {
                     continue;
                 }
-                let Wait::Warp(call) = self.slots[first + lane].context.wait.get() else { continue };
+                let Wait::Warp(call) = self.slots[first + lane].context.wait.get() else {
+                    continue;
+                };
                 // A mask may name lanes that a block of this size does not have: they are never there to wait for.
                 let members = call.mask & exists;
                 if let Some(calls) = self.complete_call(first, members, call)? {
@@ -221,7 +239,11 @@ impl<'a> Worker<'a> {
         for lane in (0..WARP_SIZE as usize).filter(|lane| members & (1 << lane) != 0) {
             let slot = &self.slots[first + lane];
             if slot.done {
-                return Err(self.divergent(first, call, format!("lane {lane} of the mask has exited")));
+                return Err(self.divergent(
+                    first,
+                    call,
+                    format!("lane {lane} of the mask has exited"),
+                ));
             }
             match slot.context.wait.get() {
                 Wait::Warp(other) if other.same_as(&call) => calls[lane] = Some(other),
@@ -235,9 +257,16 @@ impl<'a> Worker<'a> {
     fn wake_active(&mut self) {
         for first in (0..self.slots.len()).step_by(WARP_SIZE as usize) {
             let warp = first..(first + WARP_SIZE as usize).min(self.slots.len());
-            let waits = |thread: &usize| matches!(self.slots[*thread].context.wait.get(), Wait::ActiveMask(_));
-            let active: Vec<usize> = warp.filter(waits).filter(|&thread| !self.slots[thread].done).collect();
-            let mask = active.iter().fold(0u32, |mask, thread| mask | 1 << (thread - first));
+            let waits = |thread: &usize| {
+                matches!(self.slots[*thread].context.wait.get(), Wait::ActiveMask(_))
+            };
+            let active: Vec<usize> = warp
+                .filter(waits)
+                .filter(|&thread| !self.slots[thread].done)
+                .collect();
+            let mask = active
+                .iter()
+                .fold(0u32, |mask, thread| mask | 1 << (thread - first));
             for thread in active {
                 let context = &self.slots[thread].context;
                 context.answer.set((mask.into(), true));
@@ -262,7 +291,10 @@ impl<'a> Worker<'a> {
             return Err(self.hang());
         }
         if mixed {
-            return Err(EmulatorError::MixedBarriers { block: self.index(), waiting: self.waiting() });
+            return Err(EmulatorError::MixedBarriers {
+                block: self.index(),
+                waiting: self.waiting(),
+            });
         }
         let answer = match call.kind {
             BarrierKind::Plain => 0,
@@ -290,11 +322,24 @@ impl<'a> Worker<'a> {
                 let first = thread - thread % WARP_SIZE as usize;
                 let others = self.waiting();
                 let list: Vec<String> = others.iter().map(ToString::to_string).collect();
-                return self.divergent(first, call, format!("its lanes never meet: {}", list.join("; ")));
+                return self.divergent(
+                    first,
+                    call,
+                    format!("its lanes never meet: {}", list.join("; ")),
+                );
             }
         }
-        let exited = self.slots.iter().filter(|slot| slot.done).map(|slot| slot.context.linear).collect();
-        EmulatorError::Hang { block: self.index(), waiting: self.waiting(), exited }
+        let exited = self
+            .slots
+            .iter()
+            .filter(|slot| slot.done)
+            .map(|slot| slot.context.linear)
+            .collect();
+        EmulatorError::Hang {
+            block: self.index(),
+            waiting: self.waiting(),
+            exited,
+        }
     }
 
     fn divergent(&self, first: usize, call: WarpCall, reason: String) -> EmulatorError {
@@ -319,7 +364,10 @@ impl<'a> Worker<'a> {
                 Wait::ActiveMask(at) => ("activemask", at),
             };
             let new = Waiting::new(name, at, vec![slot.context.linear]);
-            match groups.iter_mut().find(|group| group.call == name && group.place == new.place) {
+            match groups
+                .iter_mut()
+                .find(|group| group.call == name && group.place == new.place)
+            {
                 Some(group) => group.threads.extend(new.threads),
                 None => groups.push(new),
             }
@@ -354,10 +402,16 @@ fn thrown(payload: Box<dyn Any + Send>, context: &Context) -> EmulatorError {
         Ok(fault) => return fault.0.into_error(context.site(), context.linear),
         Err(other) => other,
     };
-    let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+    let message = match (
+        payload.downcast_ref::<&str>(),
+        payload.downcast_ref::<String>(),
+    ) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),
         _ => "with a payload that is no text".to_owned(),
     };
-    EmulatorError::Panic { site: context.site(), message }
+    EmulatorError::Panic {
+        site: context.site(),
+        message,
+    }
 }

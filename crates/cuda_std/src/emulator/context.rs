@@ -37,7 +37,10 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn site(&self) -> Site {
-        Site { block: self.block_idx.get(), thread: self.thread_idx }
+        Site {
+            block: self.block_idx.get(),
+            thread: self.thread_idx,
+        }
     }
 
     pub(crate) fn block(&self) -> &BlockContext {
@@ -139,8 +142,18 @@ pub(crate) fn fail(fault: Fault) -> ! {
 pub(crate) struct SendFault(pub Fault);
 
 /// Waits for all threads of the block. The answer is the count, or 1 and 0 for true and false.
-pub(crate) fn wait_for_barrier(kind: BarrierKind, predicate: bool, at: &'static Location<'static>) -> u32 {
-    current().suspend(Wait::Barrier(BarrierCall { kind, predicate, at })).0 as u32
+pub(crate) fn wait_for_barrier(
+    kind: BarrierKind,
+    predicate: bool,
+    at: &'static Location<'static>,
+) -> u32 {
+    current()
+        .suspend(Wait::Barrier(BarrierCall {
+            kind,
+            predicate,
+            at,
+        }))
+        .0 as u32
 }
 
 /// Waits for the lanes in the mask of the call.
@@ -148,7 +161,12 @@ pub(crate) fn wait_for_warp(call: WarpCall) -> (u128, bool) {
     let context = current();
     let lane = context.linear % crate::warp::WARP_SIZE;
     if call.mask & (1 << lane) == 0 && !context.cancelled.get() {
-        fail(Fault::NotInMask { call: call.operation.name(), mask: call.mask, lane, at: call.at });
+        fail(Fault::NotInMask {
+            call: call.operation.name(),
+            mask: call.mask,
+            lane,
+            at: call.at,
+        });
     }
     context.suspend(Wait::Warp(call))
 }

@@ -43,13 +43,23 @@ pub struct Waiting {
 
 impl Waiting {
     pub(crate) fn new(call: &'static str, at: &Location<'_>, threads: Vec<u32>) -> Self {
-        Self { call, place: format!("{}:{}:{}", at.file(), at.line(), at.column()), threads }
+        Self {
+            call,
+            place: format!("{}:{}:{}", at.file(), at.line(), at.column()),
+            threads,
+        }
     }
 }
 
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {} in {}", Threads(&self.threads), self.call, self.place)
+        write!(
+            f,
+            "{} at {} in {}",
+            Threads(&self.threads),
+            self.call,
+            self.place
+        )
     }
 }
 
@@ -66,7 +76,12 @@ impl fmt::Display for Threads<'_> {
                 _ => ranges.push((thread, thread)),
             }
         }
-        write!(f, "{} thread{} (", self.0.len(), if self.0.len() == 1 { "" } else { "s" })?;
+        write!(
+            f,
+            "{} thread{} (",
+            self.0.len(),
+            if self.0.len() == 1 { "" } else { "s" }
+        )?;
         for (i, (first, last)) in ranges.iter().take(SHOWN).enumerate() {
             let comma = if i == 0 { "" } else { ", " };
             match first == last {
@@ -198,20 +213,44 @@ pub enum EmulatorError {
 
 /// What a thread throws to end the launch with a given error.
 pub(crate) enum Fault {
-    SharedIndex { index: usize, length: usize, at: &'static Location<'static> },
-    SharedMemory { bytes: usize, limit: usize },
-    NotInMask { call: &'static str, mask: u32, lane: u32, at: &'static Location<'static> },
+    SharedIndex {
+        index: usize,
+        length: usize,
+        at: &'static Location<'static>,
+    },
+    SharedMemory {
+        bytes: usize,
+        limit: usize,
+    },
+    NotInMask {
+        call: &'static str,
+        mask: u32,
+        lane: u32,
+        at: &'static Location<'static>,
+    },
 }
 
 impl Fault {
     pub(crate) fn into_error(self, site: Site, linear: u32) -> EmulatorError {
         let place = |at: &Location<'_>| format!("{}:{}:{}", at.file(), at.line(), at.column());
         match self {
-            Fault::SharedIndex { index, length, at } => {
-                EmulatorError::SharedIndex { site, index, length, place: place(at) }
-            }
-            Fault::SharedMemory { bytes, limit } => EmulatorError::SharedMemory { block: site.block, bytes, limit },
-            Fault::NotInMask { call, mask, lane, at } => EmulatorError::DivergentWarp {
+            Fault::SharedIndex { index, length, at } => EmulatorError::SharedIndex {
+                site,
+                index,
+                length,
+                place: place(at),
+            },
+            Fault::SharedMemory { bytes, limit } => EmulatorError::SharedMemory {
+                block: site.block,
+                bytes,
+                limit,
+            },
+            Fault::NotInMask {
+                call,
+                mask,
+                lane,
+                at,
+            } => EmulatorError::DivergentWarp {
                 block: site.block,
                 warp: linear / WARP_SIZE,
                 call,

@@ -25,7 +25,10 @@ impl Dim3 {
     }
 
     fn count(self) -> u64 {
-        self.array().into_iter().map(u64::from).fold(1, u64::saturating_mul)
+        self.array()
+            .into_iter()
+            .map(u64::from)
+            .fold(1, u64::saturating_mul)
     }
 }
 
@@ -49,13 +52,21 @@ impl From<(u32, u32, u32)> for Dim3 {
 
 impl From<glam::UVec2> for Dim3 {
     fn from(v: glam::UVec2) -> Self {
-        Self { x: v.x, y: v.y, z: 1 }
+        Self {
+            x: v.x,
+            y: v.y,
+            z: 1,
+        }
     }
 }
 
 impl From<glam::UVec3> for Dim3 {
     fn from(v: glam::UVec3) -> Self {
-        Self { x: v.x, y: v.y, z: v.z }
+        Self {
+            x: v.x,
+            y: v.y,
+            z: v.z,
+        }
     }
 }
 
@@ -156,7 +167,9 @@ impl Launch {
         let blocks = self.grid.count();
         let workers = match self.workers {
             Some(workers) => workers,
-            None => thread::available_parallelism().map_or(1, usize::from).min(MAX_DEFAULT_WORKERS),
+            None => thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(MAX_DEFAULT_WORKERS),
         };
         let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX));
         let shared = Progress {
@@ -178,8 +191,14 @@ impl Launch {
                 shared.work(kernel);
             });
         }
-        let (mut stats, failure) = shared.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
-        stats.output = shared.output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (mut stats, failure) = shared
+            .outcome
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        stats.output = shared
+            .output
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         match failure {
             Some((_, error)) => Err(error),
             None => Ok(stats),
@@ -187,9 +206,20 @@ impl Launch {
     }
 
     fn check(&self) -> Result<(), EmulatorError> {
-        let bad = |what, given: String, allowed| Err(EmulatorError::Dimensions { what, given, allowed });
+        let bad = |what, given: String, allowed| {
+            Err(EmulatorError::Dimensions {
+                what,
+                given,
+                allowed,
+            })
+        };
         let limits: [(&'static str, u32, u32, &'static str); 6] = [
-            ("the grid's x", self.grid.x, i32::MAX as u32, "1 to 2147483647"),
+            (
+                "the grid's x",
+                self.grid.x,
+                i32::MAX as u32,
+                "1 to 2147483647",
+            ),
             ("the grid's y", self.grid.y, 65_535, "1 to 65535"),
             ("the grid's z", self.grid.z, 65_535, "1 to 65535"),
             ("the block's x", self.block.x, 1024, "1 to 1024"),
@@ -202,17 +232,29 @@ impl Launch {
             }
         }
         if self.block.count() > 1024 {
-            return bad("the number of threads of a block", self.block.count().to_string(), "at most 1024");
+            return bad(
+                "the number of threads of a block",
+                self.block.count().to_string(),
+                "at most 1024",
+            );
         }
         if self.shared_bytes > LIMIT {
             let block = [0; 3];
-            return Err(EmulatorError::SharedMemory { block, bytes: self.shared_bytes, limit: LIMIT });
+            return Err(EmulatorError::SharedMemory {
+                block,
+                bytes: self.shared_bytes,
+                limit: LIMIT,
+            });
         }
         if self.workers == Some(0) {
             return bad("the number of workers", "0".into(), "1 or more");
         }
         if self.stack_bytes < MIN_STACK_BYTES {
-            return bad("the stack of a thread in bytes", self.stack_bytes.to_string(), "at least 16384");
+            return bad(
+                "the stack of a thread in bytes",
+                self.stack_bytes.to_string(),
+                "at least 16384",
+            );
         }
         Ok(())
     }
@@ -232,7 +274,11 @@ pub unsafe fn launch<F: Fn()>(
     kernel: F,
 ) -> Result<Stats, EmulatorError> {
     // SAFETY: the caller's promise is the same.
-    unsafe { Launch::new(grid, block).shared_bytes(shared_bytes).run(kernel) }
+    unsafe {
+        Launch::new(grid, block)
+            .shared_bytes(shared_bytes)
+            .run(kernel)
+    }
 }
 
 /// The closure of a launch without its type, to be called from coroutines of any CPU thread.
@@ -254,7 +300,10 @@ impl AnyKernel {
             let kernel = unsafe { &*closure.cast::<F>() };
             kernel();
         }
-        Self { closure: std::ptr::from_ref(kernel).cast(), call: call::<F> }
+        Self {
+            closure: std::ptr::from_ref(kernel).cast(),
+            call: call::<F>,
+        }
     }
 
     pub(super) fn run(self) {
@@ -280,7 +329,9 @@ impl Progress<'_> {
         let mut worker = Worker::new(self.launch, kernel, output);
         let mut failure = None;
         while !self.stop.load(Ordering::Relaxed) {
-            let Some(block) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let Some(block) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
             if let Err(error) = worker.run_block(block) {
                 self.stop.store(true, Ordering::Relaxed);
                 failure = Some((block, error));
@@ -311,7 +362,13 @@ struct Order {
 
 impl Order {
     fn new(seed: Option<u64>, count: u64) -> Self {
-        let Some(seed) = seed else { return Self { count, step: 1, start: 0 } };
+        let Some(seed) = seed else {
+            return Self {
+                count,
+                step: 1,
+                start: 0,
+            };
+        };
         let mut random = Random::new(seed);
         let start = random.next() % count;
         let step = std::iter::repeat_with(|| random.next() % count)

@@ -41,8 +41,17 @@ impl Region {
             unreachable!("a shared array is within LIMIT, so its layout is valid")
         };
         // SAFETY: the layout has a size other than 0.
-        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
-        Self { key, name, bytes, layout, base, live: false }
+        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else {
+            handle_alloc_error(layout)
+        };
+        Self {
+            key,
+            name,
+            bytes,
+            layout,
+            base,
+            live: false,
+        }
     }
 
     /// The array's first byte; the guard bytes lie right before it.
@@ -109,8 +118,16 @@ impl SharedMemory {
 
     /// Bytes of the arrays the block has touched, and the dynamic one.
     pub(crate) fn total_bytes(&self) -> usize {
-        let dynamic_unused = !self.regions.iter().any(|region| region.live && region.key == Key::Dynamic);
-        self.used + if dynamic_unused { self.dynamic_bytes } else { 0 }
+        let dynamic_unused = !self
+            .regions
+            .iter()
+            .any(|region| region.live && region.key == Key::Dynamic);
+        self.used
+            + if dynamic_unused {
+                self.dynamic_bytes
+            } else {
+                0
+            }
     }
 
     pub(crate) fn dynamic_bytes(&self) -> usize {
@@ -119,16 +136,30 @@ impl SharedMemory {
 
     /// The dynamic array.
     pub(crate) fn dynamic(&mut self) -> *mut u8 {
-        self.region(Key::Dynamic, "the dynamic array", self.dynamic_bytes, ALIGNMENT)
+        self.region(
+            Key::Dynamic,
+            "the dynamic array",
+            self.dynamic_bytes,
+            ALIGNMENT,
+        )
     }
 
     /// The array of a place in the source, named by a type of its own.
-    pub(crate) fn array(&mut self, tag: TypeId, name: &'static str, bytes: usize, align: usize) -> *mut u8 {
+    pub(crate) fn array(
+        &mut self,
+        tag: TypeId,
+        name: &'static str,
+        bytes: usize,
+        align: usize,
+    ) -> *mut u8 {
         self.region(Key::Static(tag), name, bytes, align)
     }
 
     fn region(&mut self, key: Key, name: &'static str, bytes: usize, align: usize) -> *mut u8 {
-        let found = self.regions.iter().position(|region| region.key == key && region.bytes == bytes);
+        let found = self
+            .regions
+            .iter()
+            .position(|region| region.key == key && region.bytes == bytes);
         if let Some(index) = found
             && self.regions[index].live
         {
@@ -137,7 +168,10 @@ impl SharedMemory {
         self.used += bytes;
         let total = self.total_bytes();
         if total > LIMIT {
-            fail(Fault::SharedMemory { bytes: total, limit: LIMIT });
+            fail(Fault::SharedMemory {
+                bytes: total,
+                limit: LIMIT,
+            });
         }
         let index = found.unwrap_or_else(|| {
             self.regions.push(Region::new(key, name, bytes, align));

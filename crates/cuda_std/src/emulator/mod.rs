@@ -53,6 +53,9 @@ mod warp;
 pub use error::{EmulatorError, Site, Waiting};
 pub use launch::{Dim3, Launch, Stats, launch};
 
-pub(crate) use context::{BarrierKind, Context, current, fail, pause, try_current, wait_for_active, wait_for_barrier, wait_for_warp};
+pub(crate) use context::{
+    BarrierKind, Context, current, fail, pause, try_current, wait_for_active, wait_for_barrier,
+    wait_for_warp,
+};
 pub(crate) use error::Fault;
 pub(crate) use warp::{Operation, Reduction, WarpCall};

@@ -35,8 +35,10 @@ impl Stacks {
         if let Some(stack) = self.free.pop() {
             return Ok(stack);
         }
-        DefaultStack::new(self.bytes)
-            .map_err(|error| EmulatorError::Stack { bytes: self.bytes, reason: error.to_string() })
+        DefaultStack::new(self.bytes).map_err(|error| EmulatorError::Stack {
+            bytes: self.bytes,
+            reason: error.to_string(),
+        })
     }
 
     /// Gives a stack back.

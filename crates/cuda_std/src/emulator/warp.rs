@@ -18,7 +18,11 @@ pub(crate) struct WarpCall {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
     Sync,
-    Shuffle { mode: WarpShuffleMode, argument: u32, width: u32 },
+    Shuffle {
+        mode: WarpShuffleMode,
+        argument: u32,
+        width: u32,
+    },
     VoteAll,
     VoteAny,
     Ballot,
@@ -38,10 +42,22 @@ impl Operation {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sync => "sync_warp",
-            Self::Shuffle { mode: WarpShuffleMode::Up, .. } => "warp_shuffle_up",
-            Self::Shuffle { mode: WarpShuffleMode::Down, .. } => "warp_shuffle_down",
-            Self::Shuffle { mode: WarpShuffleMode::Idx, .. } => "warp_shuffle_idx",
-            Self::Shuffle { mode: WarpShuffleMode::Xor, .. } => "warp_shuffle_xor",
+            Self::Shuffle {
+                mode: WarpShuffleMode::Up,
+                ..
+            } => "warp_shuffle_up",
+            Self::Shuffle {
+                mode: WarpShuffleMode::Down,
+                ..
+            } => "warp_shuffle_down",
+            Self::Shuffle {
+                mode: WarpShuffleMode::Idx,
+                ..
+            } => "warp_shuffle_idx",
+            Self::Shuffle {
+                mode: WarpShuffleMode::Xor,
+                ..
+            } => "warp_shuffle_xor",
             Self::VoteAll => "warp_vote_all",
             Self::VoteAny => "warp_vote_any",
             Self::Ballot => "warp_vote_ballot",
@@ -72,25 +88,44 @@ impl WarpCall {
 const UNSPECIFIED: u128 = 0x7e7e_7e7e_7e7e_7e7e_7e7e_7e7e_7e7e_7e7e;
 
 /// The answers of the lanes that take part: `calls[lane]` is there for each of them, and all are the same call.
-pub(crate) fn resolve(calls: &[Option<WarpCall>; WARP_SIZE as usize]) -> [(u128, bool); WARP_SIZE as usize] {
+pub(crate) fn resolve(
+    calls: &[Option<WarpCall>; WARP_SIZE as usize],
+) -> [(u128, bool); WARP_SIZE as usize] {
     let mut answers = [(0, false); WARP_SIZE as usize];
-    let present = || calls.iter().enumerate().filter_map(|(lane, call)| call.map(|call| (lane, call)));
+    let present = || {
+        calls
+            .iter()
+            .enumerate()
+            .filter_map(|(lane, call)| call.map(|call| (lane, call)))
+    };
     let lanes = |test: &dyn Fn(u128) -> bool| {
-        present().filter(|(_, call)| test(call.value)).fold(0u32, |bits, (lane, _)| bits | 1 << lane)
+        present()
+            .filter(|(_, call)| test(call.value))
+            .fold(0u32, |bits, (lane, _)| bits | 1 << lane)
     };
     let everyone = lanes(&|_| true);
     for (lane, call) in present() {
         answers[lane] = match call.operation {
             Operation::Sync => (0, true),
-            Operation::Shuffle { mode, argument, width } => {
+            Operation::Shuffle {
+                mode,
+                argument,
+                width,
+            } => {
                 let (source, inside) = shuffle_source(mode, lane as u32, argument, width);
-                (calls[source as usize].map_or(UNSPECIFIED, |call| call.value), inside)
+                (
+                    calls[source as usize].map_or(UNSPECIFIED, |call| call.value),
+                    inside,
+                )
             }
             Operation::VoteAll => (0, lanes(&|value| value != 0) == everyone),
             Operation::VoteAny => (0, lanes(&|value| value != 0) != 0),
             Operation::Ballot => (lanes(&|value| value != 0).into(), true),
             Operation::MatchAny => (lanes(&|value| value == call.value).into(), true),
-            Operation::MatchAll => (everyone.into(), lanes(&|value| value == call.value) == everyone),
+            Operation::MatchAll => (
+                everyone.into(),
+                lanes(&|value| value == call.value) == everyone,
+            ),
             Operation::Reduce(reduction) => {
                 let values = present().map(|(_, call)| call.value as u32);
                 (reduce(reduction, values).into(), true)
@@ -112,7 +147,11 @@ fn shuffle_source(mode: WarpShuffleMode, lane: u32, argument: u32, width: u32) -
         WarpShuffleMode::Idx => (first | (argument & (width - 1)), true),
         WarpShuffleMode::Xor => (lane ^ argument, lane ^ argument <= last),
     };
-    if inside { (source, true) } else { (lane, false) }
+    if inside {
+        (source, true)
+    } else {
+        (lane, false)
+    }
 }
 
 fn reduce(reduction: Reduction, values: impl Iterator<Item = u32>) -> u32 {

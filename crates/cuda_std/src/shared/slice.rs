@@ -164,7 +164,10 @@ impl<T: SharedValue> SharedSlice<T> {
                 asm!("mov.b32 {}, cuda_std_dynamic_shared;", out(reg32) base,
                     options(pure, nomem, nostack, preserves_flags));
             }
-            Self { address: base + offset as u32, element: PhantomData }
+            Self {
+                address: base + offset as u32,
+                element: PhantomData,
+            }
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
@@ -172,13 +175,17 @@ impl<T: SharedValue> SharedSlice<T> {
             let mut shared = block.shared.borrow_mut();
             let bytes = shared.dynamic_bytes();
             assert!(
-                offset + length * size_of::<T>() <= bytes && offset % align_of::<T>() == 0,
+                offset + length * size_of::<T>() <= bytes && offset.is_multiple_of(align_of::<T>()),
                 "{length} elements of {} bytes from byte {offset} on do not lie in the {bytes} bytes of dynamic shared memory",
                 size_of::<T>()
             );
             // SAFETY: offset <= bytes, which the dynamic array holds.
             let pointer = unsafe { shared.dynamic().add(offset) }.cast();
-            Self { pointer, length, element: PhantomData }
+            Self {
+                pointer,
+                length,
+                element: PhantomData,
+            }
         }
     }
 
@@ -198,11 +205,18 @@ impl<T: SharedValue> SharedSlice<T> {
                 asm!("{{", ".reg .b64 a;", "cvta.to.shared.u64 a, {};", "cvt.u32.u64 {}, a;", "}}",
                     in(reg64) pointer, out(reg32) address, options(pure, nomem, nostack, preserves_flags));
             }
-            Self { address, element: PhantomData }
+            Self {
+                address,
+                element: PhantomData,
+            }
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            Self { pointer, length, element: PhantomData }
+            Self {
+                pointer,
+                length,
+                element: PhantomData,
+            }
         }
     }
 
@@ -258,7 +272,11 @@ impl<T: SharedValue> SharedSlice<T> {
         if index >= self.length {
             use crate::emulator::{Fault, fail};
             let at = core::panic::Location::caller();
-            fail(Fault::SharedIndex { index, length: self.length, at });
+            fail(Fault::SharedIndex {
+                index,
+                length: self.length,
+                at,
+            });
         }
         // SAFETY: in bounds of the array the slice was made of.
         unsafe { self.pointer.add(index) }

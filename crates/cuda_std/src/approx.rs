@@ -1,0 +1,70 @@
+//! The GPU's fast inexact instructions.
+//!
+//! All flush subnormal arguments and results to zero (of the same sign). Their results differ between a GPU and the emulator: there,
+//! each function returns the nearest number to the exact result, from a computation in `f64` (so that one in many
+//! millions is off by one ULP), flushed in the same way. Nothing that must have the same bits everywhere may use them.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+macro_rules! approx {
+    ($($(#[$doc:meta])* $name:ident, $ty:ident, $reg:ident, $ptx:literal, |$x:ident| $host:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[must_use]
+        pub fn $name(x: $ty) -> $ty {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let result: $ty;
+                // SAFETY: arithmetic.
+                unsafe {
+                    asm!(concat!($ptx, " {}, {};"), out($reg) result, in($reg) x,
+                        options(pure, nomem, nostack, preserves_flags));
+                }
+                result
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let flush = |x: $ty| if x.is_subnormal() { $ty::copysign(0.0, x) } else { x };
+                let $x = f64::from(flush(x));
+                flush($host as $ty)
+            }
+        }
+    )*};
+}
+
+approx! {
+    /// 1/√x: `rsqrt.approx.ftz.f32`, relative error below 2^-22.9.
+    rsqrt_f32, f32, reg32, "rsqrt.approx.ftz.f32", |x| rsqrt(x);
+    /// 1/√x: `rsqrt.approx.ftz.f64`. A seed: only the upper 32 bits of the result are not 0. In the emulator, the value to within 1
+    /// ULP.
+    rsqrt_f64, f64, reg64, "rsqrt.approx.ftz.f64", |x| rsqrt(x);
+    /// 1/x: `rcp.approx.ftz.f32`, within 1 ULP.
+    rcp_f32, f32, reg32, "rcp.approx.ftz.f32", |x| 1.0 / x;
+    /// 1/x: `rcp.approx.ftz.f64`. A seed: only the upper 32 bits of the result are not 0.
+    rcp_f64, f64, reg64, "rcp.approx.ftz.f64", |x| 1.0 / x;
+    /// √x: `sqrt.approx.ftz.f32`, relative error below 2^-22.
+    sqrt_f32, f32, reg32, "sqrt.approx.ftz.f32", |x| x.sqrt();
+    /// 2^x: `ex2.approx.ftz.f32`, relative error below 2^-22.
+    exp2_f32, f32, reg32, "ex2.approx.ftz.f32", |x| libm::exp2(x);
+    /// log₂ x: `lg2.approx.ftz.f32`, absolute error below 2^-22 for x in [0.5, 2].
+    log2_f32, f32, reg32, "lg2.approx.ftz.f32", |x| libm::log2(x);
+    /// sin x: `sin.approx.ftz.f32`, absolute error below 2^-20.5 for |x| <= 2π.
+    sin_f32, f32, reg32, "sin.approx.ftz.f32", |x| libm::sin(x);
+    /// cos x: `cos.approx.ftz.f32`, absolute error below 2^-20.5 for |x| <= 2π.
+    cos_f32, f32, reg32, "cos.approx.ftz.f32", |x| libm::cos(x);
+}
+
+/// 1/√x to within 1 ULP; the rounded root of the rounded quotient is not.
+#[cfg(not(target_arch = "nvptx64"))]
+fn rsqrt(x: f64) -> f64 {
+    let y = 1.0 / x.sqrt();
+    if !y.is_normal() || !x.is_normal() {
+        return y;
+    }
+    // One Newton step with the residual 1 - x y² in twice the precision.
+    let z = x * y;
+    let rounding = x.mul_add(y, -z);
+    let residual = (-z).mul_add(y, 1.0) - rounding * y;
+    y.mul_add(0.5 * residual, y)
+}
