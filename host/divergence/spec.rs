@@ -6,8 +6,8 @@
 use std::fmt;
 
 use glam::DVec3;
-use kernels_gpu::divergence::{Grid, Job};
-use kernels_gpu::integrator::euler::Constants;
+use kernels_gpu::divergence::{Grid, Job, Parting};
+use kernels_gpu::gravity::{Pulls, Relative};
 use serde::{Deserialize, Serialize};
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
@@ -411,6 +411,12 @@ impl Specification {
             _ => [2, 0, 1],
         }
     }
+
+    /// G·m·dt² of the bodies in the kernels' [order](Self::order).
+    fn gm_dt2(&self) -> [f64; 3] {
+        let dt2 = self.dt * self.dt;
+        self.order().map(|body| self.g * self.masses[body] * dt2)
+    }
 }
 
 fn square_is_normal(x: f64) -> bool {
@@ -460,11 +466,17 @@ impl Validated {
                 height: s.size[1] as u32,
                 axes: s.plane.axes().map(|axis| axis as u32),
                 positions: order.map(|body| s.positions[body].to_array()),
-                velocities_dt: order.map(|body| (s.velocities[body] * s.dt).to_array()),
+                velocities_dt: Relative::from_bodies(
+                    &order.map(|body| (s.velocities[body] * s.dt).to_array()),
+                ),
                 shift: s.shift.to_array(),
             },
-            constants: Constants::new(s.g, order.map(|body| s.masses[body]), s.dt, s.softening),
-            critical2: s.critical_distance * s.critical_distance,
+            pulls: Pulls::new(s.gm_dt2(), s.softening),
+            parting: Parting::new(
+                order.map(|body| s.masses[body]),
+                s.shift.to_array(),
+                s.critical_distance,
+            ),
             first,
             count,
             steps: s.steps as u32,
@@ -478,8 +490,8 @@ impl Validated {
         let pixel = [0, 1].map(|k| s.span[k] / s.size[k] as f64);
         if (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
             found.push(format!(
-                "the lengths that a pixel covers along the two axes are as {:.4} to 1, so the picture is not to \
-                 scale; --span with one number makes pixels square",
+                "pixels are not square: the lengths they cover along the two axes are as {:.4} to 1; --span with one \
+                 number makes them square",
                 pixel[0] / pixel[1]
             ));
         }
@@ -550,7 +562,7 @@ impl Validated {
                 allowed,
             ));
         }
-        for (body, gm) in s.order().into_iter().zip(job.constants.g) {
+        for (body, gm) in s.order().into_iter().zip(s.gm_dt2()) {
             let vanishes = gm == 0.0 && s.g != 0.0 && s.masses[body] != 0.0;
             if !gm.is_finite() || vanishes || gm.is_subnormal() {
                 let allowed = format!(

@@ -4,6 +4,7 @@
 //! A [`Job`] is the map as plain data; a [`Walker`] steps one pixel (or one a lane) and asks a [`Feed`] for the
 //! next when it is done. GPU threads, CPU lanes and the emulator all run [`Walker::walk`].
 
+use crate::gravity::{Pulls, Relative};
 use crate::integrator::euler::{self, State};
 use crate::{Lanes, Mask, Real, Vec3};
 
@@ -25,8 +26,8 @@ pub struct Grid {
     pub axes: [u32; 2],
     /// Positions; of body 0 only the coordinate that is not spanned is used.
     pub positions: [[f64; 3]; 3],
-    /// Velocities times dt (length a step).
-    pub velocities_dt: [[f64; 3]; 3],
+    /// Relative velocities times dt (length a step).
+    pub velocities_dt: Relative<f64>,
     /// What is added to the position of body 0 in the twin system.
     pub shift: [f64; 3],
 }
@@ -58,20 +59,49 @@ impl Grid {
     #[inline(always)]
     pub fn twins<R: Real>(&self, pixel: u64) -> Twins<R> {
         let p = self.start(pixel);
-        let q = [p[0] + self.shift[0], p[1] + self.shift[1], p[2] + self.shift[2]];
-        let rest = |grid_body: [f64; 3]| State {
-            p: [
-                Vec3::from_f64(grid_body),
-                Vec3::from_f64(self.positions[1]),
-                Vec3::from_f64(self.positions[2]),
-            ],
-            u: [
-                Vec3::from_f64(self.velocities_dt[0]),
-                Vec3::from_f64(self.velocities_dt[1]),
-                Vec3::from_f64(self.velocities_dt[2]),
-            ],
+        let shifted = [p[0] + self.shift[0], p[1] + self.shift[1], p[2] + self.shift[2]];
+        let start = |grid_body: [f64; 3]| {
+            let bodies = [grid_body, self.positions[1], self.positions[2]];
+            State { q: Relative::from_bodies(&bodies), u: self.velocities_dt }.spread()
         };
-        Twins { a: rest(p), b: rest(q) }
+        Twins { a: start(p), b: start(shifted) }
+    }
+}
+
+/// How far apart the grid bodies of twins are: p₀ - p₀′ = centre - w₁ (a - a′) - w₂ (b - b′).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Parting<R> {
+    /// Centre of mass of the system less that of its twin (constant in time).
+    pub centre: Vec3<R>,
+    /// -m₁/M and -m₂/M, M being the total mass.
+    pub minus_weights: [R; 2],
+    /// Square of the distance up to which the twins count as together.
+    pub critical2: R,
+}
+
+impl Parting<f64> {
+    /// From the masses (body 0 is the grid body), the shift of the twin's grid body and the critical distance.
+    pub fn new(masses: [f64; 3], shift: [f64; 3], critical_distance: f64) -> Self {
+        let total = masses[0] + masses[1] + masses[2];
+        // Three test bodies pull nobody: the twins stay a shift apart, as if all mass were elsewhere.
+        let weight = |m: f64| if total > 0.0 { m / total } else { 0.0 };
+        let share = if total > 0.0 { masses[0] / total } else { 1.0 };
+        Self {
+            centre: Vec3 { x: -shift[0] * share, y: -shift[1] * share, z: -shift[2] * share },
+            minus_weights: [-weight(masses[1]), -weight(masses[2])],
+            critical2: critical_distance * critical_distance,
+        }
+    }
+
+    /// The same in every lane of another [`Real`].
+    #[inline(always)]
+    pub fn spread<R: Real>(&self) -> Parting<R> {
+        Parting {
+            centre: self.centre.spread(),
+            minus_weights: [R::from_f64(self.minus_weights[0]), R::from_f64(self.minus_weights[1])],
+            critical2: R::from_f64(self.critical2),
+        }
     }
 }
 
@@ -81,10 +111,10 @@ impl Grid {
 pub struct Job {
     /// Start positions.
     pub grid: Grid,
-    /// Masses and softening as the integrator uses them.
-    pub constants: euler::Constants<f64>,
-    /// Square of the distance up to which the twins count as together.
-    pub critical2: f64,
+    /// G·m·dt² and softening.
+    pub pulls: Pulls<f64>,
+    /// When twins count as parted.
+    pub parting: Parting<f64>,
     /// First pixel of the part to compute.
     pub first: u64,
     /// Pixels in that part.
@@ -106,15 +136,19 @@ pub struct Twins<R> {
 impl<R: Real> Twins<R> {
     /// Whether the two grid bodies are within the critical distance; false if either position is NaN.
     #[inline(always)]
-    pub fn together(&self, critical2: R) -> R::Mask {
-        (self.a.p[0] - self.b.p[0]).norm2_plus(R::from_f64(0.0)).at_most(critical2)
+    pub fn together(&self, parting: &Parting<R>) -> R::Mask {
+        let d = parting
+            .centre
+            .add_scaled(parting.minus_weights[0], self.a.q.a - self.b.q.a)
+            .add_scaled(parting.minus_weights[1], self.a.q.b - self.b.q.b);
+        d.norm2_plus(R::from_f64(0.0)).at_most(parting.critical2)
     }
 
     /// One step of both.
     #[inline(always)]
-    pub fn step(&mut self, c: &euler::Constants<R>) {
-        euler::step(&mut self.a, c);
-        euler::step(&mut self.b, c);
+    pub fn step(&mut self, pulls: &Pulls<R>) {
+        euler::step(&mut self.a, pulls);
+        euler::step(&mut self.b, pulls);
     }
 }
 
@@ -156,14 +190,14 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
     #[inline(always)]
     pub fn walk<F: Feed>(&mut self, job: &Job, budget: u32, feed: &mut F) -> u32 {
         assert!(N == R::COUNT);
-        let constants = job.constants.spread::<R>();
-        let critical2 = R::from_f64(job.critical2);
+        let pulls = job.pulls.spread::<R>();
+        let parting = job.parting.spread::<R>();
         let mut spent = 0;
         // Steps until a lane reaches the job's last step or the budget ends; and how many were planned.
         let mut left = 0;
         let mut planned = 0;
         loop {
-            let together = self.twins.together(critical2);
+            let together = self.twins.together(&parting);
             // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
             // other at the end of an inner loop.
             if left == 0 || !together.all() {
@@ -181,7 +215,7 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
                         }
                     }
                     if self.pixel[lane] == FRESH {
-                        self.refill(lane, job, critical2, feed);
+                        self.refill(lane, job, &parting, feed);
                     }
                     if self.pixel[lane] < IDLE {
                         busy = true;
@@ -195,14 +229,14 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
                 left = nearest;
                 planned = nearest;
             }
-            self.twins.step(&constants);
+            self.twins.step(&pulls);
             left -= 1;
         }
     }
 
     /// Gives `lane` the next pixel that can take a step, or leaves it idle with twins at rest.
     #[inline(always)]
-    fn refill<F: Feed>(&mut self, lane: usize, job: &Job, critical2: R, feed: &mut F) {
+    fn refill<F: Feed>(&mut self, lane: usize, job: &Job, parting: &Parting<R>, feed: &mut F) {
         loop {
             let (pixel, twins) = match feed.next() {
                 Some(pixel) => (pixel, job.grid.twins::<R>(job.first + pixel as u64)),
@@ -213,7 +247,7 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
             self.twins.a.set_lane(lane, &twins.a);
             self.twins.b.set_lane(lane, &twins.b);
             // A pixel whose twins start apart is done before its first step.
-            if pixel == IDLE || self.twins.together(critical2).lane(lane) {
+            if pixel == IDLE || self.twins.together(parting).lane(lane) {
                 return;
             }
             feed.done(pixel, 0);
@@ -224,14 +258,9 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
 /// Twins that stay together whatever the masses: far apart, at rest and equal.
 #[inline(always)]
 fn resting<R: Real>() -> Twins<R> {
-    let s = State {
-        p: [
-            Vec3::from_f64([0.0, 0.0, 0.0]),
-            Vec3::from_f64([1.0e9, 0.0, 0.0]),
-            Vec3::from_f64([0.0, 1.0e9, 0.0]),
-        ],
-        u: [Vec3::from_f64([0.0; 3]); 3],
-    };
+    let rest = Vec3 { x: 0.0, y: 0.0, z: 0.0 };
+    let q = Relative { a: Vec3 { x: 1.0e9, ..rest }, b: Vec3 { y: 1.0e9, ..rest } };
+    let s = State { q, u: Relative { a: rest, b: rest } }.spread();
     Twins { a: s, b: s }
 }
 
@@ -239,13 +268,13 @@ fn resting<R: Real>() -> Twins<R> {
 /// [`Walker::walk`] does.
 #[inline(always)]
 pub fn pixel<R: Lanes>(job: &Job, pixel: u32) -> u32 {
-    let constants = job.constants.spread::<R>();
-    let critical2 = R::from_f64(job.critical2);
+    let pulls = job.pulls.spread::<R>();
+    let parting = job.parting.spread::<R>();
     let mut twins = job.grid.twins::<R>(job.first + pixel as u64);
     let mut times = 0;
-    while times < job.steps && twins.together(critical2).all() {
+    while times < job.steps && twins.together(&parting).all() {
         times += 1;
-        twins.step(&constants);
+        twins.step(&pulls);
     }
     times
 }

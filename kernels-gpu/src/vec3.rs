@@ -16,13 +16,15 @@ pub struct Vec3<R> {
     pub z: R,
 }
 
-impl<R: Real> Vec3<R> {
-    /// The vector with these components, in every lane.
+impl Vec3<f64> {
+    /// The same vector in every lane of another [`Real`].
     #[inline(always)]
-    pub fn from_f64(v: [f64; 3]) -> Self {
-        Self { x: R::from_f64(v[0]), y: R::from_f64(v[1]), z: R::from_f64(v[2]) }
+    pub fn spread<R: Real>(&self) -> Vec3<R> {
+        Vec3 { x: R::from_f64(self.x), y: R::from_f64(self.y), z: R::from_f64(self.z) }
     }
+}
 
+impl<R: Real> Vec3<R> {
     /// x² + y² + z² + `plus`, the sum built up from `plus` by fused multiply-adds. With `plus` = 0 the first of
     /// them is a plain rounded product.
     #[inline(always)]
@@ -44,12 +46,6 @@ impl<R: Real> Vec3<R> {
     #[inline(always)]
     pub fn now(self) -> Self {
         Self { x: self.x.now(), y: self.y.now(), z: self.z.now() }
-    }
-
-    /// k · `self`.
-    #[inline(always)]
-    pub fn scaled(self, k: R) -> Self {
-        Self { x: self.x * k, y: self.y * k, z: self.z * k }
     }
 }
 

@@ -1,0 +1,98 @@
+//! r⁻³: accuracy over the whole range, special values, and the same bits on every path.
+
+use kernels_gpu::inv_cube::{inv_cube, inv_cubes};
+use proptest::prelude::*;
+use twofloat::TwoFloat;
+
+/// The distance in units in the last place.
+fn ulps(a: f64, b: f64) -> u64 {
+    a.to_bits().abs_diff(b.to_bits())
+}
+
+/// r⁻³ rounded to f64 once, computed with twice the digits.
+fn reference(r2: f64) -> f64 {
+    // r2 = x · 4^k with x in [1, 4), so that nothing on the way leaves the range of the double-double.
+    let lifted = if r2 < f64::MIN_POSITIVE { r2 * 2f64.powi(108) } else { r2 };
+    let lift = if r2 < f64::MIN_POSITIVE { 54 } else { 0 };
+    let k = ((lifted.to_bits() >> 52) as i32 - 1023) >> 1;
+    let x = lifted * 2f64.powi(-k) * 2f64.powi(-k);
+    assert!((1.0..4.0).contains(&x), "{r2:e} -> {x}");
+    let x = TwoFloat::from(x);
+    // One Newton step on top of f64 gives the double-double root its full precision.
+    let s = f64::from(x).sqrt();
+    let root = (TwoFloat::from(s) + x / TwoFloat::from(s)) / TwoFloat::from(2.0);
+    let y = TwoFloat::from(1.0) / (x * root);
+    let n = -3 * (k - lift);
+    // 2^n in two factors: alone it may be out of range.
+    f64::from(y) * 2f64.powi(n / 2) * 2f64.powi(n - n / 2)
+}
+
+/// Any finite positive f64 whose r⁻³ is a normal number: every binade is as likely.
+fn squared_distances() -> impl Strategy<Value = f64> {
+    (-681i64..681, 0u64..1 << 52)
+        .prop_map(|(exponent, fraction)| f64::from_bits((((1023 + exponent) as u64) << 52) | fraction))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200_000))]
+
+    #[test]
+    fn within_two_ulp_of_the_correctly_rounded_value(r2 in squared_distances()) {
+        let (ours, exact) = (inv_cube(r2), reference(r2));
+        prop_assert!(ulps(ours, exact) <= 2, "{:e}: {:e} instead of {:e}", r2, ours, exact);
+    }
+
+    #[test]
+    fn any_bits_at_all_give_what_the_documentation_says(bits in any::<u64>()) {
+        let r2 = f64::from_bits(bits);
+        let y = inv_cube(r2);
+        if r2.is_nan() || r2 < 0.0 {
+            prop_assert!(y.is_nan());
+        } else {
+            prop_assert!(y >= 0.0, "{:e} -> {:e}", r2, y);
+        }
+    }
+
+    #[test]
+    fn testing_three_at_once_changes_no_bit(a in any::<f64>(), b in squared_distances(), c in 1e-3..1e3) {
+        let one_by_one = [inv_cube(a), inv_cube(b), inv_cube(c)].map(f64::to_bits);
+        prop_assert_eq!(inv_cubes([a, b, c]).map(f64::to_bits), one_by_one);
+        prop_assert_eq!(inv_cubes([c, b, c]).map(f64::to_bits), [one_by_one[2], one_by_one[1], one_by_one[2]]);
+    }
+
+    #[test]
+    fn a_factor_of_four_is_exact(r2 in 1e-150..1e150f64) {
+        prop_assert_eq!(inv_cube(4.0 * r2), inv_cube(r2) / 8.0);
+    }
+}
+
+#[test]
+fn two_binades_of_the_seed_are_accurate_for_every_upper_half() {
+    // The seed sees only the upper half (and nothing of the exponent but its parity): all of its 2^21 cases,
+    // each at both ends of what the lower half can be.
+    let mut worst = 0;
+    for upper in (1023u64 << 20)..(1025 << 20) {
+        for lower in [0, u64::from(u32::MAX)] {
+            let r2 = f64::from_bits(upper << 32 | lower);
+            worst = worst.max(ulps(inv_cube(r2), reference(r2)));
+        }
+    }
+    assert!(worst <= 2, "{worst} ULP");
+}
+
+#[test]
+fn special_values() {
+    assert_eq!(inv_cube(0.0), f64::INFINITY);
+    assert_eq!(inv_cube(-0.0), f64::INFINITY);
+    assert_eq!(inv_cube(f64::INFINITY), 0.0);
+    assert!(inv_cube(f64::NAN).is_nan());
+    assert!(inv_cube(-1.0).is_nan());
+    assert!(inv_cube(f64::NEG_INFINITY).is_nan());
+    assert_eq!(inv_cube(f64::from_bits(1)), f64::INFINITY, "overflows");
+    assert_eq!(inv_cube(f64::MAX), 0.0, "underflows");
+    assert_eq!(inv_cube(1.0), 1.0);
+    assert_eq!(inv_cube(4.0), 0.125);
+    // r⁻³ is subnormal here: one rounding, to within one unit.
+    let r2 = 2f64.powi(690);
+    assert_eq!(inv_cube(r2), 2f64.powi(-1035));
+}
