@@ -1,5 +1,10 @@
 //! Printing and assertions in kernels.
 //!
+//! [`print`](macro@print), [`println`](macro@println), [`assert_eq`](macro@assert_eq) and [`assert_ne`](macro@assert_ne) do on
+//! the device and in the emulator what `std`'s do elsewhere. A name of the standard prelude and a glob import of another
+//! macro of that name are an ambiguity in Rust. So on the CPU `cuda_std::println!` and the prelude's *are* `std`'s, whose output
+//! the emulator cannot capture; import these by name, `use cuda_std::io::println;`, where that matters.
+//!
 //! On the device a line goes to a buffer of 1 MiB that the driver prints when the host synchronises; when it is full, the oldest
 //! text is lost. In the emulator it goes to standard output, or to [`Stats::output`](crate::emulator::Stats::output).
 
@@ -25,9 +30,13 @@ fn terminated(text: Arguments<'_>) -> String {
     alloc::format!("{text}\0")
 }
 
+pub use crate::{
+    __assert_eq as assert_eq, __assert_ne as assert_ne, __print as print, __println as println,
+};
+
 /// What `print!` calls.
 #[doc(hidden)]
-pub fn print(text: Arguments<'_>) {
+pub fn print_arguments(text: Arguments<'_>) {
     #[cfg(target_arch = "nvptx64")]
     {
         let text = terminated(text);
@@ -79,32 +88,36 @@ pub fn assertion_failed(message: Arguments<'_>, file: &'static str, line: u32) {
 }
 
 /// Prints from a kernel, see [`io`](mod@crate::io).
+#[doc(hidden)]
 #[macro_export]
-macro_rules! print {
+macro_rules! __print {
     ($($argument:tt)*) => {
-        $crate::io::print(::core::format_args!($($argument)*))
+        $crate::io::print_arguments(::core::format_args!($($argument)*))
     };
 }
 
 /// Prints a line from a kernel, see [`io`](mod@crate::io). Lines of different threads do not mix.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! println {
-    () => { $crate::io::print(::core::format_args!("\n")) };
+macro_rules! __println {
+    () => { $crate::io::print_arguments(::core::format_args!("\n")) };
     ($($argument:tt)*) => {
-        $crate::io::print(::core::format_args!("{}\n", ::core::format_args!($($argument)*)))
+        $crate::io::print_arguments(::core::format_args!("{}\n", ::core::format_args!($($argument)*)))
     };
 }
 
 /// Makes the launch fail unless two values are equal.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! assert_eq {
+macro_rules! __assert_eq {
     ($left:expr, $right:expr $(,)?) => { $crate::__assert!(==, $left, $right, "") };
     ($left:expr, $right:expr, $($message:tt)+) => { $crate::__assert!(==, $left, $right, $($message)+) };
 }
 
 /// Makes the launch fail if two values are equal.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! assert_ne {
+macro_rules! __assert_ne {
     ($left:expr, $right:expr $(,)?) => { $crate::__assert!(!=, $left, $right, "") };
     ($left:expr, $right:expr, $($message:tt)+) => { $crate::__assert!(!=, $left, $right, $($message)+) };
 }

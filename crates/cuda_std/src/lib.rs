@@ -54,16 +54,22 @@ pub use float_ext::FloatExt;
 pub use glam;
 pub use half;
 pub use half::{bf16, f16};
+#[cfg(target_arch = "nvptx64")]
+pub use io::{assert_eq, assert_ne, print, println};
+// Those of the standard prelude, so that a glob import of this crate is not ambiguous with it.
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{assert_eq, assert_ne, print, println};
 
 /// What nearly every kernel needs.
 pub mod prelude {
-    pub use crate::{assert_eq, assert_ne, f16, kernel, print, println, thread};
+    pub use crate::{f16, kernel, print, println, thread};
     pub use alloc::borrow::ToOwned;
     pub use alloc::boxed::Box;
     pub use alloc::format;
     pub use alloc::rc::Rc;
     pub use alloc::string::{String, ToString};
     pub use alloc::vec::Vec;
+    pub use core::{assert_eq, assert_ne};
 }
 
 /// The entry that `#[kernel]` writes. Here, because the calling convention is unstable and the kernel's crate need not

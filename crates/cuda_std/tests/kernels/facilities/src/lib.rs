@@ -1,0 +1,149 @@
+//! A kernel for each facility of `cuda_std`, so that tests can count the instructions in its PTX.
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, unsafe_op_in_unsafe_fn)]
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use cuda_std::atomic::{AtomicF64, SystemAtomicF32, intrinsics};
+use cuda_std::prelude::*;
+use cuda_std::shared::{F4, SharedSlice};
+use cuda_std::{FloatExt, GpuFloat, approx, mem, misc, ptr, shared_slice, warp};
+
+/// Three barriers: three `bar.sync`.
+#[kernel]
+pub unsafe fn three_barriers(data: *mut u32) {
+    let tile = shared_slice![u32; 64];
+    let t = thread::thread_idx_x() as usize;
+    tile.set(t, *data.add(t));
+    thread::sync_threads();
+    let mut value = tile.get(63 - t);
+    thread::sync_threads();
+    if value > 10 {
+        value /= 2;
+    }
+    tile.set(t, value);
+    thread::sync_threads();
+    *data.add(t) = tile.get((t + 1) % 64);
+}
+
+/// `bar.red` of three kinds.
+#[kernel]
+pub unsafe fn voting_barriers(data: *mut u32) {
+    let p = (thread::thread_idx_x() > *data) as u32;
+    *data.add(1) = thread::sync_threads_count(p);
+    *data.add(2) = thread::sync_threads_and(p);
+    *data.add(3) = thread::sync_threads_or(p);
+}
+
+/// 128-bit shared loads and stores: `ld.shared.v4`, `st.shared.v4`.
+#[kernel]
+pub unsafe fn wide_shared(data: *mut F4) {
+    let tile = SharedSlice::<F4>::dynamic(0, 32);
+    let t = thread::thread_idx_x() as usize;
+    tile.set(t, *data.add(t));
+    thread::sync_threads();
+    let mut sum = F4::default();
+    for j in 0..32 {
+        let value = tile.get(j);
+        sum = F4::new(sum.x + value.x, sum.y + value.y, sum.z + value.z, sum.w + value.w);
+    }
+    *data.add(t) = sum;
+}
+
+/// Four kinds of shuffle, one of them of 64 bits: five `shfl.sync`.
+#[kernel]
+pub unsafe fn shuffles(words: *mut u32, numbers: *mut f64) {
+    let i = thread::index_1d() as usize;
+    let value = *words.add(i);
+    let (down, _) = warp::warp_shuffle_down(u32::MAX, value, 1, 32);
+    let (up, _) = warp::warp_shuffle_up(u32::MAX, down, 2, 16);
+    let (cross, _) = warp::warp_shuffle_xor(u32::MAX, up, 4, 8);
+    *words.add(i) = cross;
+    *numbers.add(i) = warp::warp_shuffle_idx(u32::MAX, *numbers.add(i), 0, 32).0;
+}
+
+/// Votes, matches and the masks of a warp.
+#[kernel]
+pub unsafe fn votes(words: *mut u32) {
+    let i = thread::index_1d() as usize;
+    let value = *words.add(i);
+    let all = warp::warp_vote_all(u32::MAX, value > 1);
+    let any = warp::warp_vote_any(u32::MAX, value > 2);
+    let ballot = warp::warp_vote_ballot(u32::MAX, value > 3);
+    warp::sync_warp(u32::MAX);
+    let same = warp::warp_match_any(u32::MAX, value) ^ warp::warp_match_all(u32::MAX, value as u64).unwrap_or(7);
+    *words.add(i) = ballot ^ same ^ warp::activemask() ^ ((all as u32) << 1 | any as u32);
+}
+
+/// Device, block and system scope.
+#[kernel]
+pub unsafe fn atomics(count: *const AtomicU32, sum: *const AtomicF64, system: *const SystemAtomicF32, word: *mut i32) {
+    (*count).fetch_add(1, Ordering::Relaxed);
+    (*sum).fetch_sub(1.5, Ordering::AcqRel);
+    (*system).store(1.0, Ordering::Release);
+    intrinsics::atomic_fetch_max_relaxed_i32_block(word, 3);
+    intrinsics::atomic_fetch_cas_acquire_i32_device(word.add(1), 3, 4);
+    thread::device_fence();
+    thread::system_fence();
+}
+
+/// Exact functions are instructions.
+#[kernel]
+pub unsafe fn exact(x: *mut f64, y: *mut f32) {
+    *x = GpuFloat::sqrt(*x);
+    *x.add(1) = GpuFloat::mul_add(*x.add(1), 2.0, *x.add(2));
+    *x.add(2) = GpuFloat::floor(*x.add(2)) + GpuFloat::ceil(*x.add(3)) + GpuFloat::trunc(*x.add(4));
+    *y = GpuFloat::sqrt(*y);
+    *y.add(1) = GpuFloat::mul_add(*y.add(1), 2.0, *y.add(2)) + GpuFloat::round(*y.add(3)) + GpuFloat::abs(*y.add(4));
+}
+
+/// The transcendental functions compile: no undefined symbol is left.
+#[kernel]
+pub unsafe fn transcendental(x: *mut f64, y: *mut f32) {
+    macro_rules! each {
+        ($at:expr, $($name:ident)*) => {{ $( *$at = GpuFloat::$name(*$at); )* }};
+    }
+    each!(x, exp exp2 ln log2 log10 cbrt sin cos tan asin acos atan exp_m1 ln_1p sinh cosh tanh asinh acosh atanh);
+    each!(y, exp exp2 ln log2 log10 cbrt sin cos tan asin acos atan exp_m1 ln_1p sinh cosh tanh asinh acosh atanh);
+    *x = GpuFloat::powf(*x, 0.3) + GpuFloat::hypot(*x, 2.0) + GpuFloat::atan2(*x, 3.0) + GpuFloat::powi(*x, 3);
+    *y = GpuFloat::powf(*y, 0.3) + GpuFloat::hypot(*y, 2.0) + GpuFloat::atan2(*y, 3.0) + GpuFloat::rem_euclid(*y, 3.0);
+    *x = x.read().error_function() + x.read().gamma() + x.read().inv_norm_cdf() + x.read().j0() + x.read().sinpi();
+}
+
+/// The fast instructions.
+#[kernel]
+pub unsafe fn approximate(x: *mut f64, y: *mut f32) {
+    *x = approx::rsqrt_f64(*x) + approx::rcp_f64(*x);
+    *y = approx::rsqrt_f32(*y) + approx::rcp_f32(*y) + approx::sqrt_f32(*y) + approx::exp2_f32(*y);
+    *y.add(1) = approx::log2_f32(*y) + approx::sin_f32(*y) + approx::cos_f32(*y);
+}
+
+/// Special registers, address spaces, printing, sleeping.
+#[kernel]
+pub unsafe fn special(out: *mut u64) {
+    let start = misc::clock();
+    thread::nanosleep(100);
+    misc::profiler_counter(3);
+    *out = u64::from(mem::dynamic_smem_size()) + u64::from(mem::total_smem_size());
+    let tile = cuda_std::shared_array![u64; 4];
+    *out.add(1) = ptr::is_in_address_space(tile, ptr::AddressSpace::Shared).into();
+    println!("took {} cycles", misc::clock() - start);
+    cuda_std::assert_eq!(*out, 7);
+}
+
+/// Three-dimensional indices.
+#[kernel]
+pub unsafe fn indices(out: *mut u32) {
+    let at = thread::index_3d();
+    *out.add(thread::index() as usize) = at.x + at.y + at.z + thread::grid_dim().z;
+}
+
+/// Needs sm_80; see `reduction` in the tests.
+#[cfg(feature = "sm_80")]
+#[kernel]
+pub unsafe fn reductions(words: *mut u32, signed: *mut i32) {
+    use warp::{WarpReductionOp, warp_reduce};
+    let i = thread::index_1d() as usize;
+    *words.add(i) = warp_reduce(u32::MAX, *words.add(i), WarpReductionOp::Add);
+    *signed.add(i) = warp_reduce(u32::MAX, *signed.add(i), WarpReductionOp::Min);
+}
