@@ -21,6 +21,8 @@ pub struct AtomicFile {
     path: PathBuf,
     target: PathBuf,
     sink: Sink,
+    /// The system's code of the first failed write: encoders on top may keep no more than its text.
+    failed: Option<i32>,
 }
 
 #[derive(Debug)]
@@ -61,7 +63,12 @@ impl AtomicFile {
                 )
             }
         };
-        Ok(Self { path, target, sink })
+        Ok(Self {
+            path,
+            target,
+            sink,
+            failed: None,
+        })
     }
 
     /// The name the file will have, as it was given.
@@ -69,9 +76,18 @@ impl AtomicFile {
         &self.path
     }
 
-    /// Turns an error from writing into this file into one that names the file.
+    /// Turns an error from writing into this file into one that names the file. An error of the system goes before
+    /// the one given, which may be a consequence of it.
     pub fn error(&self, source: io::Error) -> IoError {
+        let source = self.failed.map_or(source, io::Error::from_raw_os_error);
         IoError::system(&self.path, "write", source)
+    }
+
+    fn remember<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(e) = &result {
+            self.failed = self.failed.or(e.raw_os_error());
+        }
+        result
     }
 
     /// Puts the finished file in its place.
@@ -79,7 +95,9 @@ impl AtomicFile {
     /// # Errors
     /// The last bytes could not be written (the disk is full) or the file not renamed; nothing is left behind.
     pub fn commit(self) -> Result<(), IoError> {
-        let Self { path, target, sink } = self;
+        let Self {
+            path, target, sink, ..
+        } = self;
         let failed = |e| IoError::system(&path, "write", e);
         match sink {
             Sink::Temporary(buffer) => {
@@ -100,26 +118,29 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.sink {
+        let result = match &mut self.sink {
             Sink::Temporary(w) => w.write(bytes),
             Sink::InPlace(w) => w.write(bytes),
-        }
+        };
+        self.remember(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.sink {
+        let result = match &mut self.sink {
             Sink::Temporary(w) => w.flush(),
             Sink::InPlace(w) => w.flush(),
-        }
+        };
+        self.remember(result)
     }
 }
 
 impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match &mut self.sink {
+        let result = match &mut self.sink {
             Sink::Temporary(w) => w.seek(to),
             Sink::InPlace(w) => w.seek(to),
-        }
+        };
+        self.remember(result)
     }
 }
 

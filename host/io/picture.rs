@@ -193,7 +193,7 @@ fn encode_bare(
 ///
 /// Both axes have the same scale (square pixels where width and height go with the spans), unless the map would be
 /// more than eight times as long as wide, which is stretched. Small maps are enlarged by a whole factor, large ones
-/// averaged down, so that the longer side has about 900 to 3600 pixels.
+/// averaged down, so that the longer side has about 700 to 3200 pixels.
 ///
 /// # Errors
 /// As [`bare`]; also [`IoError::Data`] for a centre that is not finite or a span that is not above zero.

@@ -5,7 +5,7 @@ use crate::io::canvas::Canvas;
 use crate::io::colour::{Rgb, Scale};
 
 /// The longer side a plotted map may have.
-const LONGEST: usize = 3600;
+const LONGEST: usize = 3200;
 /// The longer side a plotted map shall have at least.
 const SHORTEST: usize = 900;
 /// A map longer than this many times its width is stretched.
@@ -90,9 +90,9 @@ mod tests {
             ((300, 300), 1.0, (900, 900)),
             ((1, 1), 1.0, (900, 900)),
             ((1000, 1000), 1.0, (1000, 1000)),
-            ((10000, 10000), 1.0, (3334, 3334)),
+            ((10000, 10000), 1.0, (2500, 2500)),
             ((640, 480), 4.0 / 3.0, (640, 480)),
-            ((100, 400), 0.25, (225, 900)),
+            ((100, 400), 0.25, (200, 800)),
             ((200, 100), 1.0, (1000, 1000)),
             ((1, 300), 1.0, (900, 900)),
             ((300, 1), 300.0, (900, 113)),

@@ -104,11 +104,17 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
         vertical_axis(&mut canvas, frame, &ticks[b], &label(b), s, |at| 1.0 - at);
     }
     let frame = panel(3);
-    // The diagonal of the cube fits.
     let seen = |p: [f64; 3]| {
         let relative = [0, 1, 2].map(|k| (p[k] - centre[k]) / span);
-        project(relative, VIEW.0, VIEW.1).map(|v| v / 1.75)
+        project(relative, VIEW.0, VIEW.1)
     };
+    let reach = bodies
+        .iter()
+        .flat_map(|b| b.points)
+        .flat_map(|&p| seen(p))
+        .filter(|v| v.is_finite())
+        .fold(0.1, |reach: f64, v| reach.max(v.abs()));
+    let seen = |p: [f64; 3]| seen(p).map(|v| v * 0.45 / reach);
     paths(&mut canvas, frame, bodies, orbits.theme, seen);
     canvas.outline(frame, s.line(), orbits.theme.frame());
     triad(&mut canvas, frame, s);
