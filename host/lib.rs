@@ -5,7 +5,7 @@
 //!
 //! - [`divergence`]: three-body divergence maps
 //! - [`simd`]: the lanes of the CPU engines
-//! - [`gpu`]: devices
+//! - [`gpu`][]: devices
 
 pub mod divergence;
 pub mod gpu;

@@ -1,6 +1,6 @@
 //! Arrays as `.npy` files (format 1.0, little-endian, C order), which `numpy.load` reads.
 //!
-//! [`write`] takes an array that is in memory, [`RowWriter`] one that comes row by row and need not fit there.
+//! [`write()`] takes an array that is in memory, [`RowWriter`] one that comes row by row and need not fit there.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};

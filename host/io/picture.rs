@@ -24,8 +24,11 @@ pub struct Map<'a> {
     width: usize,
     height: usize,
     given: usize,
-    row: Box<dyn Fn(usize, &mut [f64]) + Sync + 'a>,
+    row: Box<FillRow<'a>>,
 }
+
+/// Puts the values of a row into a slice as long as the row.
+type FillRow<'a> = dyn Fn(usize, &mut [f64]) + Sync + 'a;
 
 impl<'a> Map<'a> {
     /// The values as they are. Their number is checked when the picture is written.
