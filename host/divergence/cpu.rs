@@ -10,8 +10,8 @@ use super::engine::{Computed, Engine, EngineError, Monitor, timed};
 use super::{Validated, spec::MAX_PIXELS};
 use crate::simd::Simd;
 
-/// Steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
-const SLICE: u32 = 1 << 14;
+/// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
+const SLICE: u32 = 1 << 13;
 /// Pixels of a job at most: pixel numbers from [`IDLE`] on have another meaning.
 const MAX_JOB: u64 = MAX_PIXELS / 4;
 

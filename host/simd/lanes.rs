@@ -66,7 +66,7 @@ macro_rules! lanes {
             /// The path on which some lane is outside the ordinary range.
             #[cold]
             #[inline(never)]
-            fn inv_cubes_by_lane(r2: [Self; 3]) -> [Self; 3] {
+            fn inv_cubes_by_lane(r2: [Self; 6]) -> [Self; 6] {
                 r2.map(|x| Self::from_array(x.to_array().map(inv_cube::inv_cube)))
             }
         }
@@ -107,15 +107,18 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn inv_cube(self) -> Self {
-                Self::inv_cubes([self; 3])[0]
+                Self::inv_cubes([self; 6])[0]
             }
 
             #[inline(always)]
-            fn inv_cubes(r2: [Self; 3]) -> [Self; 3] {
+            fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
                 // SAFETY: see `lanes`.
                 let ordinary = unsafe {
                     let or = |a, b| or_int(a, b);
-                    let any = or(or(r2[0].offset(), r2[1].offset()), r2[2].offset());
+                    let any = or(
+                        or(or(r2[0].offset(), r2[1].offset()), or(r2[2].offset(), r2[3].offset())),
+                        or(r2[4].offset(), r2[5].offset()),
+                    );
                     // ORDINARY_WIDTH is a power of two.
                     let beyond = upper(!(ORDINARY_WIDTH - 1));
                     none(any, beyond)
@@ -125,6 +128,9 @@ macro_rules! lanes {
                         inv_cube::ordinary(r2[0]),
                         inv_cube::ordinary(r2[1]),
                         inv_cube::ordinary(r2[2]),
+                        inv_cube::ordinary(r2[3]),
+                        inv_cube::ordinary(r2[4]),
+                        inv_cube::ordinary(r2[5]),
                     ]
                 } else {
                     Self::inv_cubes_by_lane(r2)

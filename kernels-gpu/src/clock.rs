@@ -7,12 +7,17 @@ pub fn timer_ns() -> u64 {
     {
         let t: u64;
         // SAFETY: reads a special register.
-        unsafe { core::arch::asm!("mov.u64 {0}, %globaltimer;", out(reg64) t, options(nomem, nostack)) };
+        unsafe {
+            core::arch::asm!("mov.u64 {0}, %globaltimer;", out(reg64) t, options(nomem, nostack))
+        };
         t
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
         static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
+        START
+            .get_or_init(std::time::Instant::now)
+            .elapsed()
+            .as_nanos() as u64
     }
 }

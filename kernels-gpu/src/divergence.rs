@@ -59,12 +59,23 @@ impl Grid {
     #[inline(always)]
     pub fn twins<R: Real>(&self, pixel: u64) -> Twins<R> {
         let p = self.start(pixel);
-        let shifted = [p[0] + self.shift[0], p[1] + self.shift[1], p[2] + self.shift[2]];
+        let shifted = [
+            p[0] + self.shift[0],
+            p[1] + self.shift[1],
+            p[2] + self.shift[2],
+        ];
         let start = |grid_body: [f64; 3]| {
             let bodies = [grid_body, self.positions[1], self.positions[2]];
-            State { q: Relative::from_bodies(&bodies), u: self.velocities_dt }.spread()
+            State {
+                q: Relative::from_bodies(&bodies),
+                u: self.velocities_dt,
+            }
+            .spread()
         };
-        Twins { a: start(p), b: start(shifted) }
+        Twins {
+            a: start(p),
+            b: start(shifted),
+        }
     }
 }
 
@@ -88,7 +99,11 @@ impl Parting<f64> {
         let weight = |m: f64| if total > 0.0 { m / total } else { 0.0 };
         let share = if total > 0.0 { masses[0] / total } else { 1.0 };
         Self {
-            centre: Vec3 { x: -shift[0] * share, y: -shift[1] * share, z: -shift[2] * share },
+            centre: Vec3 {
+                x: -shift[0] * share,
+                y: -shift[1] * share,
+                z: -shift[2] * share,
+            },
             minus_weights: [-weight(masses[1]), -weight(masses[2])],
             critical2: critical_distance * critical_distance,
         }
@@ -99,7 +114,10 @@ impl Parting<f64> {
     pub fn spread<R: Real>(&self) -> Parting<R> {
         Parting {
             centre: self.centre.spread(),
-            minus_weights: [R::from_f64(self.minus_weights[0]), R::from_f64(self.minus_weights[1])],
+            minus_weights: [
+                R::from_f64(self.minus_weights[0]),
+                R::from_f64(self.minus_weights[1]),
+            ],
             critical2: R::from_f64(self.critical2),
         }
     }
@@ -147,8 +165,7 @@ impl<R: Real> Twins<R> {
     /// One step of both.
     #[inline(always)]
     pub fn step(&mut self, pulls: &Pulls<R>) {
-        euler::step(&mut self.a, pulls);
-        euler::step(&mut self.b, pulls);
+        euler::step_both(&mut self.a, &mut self.b, pulls);
     }
 }
 
@@ -182,44 +199,58 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
     /// A walker that has not asked for a pixel yet.
     #[inline(always)]
     pub fn fresh() -> Self {
-        Self { twins: resting(), pixel: [FRESH; N], taken: [0; N] }
+        Self {
+            twins: resting(),
+            pixel: [FRESH; N],
+            taken: [0; N],
+        }
     }
 
-    /// Steps for at most `budget` steps or until the feed is dry. Returns the number of steps it went; fewer than
-    /// `budget` means that there is nothing left to do.
+    /// Goes `budget` pairs of steps, or fewer if the feed is dry. Returns how many it went; fewer than `budget`
+    /// means that there is nothing left to do.
+    ///
+    /// Whether the twins are together is asked before each step, but looked at after two: a pixel that has parted,
+    /// or had all its steps, may run ahead by one, since only its count is kept.
     #[inline(always)]
     pub fn walk<F: Feed>(&mut self, job: &Job, budget: u32, feed: &mut F) -> u32 {
         assert!(N == R::COUNT);
         let pulls = job.pulls.spread::<R>();
         let parting = job.parting.spread::<R>();
         let mut spent = 0;
-        // Steps until a lane reaches the job's last step or the budget ends; and how many were planned.
+        // Pairs of steps until a lane has had all its steps or the budget ends; and how many were planned.
         let mut left = 0;
         let mut planned = 0;
+        let mut first = self.twins.together(&parting);
+        let mut second = first;
         loop {
-            let together = self.twins.together(&parting);
             // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
             // other at the end of an inner loop.
-            if left == 0 || !together.all() {
+            if left == 0 || !first.all() || !second.all() {
                 let went = planned - left;
                 spent += went;
                 let mut nearest = budget - spent;
                 let mut busy = false;
                 let mut lane = 0;
                 while lane < N {
-                    if self.pixel[lane] < IDLE {
-                        self.taken[lane] += went;
-                        if self.taken[lane] == job.steps || !together.lane(lane) {
-                            feed.done(self.pixel[lane], self.taken[lane]);
+                    if self.pixel[lane] < IDLE && went > 0 {
+                        let parted = match (first.lane(lane), second.lane(lane)) {
+                            (false, _) => 2,
+                            (true, false) => 1,
+                            (true, true) => 0,
+                        };
+                        self.taken[lane] += 2 * went;
+                        let times = self.taken[lane] - parted;
+                        if parted > 0 || times >= job.steps {
+                            feed.done(self.pixel[lane], times.min(job.steps));
                             self.pixel[lane] = FRESH;
                         }
                     }
                     if self.pixel[lane] == FRESH {
-                        self.refill(lane, job, &parting, feed);
+                        self.refill(lane, job, feed);
                     }
                     if self.pixel[lane] < IDLE {
                         busy = true;
-                        nearest = nearest.min(job.steps - self.taken[lane]);
+                        nearest = nearest.min((job.steps - self.taken[lane]).div_ceil(2));
                     }
                     lane += 1;
                 }
@@ -229,38 +260,45 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
                 left = nearest;
                 planned = nearest;
             }
+            first = self.twins.together(&parting);
+            self.twins.step(&pulls);
+            second = self.twins.together(&parting);
             self.twins.step(&pulls);
             left -= 1;
         }
     }
 
-    /// Gives `lane` the next pixel that can take a step, or leaves it idle with twins at rest.
+    /// Gives `lane` the next pixel, or leaves it idle with twins at rest.
     #[inline(always)]
-    fn refill<F: Feed>(&mut self, lane: usize, job: &Job, parting: &Parting<R>, feed: &mut F) {
-        loop {
-            let (pixel, twins) = match feed.next() {
-                Some(pixel) => (pixel, job.grid.twins::<R>(job.first + pixel as u64)),
-                None => (IDLE, resting()),
-            };
-            self.taken[lane] = 0;
-            self.pixel[lane] = pixel;
-            self.twins.a.set_lane(lane, &twins.a);
-            self.twins.b.set_lane(lane, &twins.b);
-            // A pixel whose twins start apart is done before its first step.
-            if pixel == IDLE || self.twins.together(parting).lane(lane) {
-                return;
-            }
-            feed.done(pixel, 0);
-        }
+    fn refill<F: Feed>(&mut self, lane: usize, job: &Job, feed: &mut F) {
+        let (pixel, twins) = match feed.next() {
+            Some(pixel) => (pixel, job.grid.twins::<R>(job.first + pixel as u64)),
+            None => (IDLE, resting()),
+        };
+        self.taken[lane] = 0;
+        self.pixel[lane] = pixel;
+        self.twins.a.set_lane(lane, &twins.a);
+        self.twins.b.set_lane(lane, &twins.b);
     }
 }
 
 /// Twins that stay together whatever the masses: far apart, at rest and equal.
 #[inline(always)]
 fn resting<R: Real>() -> Twins<R> {
-    let rest = Vec3 { x: 0.0, y: 0.0, z: 0.0 };
-    let q = Relative { a: Vec3 { x: 1.0e9, ..rest }, b: Vec3 { y: 1.0e9, ..rest } };
-    let s = State { q, u: Relative { a: rest, b: rest } }.spread();
+    let rest = Vec3 {
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+    };
+    let q = Relative {
+        a: Vec3 { x: 1.0e9, ..rest },
+        b: Vec3 { y: 1.0e9, ..rest },
+    };
+    let s = State {
+        q,
+        u: Relative { a: rest, b: rest },
+    }
+    .spread();
     Twins { a: s, b: s }
 }
 

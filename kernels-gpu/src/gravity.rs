@@ -25,7 +25,10 @@ impl Relative<f64> {
             y: p[body][1] - p[0][1],
             z: p[body][2] - p[0][2],
         };
-        Self { a: from(1), b: from(2) }
+        Self {
+            a: from(1),
+            b: from(2),
+        }
     }
 }
 
@@ -56,25 +59,33 @@ impl Pulls<f64> {
     pub fn spread<R: Real>(&self) -> Pulls<R> {
         Pulls {
             g: [R::from_f64(self.g[0]), R::from_f64(self.g[1])],
-            minus_sum: [R::from_f64(self.minus_sum[0]), R::from_f64(self.minus_sum[1])],
+            minus_sum: [
+                R::from_f64(self.minus_sum[0]),
+                R::from_f64(self.minus_sum[1]),
+            ],
             softening2: R::from_f64(self.softening2),
         }
     }
 }
 
-/// Adds the accelerations at `q` to the velocities `u`.
-///
-/// With c = b - a and the softened wₐ = |a|⁻³, w_b = |b|⁻³, w_c = |c|⁻³:
-/// a″ = -(g₀+g₁) wₐ a - g₂ (w_b b - w_c c), b″ = -(g₀+g₂) w_b b - g₁ (wₐ a + w_c c);
-/// collected into one factor for each of a and b, which takes 6 + 12 operations instead of 6 + 18.
+/// Softened |a|², |b|² and |b - a|².
 #[inline(always)]
-pub fn kick<R: Real>(u: &mut Relative<R>, q: &Relative<R>, pulls: &Pulls<R>) {
+pub fn squares<R: Real>(q: &Relative<R>, pulls: &Pulls<R>) -> [R; 3] {
     let c = q.b - q.a;
-    let [wa, wb, wc] = R::inv_cubes([
+    [
         q.a.norm2_plus(pulls.softening2),
         q.b.norm2_plus(pulls.softening2),
         c.norm2_plus(pulls.softening2),
-    ]);
+    ]
+}
+
+/// Adds the accelerations at `q` to the velocities `u`, given wₐ, w_b, w_c = the [`squares`] to the power of -3/2.
+///
+/// With c = b - a: a″ = -(g₀+g₁) wₐ a - g₂ (w_b b - w_c c), b″ = -(g₀+g₂) w_b b - g₁ (wₐ a + w_c c);
+/// collected into one factor for each of a and b, which takes 6 + 12 operations instead of 6 + 18.
+#[inline(always)]
+pub fn kick<R: Real>(u: &mut Relative<R>, q: &Relative<R>, w: [R; 3], pulls: &Pulls<R>) {
+    let [wa, wb, wc] = w;
     let [g1, g2] = pulls.g;
     let (t1, t2) = (g1 * wc, g2 * wc);
     let aa = pulls.minus_sum[0].mul_add(wa, -t2);

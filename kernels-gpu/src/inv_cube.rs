@@ -97,7 +97,10 @@ pub fn ordinary<R: Seeded>(r2: R) -> R {
     let (m, guess) = r2.guess();
     let u = m * guess * guess;
     let c = R::Short::from_f32;
-    let p = c(SEED[3]).mul_add(u, c(SEED[2])).mul_add(u, c(SEED[1])).mul_add(u, c(SEED[0]));
+    let p = c(SEED[3])
+        .mul_add(u, c(SEED[2]))
+        .mul_add(u, c(SEED[1]))
+        .mul_add(u, c(SEED[0]));
     let y = R::widen(guess * p);
     // y has 24 bits, so y² is exact and e has full relative precision.
     let y2 = y * y;
@@ -110,18 +113,37 @@ pub fn ordinary<R: Seeded>(r2: R) -> R {
 /// r⁻³ for any r² (see the module's text).
 #[inline(always)]
 pub fn inv_cube(r2: f64) -> f64 {
-    if upper(r2).wrapping_sub(ORDINARY_BASE) < ORDINARY_WIDTH { ordinary(r2) } else { scaled(r2) }
+    if upper(r2).wrapping_sub(ORDINARY_BASE) < ORDINARY_WIDTH {
+        ordinary(r2)
+    } else {
+        scaled(r2)
+    }
 }
 
-/// [`inv_cube`] of three values, tested together for being ordinary.
+/// [`inv_cube`] of six values, tested together for being ordinary.
 #[inline(always)]
-pub fn inv_cubes(r2: [f64; 3]) -> [f64; 3] {
+pub fn inv_cubes(r2: [f64; 6]) -> [f64; 6] {
     let t = |x: f64| upper(x).wrapping_sub(ORDINARY_BASE);
+    let any = t(r2[0]) | t(r2[1]) | t(r2[2]) | t(r2[3]) | t(r2[4]) | t(r2[5]);
     // ORDINARY_WIDTH is a power of two: one of them is at or above it exactly if their union is.
-    if t(r2[0]) | t(r2[1]) | t(r2[2]) < ORDINARY_WIDTH {
-        [ordinary(r2[0]), ordinary(r2[1]), ordinary(r2[2])]
+    if any < ORDINARY_WIDTH {
+        [
+            ordinary(r2[0]),
+            ordinary(r2[1]),
+            ordinary(r2[2]),
+            ordinary(r2[3]),
+            ordinary(r2[4]),
+            ordinary(r2[5]),
+        ]
     } else {
-        [inv_cube(r2[0]), inv_cube(r2[1]), inv_cube(r2[2])]
+        [
+            inv_cube(r2[0]),
+            inv_cube(r2[1]),
+            inv_cube(r2[2]),
+            inv_cube(r2[3]),
+            inv_cube(r2[4]),
+            inv_cube(r2[5]),
+        ]
     }
 }
 
@@ -138,7 +160,11 @@ fn scaled(r2: f64) -> f64 {
         return f64::NAN;
     }
     // r2 = x · 4^k with x in [1, 4): r⁻³ = x^(-3/2) · 2^(-3k)
-    let (x, lift) = if r2 < f64::MIN_POSITIVE { (r2 * power_of_two(108), 54) } else { (r2, 0) };
+    let (x, lift) = if r2 < f64::MIN_POSITIVE {
+        (r2 * power_of_two(108), 54)
+    } else {
+        (r2, 0)
+    };
     let exponent = (upper(x) >> 20) as i32 - 1023;
     let k = exponent >> 1;
     let x = f64::from_bits(x.to_bits().wrapping_sub(((2 * k) as i64 as u64) << 52));

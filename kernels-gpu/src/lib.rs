@@ -10,7 +10,10 @@
 //! - [`divergence`]: the twin-trajectory state machine of one pixel
 //! - [`kernels`]: the entry points
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch, core_float_math))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, asm_experimental_arch, core_float_math)
+)]
 
 pub mod clock;
 pub mod divergence;

@@ -34,9 +34,9 @@ pub trait Real:
     /// r⁻³ for `self` = r². See [`crate::inv_cube`] for range and accuracy.
     fn inv_cube(self) -> Self;
 
-    /// [`inv_cube`](Self::inv_cube) of the three squared distances of three bodies: the test for values that need
-    /// the slow path is made once for all of them.
-    fn inv_cubes(r2: [Self; 3]) -> [Self; 3];
+    /// [`inv_cube`](Self::inv_cube) of the squared distances of twin three-body systems: the test for values that
+    /// need the slow path is made once for all six.
+    fn inv_cubes(r2: [Self; 6]) -> [Self; 6];
 }
 
 /// The answer of a comparison, lane by lane.
@@ -105,7 +105,7 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn inv_cubes(r2: [Self; 3]) -> [Self; 3] {
+    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
         inv_cube::inv_cubes(r2)
     }
 }

@@ -20,7 +20,11 @@ impl Vec3<f64> {
     /// The same vector in every lane of another [`Real`].
     #[inline(always)]
     pub fn spread<R: Real>(&self) -> Vec3<R> {
-        Vec3 { x: R::from_f64(self.x), y: R::from_f64(self.y), z: R::from_f64(self.z) }
+        Vec3 {
+            x: R::from_f64(self.x),
+            y: R::from_f64(self.y),
+            z: R::from_f64(self.z),
+        }
     }
 }
 
@@ -29,7 +33,8 @@ impl<R: Real> Vec3<R> {
     /// them is a plain rounded product.
     #[inline(always)]
     pub fn norm2_plus(self, plus: R) -> R {
-        self.z.mul_add(self.z, self.y.mul_add(self.y, self.x.mul_add(self.x, plus)))
+        self.z
+            .mul_add(self.z, self.y.mul_add(self.y, self.x.mul_add(self.x, plus)))
     }
 
     /// `self` + k · d, fused.
@@ -45,7 +50,11 @@ impl<R: Real> Vec3<R> {
     /// The vector itself, see [`Real::now`].
     #[inline(always)]
     pub fn now(self) -> Self {
-        Self { x: self.x.now(), y: self.y.now(), z: self.z.now() }
+        Self {
+            x: self.x.now(),
+            y: self.y.now(),
+            z: self.z.now(),
+        }
     }
 }
 
@@ -63,7 +72,11 @@ impl<R: Real> Add for Vec3<R> {
     type Output = Self;
     #[inline(always)]
     fn add(self, o: Self) -> Self {
-        Self { x: self.x + o.x, y: self.y + o.y, z: self.z + o.z }
+        Self {
+            x: self.x + o.x,
+            y: self.y + o.y,
+            z: self.z + o.z,
+        }
     }
 }
 
@@ -71,6 +84,10 @@ impl<R: Real> Sub for Vec3<R> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, o: Self) -> Self {
-        Self { x: self.x - o.x, y: self.y - o.y, z: self.z - o.z }
+        Self {
+            x: self.x - o.x,
+            y: self.y - o.y,
+            z: self.z - o.z,
+        }
     }
 }

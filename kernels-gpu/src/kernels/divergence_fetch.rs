@@ -20,8 +20,8 @@ pub struct Shared {
     pub idle: AtomicU32,
 }
 
-/// Steps between two looks at the clock.
-pub const STRIDE: u32 = 512;
+/// Pairs of steps between two looks at the clock.
+pub const STRIDE: u32 = 256;
 
 /// What a thread keeps from launch to launch.
 pub type Thread = Walker<f64, 1>;
@@ -36,7 +36,7 @@ pub type Thread = Walker<f64, 1>;
 ///
 /// # Parameters
 /// - `job`: the map, by value
-/// - `slice_ns`: time after which a thread ends this launch; looked at every [`STRIDE`] steps
+/// - `slice_ns`: time after which a thread ends this launch; looked at every [`STRIDE`] pairs of steps
 /// - `times`: `job.count` numbers of steps, in pixel order
 /// - `threads`: a [`Thread`] for each thread of the grid, [`Walker::fresh`] before the first launch
 /// - `shared`: counters, zero before the first launch
@@ -62,7 +62,12 @@ pub unsafe fn divergence_fetch(
     if walker.pixel[0] == IDLE {
         return;
     }
-    let mut feed = Fetch { job: &job, times, shared, credited: walker.taken[0] };
+    let mut feed = Fetch {
+        job: &job,
+        times,
+        shared,
+        credited: walker.taken[0],
+    };
     let start = timer_ns();
     loop {
         walker.walk(&job, STRIDE, &mut feed);
@@ -74,7 +79,9 @@ pub unsafe fn divergence_fetch(
     if walker.pixel[0] == IDLE {
         shared.idle.fetch_add(1, Ordering::Relaxed);
     } else {
-        shared.steps.fetch_add((walker.taken[0] - credited) as u64, Ordering::Relaxed);
+        shared
+            .steps
+            .fetch_add((walker.taken[0] - credited) as u64, Ordering::Relaxed);
     }
     // SAFETY: as above.
     unsafe { *slot = walker };
@@ -98,7 +105,9 @@ impl Feed for Fetch<'_> {
 
     #[inline(always)]
     fn done(&mut self, pixel: u32, times: u32) {
-        self.shared.steps.fetch_add((self.job.steps - self.credited) as u64, Ordering::Relaxed);
+        self.shared
+            .steps
+            .fetch_add((self.job.steps - self.credited) as u64, Ordering::Relaxed);
         self.credited = 0;
         // SAFETY: pixel < job.count, which the kernel's caller vouches for; it was handed to this thread alone.
         unsafe { *self.times.add(pixel as usize) = times };

@@ -1,0 +1,16 @@
+//! All-pairs gravity: the pair, the order in which pairs are summed, and the parts that kernels are made of.
+//!
+//! - [`order`]: the order of summation, which decides the bits of a result
+//! - [`pull`]: one pair, of one number or of lanes side by side
+//! - [`scalar`]: `f32` and `f64` as the kernels need them
+//! - [`tile`]: `basic`, tiles of bodies in shared memory
+//! - [`sweep`]: `reduced`, each pair once, bodies that travel through a warp
+
+pub mod order;
+pub mod pull;
+pub mod scalar;
+pub mod sweep;
+pub mod tile;
+
+pub use pull::Pull;
+pub use scalar::{Body, Scalar};

@@ -1,0 +1,162 @@
+//! `f32` and `f64` as the all-pairs kernels need them: bodies in memory, shared memory, shuffles, atomic sums.
+
+use core::sync::atomic::Ordering;
+
+use cuda_std::atomic::{AtomicF32, AtomicF64};
+use cuda_std::shared::{F2, F4, SharedSlice};
+use cuda_std::warp::WarpShuffleValue;
+
+use super::Pull;
+
+/// A body as the kernels see it: position and strength g = G·m. Also a velocity or an acceleration, with g = 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(16))]
+pub struct Body<S> {
+    /// First coordinate.
+    pub x: S,
+    /// Second coordinate.
+    pub y: S,
+    /// Third coordinate, 0 in two dimensions.
+    pub z: S,
+    /// G·m (length³ / time²).
+    pub g: S,
+}
+
+impl<S: Copy> Body<S> {
+    /// The three coordinates.
+    #[inline(always)]
+    pub fn vector(&self) -> [S; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+/// The precision of a kernel.
+pub trait Scalar: Pull + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static {
+    /// Bodies that a lane of the reduced solver holds in registers: a row is 32 times as many.
+    const LANE_BODIES: usize;
+
+    /// The number nearest to `x`.
+    fn from_f64(x: f64) -> Self;
+    /// The same number as `f64`.
+    fn to_f64(self) -> f64;
+
+    /// Puts a body into a tile of `length` bodies at the start of the dynamic shared memory.
+    ///
+    /// # Safety
+    /// The dynamic shared memory holds `length` bodies, `index` is less, and a barrier separates this from other accesses.
+    unsafe fn stage(length: usize, index: usize, body: Body<Self>);
+
+    /// A body of that tile.
+    ///
+    /// # Safety
+    /// As [`stage`](Self::stage); the body has been put there.
+    unsafe fn staged(length: usize, index: usize) -> Body<Self>;
+
+    /// Adds to a number in memory that other threads add to at the same time.
+    ///
+    /// # Safety
+    /// `at` is valid and aligned, and only accessed by this function meanwhile.
+    unsafe fn atomic_add(at: *mut Self, value: Self);
+}
+
+impl Scalar for f32 {
+    const LANE_BODIES: usize = 8;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x as f32
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    #[inline(always)]
+    unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { SharedSlice::<F4>::dynamic(0, length).set(index, F4::new(body.x, body.y, body.z, body.g)) };
+    }
+
+    #[inline(always)]
+    unsafe fn staged(length: usize, index: usize) -> Body<Self> {
+        // SAFETY: the caller's promise is the same.
+        let F4 { x, y, z, w } = unsafe { SharedSlice::<F4>::dynamic(0, length).get(index) };
+        Body { x, y, z, g: w }
+    }
+
+    #[inline(always)]
+    unsafe fn atomic_add(at: *mut Self, value: Self) {
+        // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
+        unsafe { &*at.cast::<AtomicF32>() }.fetch_add(value, Ordering::Relaxed);
+    }
+}
+
+impl Scalar for f64 {
+    const LANE_BODIES: usize = 4;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
+        // SAFETY: the caller's promise is the same; a body is two pairs.
+        unsafe {
+            let pairs = SharedSlice::<F2>::dynamic(0, 2 * length);
+            pairs.set(2 * index, F2::new(body.x, body.y));
+            pairs.set(2 * index + 1, F2::new(body.z, body.g));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn staged(length: usize, index: usize) -> Body<Self> {
+        // SAFETY: the caller's promise is the same; a body is two pairs.
+        let (a, b) = unsafe {
+            let pairs = SharedSlice::<F2>::dynamic(0, 2 * length);
+            (pairs.get(2 * index), pairs.get(2 * index + 1))
+        };
+        Body { x: a.x, y: a.y, z: b.x, g: b.y }
+    }
+
+    #[inline(always)]
+    unsafe fn atomic_add(at: *mut Self, value: Self) {
+        // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
+        unsafe { &*at.cast::<AtomicF64>() }.fetch_add(value, Ordering::Relaxed);
+    }
+}
+
+/// The least softening length squared in `f32`, for bodies of strength `g_max` = G·m at most: r⁻³ and g·r⁻³ stay finite at r = 0,
+/// where a body meets itself.
+///
+/// For strengths up to about 1 it is 2⁻⁸⁰, a length of 1e-12: far below the distance of neighbouring `f32` positions.
+pub fn softening_floor_f32(g_max: f64) -> f64 {
+    // 2^120 · floor^(3/2) = max(1, g_max): floor is the power of 4 at or above (max(1, g_max) · 2^-120)^(2/3).
+    let mut floor = 1.0 / (1u128 << 80) as f64;
+    let mut strength = 1.0;
+    while strength < g_max && floor < 1.0e30 {
+        floor *= 4.0;
+        strength *= 8.0;
+    }
+    floor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_in_f32_does_not_pull_itself_to_infinity() {
+        for g in [0.0, 1.0, 7.9, 8.1, 1.0e9, 3.0e30] {
+            let floor = softening_floor_f32(g) as f32;
+            let y = 1.0 / floor.sqrt();
+            assert!((y * y * y * g as f32).is_finite(), "{g}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `basic`: the threads of a block share tiles of bodies in shared memory; each sums the pulls on `K` bodies.
+
+use cuda_std::thread;
+
+use super::pull::one_sided;
+use super::{Body, Scalar};
+
+/// What a launch of the basic solver is about.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Basic<S> {
+    /// Softening length squared.
+    pub softening2: S,
+    /// Bodies.
+    pub n: u32,
+    /// Bodies of a chunk, [`chunk_length`](super::order::chunk_length).
+    pub chunk: u32,
+    /// Parts into which the chunks are dealt; each part's blocks follow each other in the grid.
+    pub splits: u32,
+    /// First of the bodies that are pulled.
+    pub first: u32,
+    /// How many of them are pulled.
+    pub count: u32,
+}
+
+impl<S> Basic<S> {
+    /// Number of chunks.
+    #[inline(always)]
+    pub fn chunks(&self) -> u32 {
+        self.n.div_ceil(self.chunk)
+    }
+}
+
+/// The pulls on `K` bodies a thread by one part of the chunks.
+///
+/// With one part, `sums` gets the sum over all chunks, `count` values; with more, the sum of each chunk, chunk by
+/// chunk (chunks × count values), see [`combine`].
+///
+/// # Safety
+/// As the kernels that call it: `bodies` is valid for `n` values, `sums` for what is written; the dynamic shared memory
+/// holds a body for each thread of a block; all threads of the block call this.
+#[inline(always)]
+pub unsafe fn basic<S: Scalar, const K: usize, const UNROLL: usize>(
+    job: &Basic<S>,
+    bodies: *const Body<S>,
+    sums: *mut Body<S>,
+) {
+    let threads = thread::block_dim_x();
+    let t = thread::thread_idx_x();
+    let groups = job.count.div_ceil(threads * K as u32);
+    let group = thread::block_idx_x() % groups;
+    let split = thread::block_idx_x() / groups;
+    let mine = group * threads * K as u32 + t;
+    let zero = S::zero();
+    let mut p = [[zero; 3]; K];
+    let mut k = 0;
+    while k < K {
+        // Threads beyond the last body work on it as well, and write nothing.
+        let i = (mine + k as u32 * threads).min(job.count - 1) + job.first;
+        // SAFETY: i < n.
+        p[k] = unsafe { *bodies.add(i as usize) }.vector();
+        k += 1;
+    }
+    let chunks = job.chunks();
+    let mut chunk = split * chunks / job.splits;
+    let last_chunk = (split + 1) * chunks / job.splits;
+    let mut begun = false;
+    while chunk < last_chunk {
+        let mut a = [[zero; 3]; K];
+        let mut base = chunk * job.chunk;
+        let end = (base + job.chunk).min(job.n);
+        while base < end {
+            let filled = threads.min(end - base);
+            if t < filled {
+                // SAFETY: base + t < end <= n; the barriers separate this from the reads.
+                unsafe { S::stage(threads as usize, t as usize, *bodies.add((base + t) as usize)) };
+            }
+            thread::sync_threads();
+            let mut j = 0;
+            let mut pull = |j: u32| {
+                // SAFETY: j < filled.
+                let b = unsafe { S::staged(threads as usize, j as usize) };
+                one_sided::<S, K, 3>(&p, &mut a, &b.vector(), b.g, job.softening2);
+            };
+            while j + UNROLL as u32 <= filled {
+                // Spelled out: LLVM does not unroll loops this long.
+                pull(j);
+                if UNROLL >= 2 {
+                    pull(j + 1);
+                }
+                if UNROLL >= 4 {
+                    pull(j + 2);
+                    pull(j + 3);
+                }
+                if UNROLL >= 8 {
+                    pull(j + 4);
+                    pull(j + 5);
+                    pull(j + 6);
+                    pull(j + 7);
+                }
+                if UNROLL >= 16 {
+                    pull(j + 8);
+                    pull(j + 9);
+                    pull(j + 10);
+                    pull(j + 11);
+                    pull(j + 12);
+                    pull(j + 13);
+                    pull(j + 14);
+                    pull(j + 15);
+                }
+                j += UNROLL as u32;
+            }
+            while j < filled {
+                pull(j);
+                j += 1;
+            }
+            thread::sync_threads();
+            base += threads;
+        }
+        let slot = if job.splits == 1 { 0 } else { chunk as usize * job.count as usize };
+        k = 0;
+        while k < K {
+            let i = mine + k as u32 * threads;
+            if i < job.count {
+                // SAFETY: i < count, and the slot is one of the chunks'.
+                let place = unsafe { &mut *sums.add(slot + i as usize) };
+                let before = if begun { *place } else { Body { x: zero, y: zero, z: zero, g: zero } };
+                *place = plus(before, a[k]);
+            }
+            k += 1;
+        }
+        begun = job.splits == 1;
+        chunk += 1;
+    }
+}
+
+/// Adds up what [`basic`] left of `chunks` chunks for body i: sum over chunks, ascending.
+///
+/// # Safety
+/// `sums` is valid for chunks × count values, i < count.
+#[inline(always)]
+pub unsafe fn combine<S: Scalar>(sums: *const Body<S>, count: u32, chunks: u32, i: u32) -> Body<S> {
+    let zero = S::zero();
+    let mut total = Body { x: zero, y: zero, z: zero, g: zero };
+    let mut chunk = 0;
+    while chunk < chunks {
+        // SAFETY: chunk < chunks and i < count.
+        let sum = unsafe { *sums.add(chunk as usize * count as usize + i as usize) };
+        total = plus(total, sum.vector());
+        chunk += 1;
+    }
+    total
+}
+
+/// The pulls on one body by all, straight from memory: the plain form of [`basic`].
+///
+/// # Safety
+/// `bodies` is valid for `n` values, i < n.
+#[inline(always)]
+pub unsafe fn plain<S: Scalar>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -> Body<S> {
+    let zero = S::zero();
+    // SAFETY: i < n.
+    let p = [unsafe { *bodies.add(i as usize) }.vector()];
+    let mut total = Body { x: zero, y: zero, z: zero, g: zero };
+    let mut base = 0;
+    while base < job.n {
+        let mut a = [[zero; 3]];
+        let end = (base + job.chunk).min(job.n);
+        let mut j = base;
+        while j < end {
+            // SAFETY: j < n.
+            let b = unsafe { *bodies.add(j as usize) };
+            one_sided::<S, 1, 3>(&p, &mut a, &b.vector(), b.g, job.softening2);
+            j += 1;
+        }
+        total = plus(total, a[0]);
+        base = end;
+    }
+    total
+}
+
+#[inline(always)]
+fn plus<S: Scalar>(total: Body<S>, a: [S; 3]) -> Body<S> {
+    Body { x: total.x + a[0], y: total.y + a[1], z: total.z + a[2], g: S::zero() }
+}
