@@ -1,1 +1,172 @@
-//! Placeholder of the first commit.
+//! The entry points of NVIDIA's driver, bound to `libcuda.so.1` when they are first used.
+//!
+//! `cust` wants to be linked against libcuda, which exists only where a driver is installed. This crate defines the
+//! symbols of libcuda in its place: each is a jump through a table, which the first call fills from `libcuda.so.1`.
+//! So a program that uses `cust` can be built, and starts, on any machine, and finds the driver where there is one.
+//!
+//! How to link it:
+//! - `cust`'s build script looks for `$CUDA_LIBRARY_PATH/lib64`: let `CUDA_LIBRARY_PATH` be the folder `link` of
+//!   this crate (in the `[env]` section of `.cargo/config.toml`), where `libcuda.so` is an empty linker script.
+//! - Call [`load`] before anything of `cust`. It tells whether there is a driver, and its mere presence in the
+//!   program makes every linker take the symbols.
+//!
+//! Calls without a driver return `CUDA_ERROR_NO_DEVICE` (100); calls of a function that the installed driver does not
+//! have return `CUDA_ERROR_NOT_FOUND` (500). Two exceptions, because formatting an error in `cust` relies on them:
+//! `cuGetErrorString` and `cuGetErrorName` always give a text.
+//!
+//! The variable `TRISOLAR_LIBCUDA` names another library to load instead of `libcuda.so.1`.
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!(
+    "libcuda_lazy has entry points for Linux on x86-64 and aarch64 only; build without the feature `gpu`"
+);
+
+mod fallback;
+mod shims;
+mod symbols;
+
+use std::ffi::{OsString, c_int};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+pub use shims::SYMBOLS;
+
+/// Names the library to load instead of `libcuda.so.1`.
+pub const LIBRARY_VARIABLE: &str = "TRISOLAR_LIBCUDA";
+
+const DEFAULT_LIBRARY: &str = "libcuda.so.1";
+
+/// Why there is no driver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The library is not installed, or the dynamic linker refuses it.
+    #[error("no NVIDIA driver: {reason}")]
+    NotLoaded {
+        /// What was asked for.
+        library: OsString,
+        /// The dynamic linker's words; they name the library.
+        reason: String,
+    },
+    /// The library loads, but has none of the driver's functions.
+    #[error("{} is not NVIDIA's driver library: it has no cuInit", library.display())]
+    NotADriver {
+        /// What was asked for.
+        library: OsString,
+    },
+}
+
+/// The driver library of this process.
+#[derive(Debug)]
+pub struct Driver {
+    library: OsString,
+    missing: Vec<&'static str>,
+    get_version: Option<unsafe extern "C" fn(*mut c_int) -> c_int>,
+}
+
+impl Driver {
+    /// Name or path it was loaded by.
+    pub fn library(&self) -> &std::ffi::OsStr {
+        &self.library
+    }
+
+    /// The functions of [`SYMBOLS`] that it does not have, in their order. Calls of them return
+    /// `CUDA_ERROR_NOT_FOUND`.
+    pub fn missing(&self) -> &[&'static str] {
+        &self.missing
+    }
+
+    /// Highest version of CUDA that it supports, major and minor; `None` if it does not tell.
+    pub fn version(&self) -> Option<(u32, u32)> {
+        let mut version: c_int = 0;
+        // SAFETY: the symbol is cuDriverGetVersion, which takes a pointer to an int and needs no cuInit.
+        let code = unsafe { self.get_version?(&mut version) };
+        let version = u32::try_from(version)
+            .ok()
+            .filter(|v| code == 0 && *v > 0)?;
+        Some((version / 1000, version % 1000 / 10))
+    }
+}
+
+/// Loads the driver library, once for the process; later calls give the first one's answer.
+///
+/// This starts nothing: `cuInit` is still to be called.
+///
+/// # Errors
+/// [`LoadError`] if there is no driver library on this machine.
+pub fn load() -> Result<&'static Driver, LoadError> {
+    static DRIVER: OnceLock<Result<Driver, LoadError>> = OnceLock::new();
+    DRIVER.get_or_init(bind).as_ref().map_err(Clone::clone)
+}
+
+/// Fills the table: with the library's functions, or with answers for their absence.
+fn bind() -> Result<Driver, LoadError> {
+    let name = std::env::var_os(LIBRARY_VARIABLE)
+        .filter(|v| !v.is_empty())
+        .unwrap_or_else(|| DEFAULT_LIBRARY.into());
+    let library = open(&name).inspect_err(|_| {
+        for (slot, symbol) in shims::table().iter().zip(SYMBOLS) {
+            slot.store(fallback::without_driver(symbol), Ordering::Release);
+        }
+    })?;
+
+    let mut driver = Driver {
+        library: name,
+        missing: Vec::new(),
+        get_version: None,
+    };
+    for (slot, symbol) in shims::table().iter().zip(SYMBOLS) {
+        // SAFETY: the type is only a pointer here; who calls the entry point knows its signature.
+        let address = unsafe { library.get::<*mut ()>(symbol.as_bytes()) }.map(|s| *s);
+        match address {
+            Ok(address) if !address.is_null() => {
+                if *symbol == "cuDriverGetVersion" {
+                    // SAFETY: the signature is that of the driver API.
+                    driver.get_version = Some(unsafe {
+                        std::mem::transmute::<*mut (), unsafe extern "C" fn(*mut c_int) -> c_int>(
+                            address,
+                        )
+                    });
+                }
+                slot.store(address, Ordering::Release);
+            }
+            _ => {
+                driver.missing.push(symbol);
+                slot.store(fallback::not_in_driver(symbol), Ordering::Release);
+            }
+        }
+    }
+    // The table points into the library from now on: it must never be unloaded.
+    std::mem::forget(library);
+    Ok(driver)
+}
+
+fn open(name: &OsString) -> Result<Library, LoadError> {
+    // SAFETY: running the initialisers of the driver's library is what the program asks for.
+    let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
+        // libloading wraps the dynamic linker's message; the inner one says it all.
+        let reason =
+            std::error::Error::source(&e).map_or_else(|| e.to_string(), |inner| inner.to_string());
+        LoadError::NotLoaded {
+            library: name.clone(),
+            reason,
+        }
+    })?;
+    // SAFETY: as in `bind`.
+    match unsafe { library.get::<*mut ()>(b"cuInit") } {
+        Ok(_) => Ok(library),
+        Err(_) => Err(LoadError::NotADriver {
+            library: name.clone(),
+        }),
+    }
+}
+
+/// Called by the first entry point that is used, from assembly.
+extern "C" fn bind_for_entry_point() {
+    // The answer is in the table already, whichever it is.
+    let _ = load();
+}
