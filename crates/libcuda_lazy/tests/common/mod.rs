@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Compiles a Rust source text to a shared library in `dir`.
+#[allow(dead_code, reason = "the tests without a library share this file")]
 pub fn shared_library(dir: &Path, source: &str) -> PathBuf {
     let (input, output) = (dir.join("fake.rs"), dir.join("libcuda.so.1"));
     std::fs::write(&input, source).unwrap();
