@@ -8,6 +8,7 @@
 //! - [`gravity`]: pair interactions
 //! - [`integrator`]: one integrator a file
 //! - [`divergence`]: the twin-trajectory state machine of one pixel
+//! - [`nbody`]: all-pairs gravity
 //! - [`kernels`]: the entry points
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
@@ -21,6 +22,7 @@ pub mod gravity;
 pub mod integrator;
 pub mod inv_cube;
 pub mod kernels;
+pub mod nbody;
 pub mod real;
 pub mod vec3;
 

@@ -2,6 +2,26 @@
 
 mod divergence_fetch;
 mod divergence_plain;
+mod nbody_combine;
+mod nbody_move;
+mod nbody_plain;
+mod nbody_reduced;
+mod nbody_tile;
 
 pub use divergence_fetch::{Shared, Thread, divergence_fetch};
 pub use divergence_plain::divergence_plain;
+pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64};
+pub use nbody_move::{
+    Stages,
+    nbody_drift_f32, nbody_drift_f64, nbody_kick_drift_f32, nbody_kick_drift_f64, nbody_kick_f32,
+    nbody_kick_f64, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64,
+};
+pub use nbody_plain::{nbody_plain_f32, nbody_plain_f64};
+pub use nbody_reduced::{
+    nbody_atomic_f32, nbody_atomic_f64, nbody_gather_f32, nbody_gather_f64, nbody_reduced_f32,
+    nbody_reduced_f64,
+};
+pub use nbody_tile::{
+    nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
+    nbody_tile_f32_k4_u16, nbody_tile_f64_k1, nbody_tile_f64_k2, nbody_tile_f64_k4,
+};

@@ -1,0 +1,37 @@
+//! Forest–Ruth: fourth order, symplectic, three accelerations a step (Forest & Ruth 1990, Physica D 43, 105).
+
+use super::System;
+
+/// θ = 1 / (2 - 2^(1/3)).
+const THETA: f64 = 1.351_207_191_959_657_6;
+
+/// Drifts and kicks in turn, as parts of dt; a drift more than kicks.
+const DRIFTS: [f64; 4] = [0.5 * THETA, 0.5 * (1.0 - THETA), 0.5 * (1.0 - THETA), 0.5 * THETA];
+const KICKS: [f64; 3] = [THETA, 1.0 - 2.0 * THETA, THETA];
+
+/// One step of `dt`.
+///
+/// # Errors
+/// What the system says.
+pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+    let mut stage = 0;
+    while stage < 3 {
+        s.drift(DRIFTS[stage] * dt)?;
+        s.accelerate()?;
+        s.kick(KICKS[stage] * dt)?;
+        stage += 1;
+    }
+    s.drift(DRIFTS[3] * dt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn theta_is_the_root_of_its_equation() {
+        assert!((THETA * (2.0 - 2.0_f64.cbrt()) - 1.0).abs() < 1.0e-15);
+        assert!((DRIFTS.iter().sum::<f64>() - 1.0).abs() < 1.0e-15);
+        assert!((KICKS.iter().sum::<f64>() - 1.0).abs() < 1.0e-15);
+    }
+}

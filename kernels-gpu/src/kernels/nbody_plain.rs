@@ -1,0 +1,42 @@
+//! All-pairs accelerations, one thread a body, straight from global memory.
+
+use cuda_std::prelude::*;
+
+use crate::nbody::tile::{Basic, plain};
+use crate::nbody::Body;
+
+/// Accelerations by the basic solver: the kernel to read first, and what the tuned ones are tested against.
+///
+/// Every thread reads every body from global memory; what saves it is that the threads of a warp read the same one.
+///
+/// # Parameters
+/// - `job`: what to compute, by value; `splits` is not used
+/// - `bodies`: `job.n` bodies
+/// - `sums`: `job.count` accelerations
+///
+/// # Thread mapping
+/// Thread i of a one-dimensional grid sums the pulls on body `job.first + i`; surplus threads return at once.
+///
+/// # Safety
+/// The pointers must be valid for what is said above; nobody else may use `sums` meanwhile.
+#[kernel]
+pub unsafe fn nbody_plain_f32(job: Basic<f32>, bodies: *const Body<f32>, sums: *mut Body<f32>) {
+    let i = thread::index_1d();
+    if i < job.count {
+        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
+        unsafe { *sums.add(i as usize) = plain(&job, bodies, job.first + i) };
+    }
+}
+
+/// [`nbody_plain_f32`] in `f64`.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn nbody_plain_f64(job: Basic<f64>, bodies: *const Body<f64>, sums: *mut Body<f64>) {
+    let i = thread::index_1d();
+    if i < job.count {
+        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
+        unsafe { *sums.add(i as usize) = plain(&job, bodies, job.first + i) };
+    }
+}
