@@ -134,7 +134,9 @@ impl<'a> Worker<'a> {
             for &thread in &round {
                 self.run_thread(thread)?;
             }
+            // Threads that only paused are runnable again already.
             round.clear();
+            round.append(&mut self.runnable);
             self.runnable = round;
             if self.finished < self.slots.len() {
                 self.wake()?;

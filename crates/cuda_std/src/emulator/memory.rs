@@ -103,6 +103,7 @@ impl Drop for Region {
 pub(crate) struct SharedMemory {
     regions: Vec<Region>,
     dynamic_bytes: usize,
+    /// Bytes of the static arrays that the block has come by.
     used: usize,
 }
 
@@ -118,16 +119,7 @@ impl SharedMemory {
 
     /// Bytes of the arrays the block has touched, and the dynamic one.
     pub(crate) fn total_bytes(&self) -> usize {
-        let dynamic_unused = !self
-            .regions
-            .iter()
-            .any(|region| region.live && region.key == Key::Dynamic);
-        self.used
-            + if dynamic_unused {
-                self.dynamic_bytes
-            } else {
-                0
-            }
+        self.used + self.dynamic_bytes
     }
 
     pub(crate) fn dynamic_bytes(&self) -> usize {
@@ -165,7 +157,9 @@ impl SharedMemory {
         {
             return self.regions[index].start().as_ptr();
         }
-        self.used += bytes;
+        if key != Key::Dynamic {
+            self.used += bytes;
+        }
         let total = self.total_bytes();
         if total > LIMIT {
             fail(Fault::SharedMemory {

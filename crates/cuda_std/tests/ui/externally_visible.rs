@@ -1,0 +1,6 @@
+use cuda_std::externally_visible;
+
+#[externally_visible]
+pub fn hidden() {}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use cuda_std::prelude::*;
+
+struct Body;
+
+impl Body {
+    #[kernel]
+    pub unsafe fn step(self) {}
+}
+
+fn main() {}

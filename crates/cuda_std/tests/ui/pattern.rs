@@ -1,0 +1,8 @@
+use cuda_std::prelude::*;
+
+#[kernel]
+pub unsafe fn pair((x, y): (f32, f32)) {
+    let _ = x + y;
+}
+
+fn main() {}
