@@ -11,7 +11,7 @@ mod spec;
 pub use cpu::CpuEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{
-    Backend, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
+    Backend, Computed, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
 };
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;

@@ -1,0 +1,94 @@
+//! What the kernels become: checks of the PTX that the library embeds.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+
+/// Lines of code without comments.
+fn code() -> impl Iterator<Item = &'static str> {
+    PTX.lines().map(|line| line.split("//").next().unwrap_or("").trim()).filter(|l| !l.is_empty())
+}
+
+/// The body of an entry, from its name to the closing brace.
+fn entry(name: &str) -> &'static str {
+    let start = PTX.find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("no entry {name}"));
+    let end = PTX[start..].find("\n}").expect("a closing brace");
+    &PTX[start..start + end]
+}
+
+#[test]
+fn every_map_kernel_is_an_entry() {
+    for kernel in trisolar::divergence::DivergenceKernel::ALL {
+        assert!(!entry(kernel.name()).is_empty());
+    }
+}
+
+#[test]
+fn nothing_is_left_to_be_linked() {
+    // The driver itself supplies these few.
+    let known = ["vprintf", "malloc", "free", "__assertfail"];
+    for line in code().filter(|l| l.starts_with(".extern .func")) {
+        assert!(known.iter().any(|k| line.contains(k)), "unresolved: {line}");
+    }
+}
+
+#[test]
+fn no_kernel_uses_local_memory() {
+    for line in code() {
+        assert!(!line.contains(".local") && !line.contains("__local_depot"), "local memory: {line}");
+    }
+}
+
+#[test]
+fn map_kernels_fuse_where_asked_and_nowhere_take_a_root_or_an_approximation() {
+    for kernel in trisolar::divergence::DivergenceKernel::ALL {
+        let body = entry(kernel.name());
+        assert!(body.contains("fma.rn.f64"), "{}", kernel.name());
+        for forbidden in ["sqrt", "rsqrt", ".approx", "bar.sync", "mad.f", "fma.rz"] {
+            assert!(!body.contains(forbidden), "{} has {forbidden}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn the_ptx_names_no_place_of_the_machine_that_built_it() {
+    for place in [env!("CARGO_MANIFEST_DIR"), env!("OUT_DIR")] {
+        assert!(!PTX.contains(place), "{place}");
+    }
+}
+
+/// ptxas, from the variable TRISOLAR_PTXAS or the search path.
+fn ptxas() -> Option<PathBuf> {
+    let given = std::env::var_os("TRISOLAR_PTXAS").map(PathBuf::from);
+    let found = given.unwrap_or_else(|| "ptxas".into());
+    let runs = Command::new(&found).arg("--version").output().is_ok_and(|o| o.status.success());
+    runs.then_some(found)
+}
+
+#[test]
+fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
+    let Some(ptxas) = ptxas() else {
+        eprintln!("SKIPPED: no ptxas (set TRISOLAR_PTXAS, or install the PyPI package nvidia-cuda-nvcc)");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("kernels.ptx");
+    std::fs::write(&file, PTX).expect("writes");
+    for arch in ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"] {
+        let output = Command::new(&ptxas)
+            .args(["-v", "-o", "/dev/null", "-arch", arch])
+            .arg(&file)
+            .output()
+            .expect("runs");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arch}: {report}");
+        let spills: Vec<&str> = report.lines().filter(|l| l.contains("spill stores")).collect();
+        assert!(!spills.is_empty(), "{arch}: no report: {report}");
+        for line in spills {
+            let clean = line.contains(" 0 bytes spill stores, 0 bytes spill loads");
+            assert!(clean && line.contains("0 bytes stack frame"), "{arch}: {report}");
+        }
+    }
+    println!("ptxas ran for every architecture");
+}
