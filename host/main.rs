@@ -1,2 +1,9 @@
-//! The command line.
-fn main() {}
+//! The command line, see [`cli`].
+
+use std::process::ExitCode;
+
+mod cli;
+
+fn main() -> ExitCode {
+    cli::main()
+}

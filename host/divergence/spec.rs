@@ -286,8 +286,9 @@ impl Specification {
     /// Checks every value, their combination, and what the engines derive from them (squares, products with the
     /// time step): nothing of it may overflow, or vanish where its factors do not.
     ///
-    /// That a single pixel puts the grid body onto another one is allowed: without softening its first step yields
-    /// NaN, and it counts as parted at that step (`times` = 1) on every engine.
+    /// That a single pixel puts the grid body onto another one is allowed: without softening the velocities are NaN
+    /// after its first step and the positions after its second, and it counts as parted from then on (`times` = 2),
+    /// on every engine.
     ///
     /// # Errors
     /// The first value that is not allowed, with its option's name and what is.
@@ -346,7 +347,8 @@ impl Specification {
             ));
         }
         if self.softening != 0.0 && !(self.softening > 0.0 && square_is_normal(self.softening)) {
-            let allowed = "must be 0 or from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            let allowed =
+                "must be 0 or from 1.5e-154 to 1.3e154, so that its square is a number (length)";
             return Err(SpecError::new("softening", self.softening, allowed));
         }
         let [_, a, b] = self.order();
@@ -393,7 +395,8 @@ impl Specification {
             ));
         }
         if !(self.critical_distance > 0.0 && square_is_normal(self.critical_distance)) {
-            let allowed = "must be from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            let allowed =
+                "must be from 1.5e-154 to 1.3e154, so that its square is a number (length)";
             return Err(SpecError::new(
                 "critical-distance",
                 self.critical_distance,
@@ -457,10 +460,7 @@ impl Validated {
         let order = s.order();
         Job {
             grid: Grid {
-                corner: [
-                    s.center[0] - s.span[0] / 2.0,
-                    s.center[1] - s.span[1] / 2.0,
-                ],
+                corner: [s.center[0] - s.span[0] / 2.0, s.center[1] - s.span[1] / 2.0],
                 span: s.span,
                 width: s.size[0] as u32,
                 height: s.size[1] as u32,
@@ -510,9 +510,7 @@ impl Validated {
         let worst = outermost
             .clone()
             .chain([fixed])
-            .map(|(axis, p)| {
-                ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs()
-            })
+            .map(|(axis, p)| ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs())
             .filter(|loss| loss.is_finite())
             .fold(0.0, f64::max);
         if worst > 0.01 {
@@ -543,8 +541,7 @@ impl Validated {
                 .iter()
                 .all(|x| x.is_finite() && (x + shift).is_finite())
             {
-                let allowed =
-                    "the edges of the map, --center -/+ half of it, must be finite numbers (length)";
+                let allowed = "the edges of the map, --center -/+ half of it, must be finite numbers (length)";
                 return Err(SpecError::new("span", list(&s.span), allowed));
             }
         }

@@ -1,0 +1,29 @@
+//! `trisolar bench`: how fast this machine is, and how far from its limit.
+
+use clap::Subcommand;
+
+use super::Failure;
+
+mod divergence;
+mod peak;
+mod plain;
+
+/// Options of `trisolar bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    problem: Problem,
+}
+
+#[derive(Debug, Subcommand)]
+enum Problem {
+    /// Divergence maps: every engine beside the plain loop and the machine's limit
+    Divergence(divergence::Args),
+}
+
+/// Measures and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.problem {
+        Problem::Divergence(args) => divergence::run(args),
+    }
+}

@@ -1,0 +1,75 @@
+//! The machine's limit: how many `f64` instructions it executes in the mix of a map's step (two thirds of them fused
+//! multiply-adds and products, the rest sums), where none has to wait for another.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use kernels_gpu::Real;
+use trisolar::simd::Simd;
+
+/// `f64` operations (a fused multiply-add is one) of one pixel-step: both systems' separations, squares, r^-3 and
+/// sums, and the test.
+pub(super) const OPERATIONS: f64 = 145.0;
+
+/// Operations per second of this many threads together, lanes counted one by one.
+pub(super) fn operations_per_second(simd: Simd, threads: usize, length: Duration) -> f64 {
+    let rates: Vec<f64> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(move || one_thread(simd, length)))
+            .collect();
+        workers
+            .into_iter()
+            .map(|w| w.join().expect("the loop does not panic"))
+            .collect()
+    });
+    rates.iter().sum()
+}
+
+fn one_thread(simd: Simd, length: Duration) -> f64 {
+    let start = Instant::now();
+    let mut operations = 0.0;
+    while start.elapsed() < length {
+        operations += match simd {
+            Simd::Scalar => burst::<f64>(1),
+            // SAFETY: the caller's set is one that the machine has, see Simd::available.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => unsafe { burst_avx2() },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => unsafe { burst_avx512() },
+        };
+    }
+    operations / start.elapsed().as_secs_f64()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn burst_avx2() -> f64 {
+    burst::<trisolar::simd::F64x4>(4)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn burst_avx512() -> f64 {
+    burst::<trisolar::simd::F64x8>(8)
+}
+
+const ROUNDS: usize = 100_000;
+
+/// Enough chains side by side to hide the latency, few enough for 16 registers.
+#[inline(always)]
+fn burst<R: Real>(lanes: usize) -> f64 {
+    let k = R::from_f64(black_box(0.5));
+    let mut products = [k; 11];
+    let mut sums = [k; 4];
+    for _ in 0..ROUNDS {
+        for x in &mut products {
+            *x = x.mul_add(k, k);
+        }
+        for x in &mut sums {
+            *x = *x + k;
+        }
+    }
+    black_box((products, sums));
+    (ROUNDS * (products.len() + sums.len()) * lanes) as f64
+}

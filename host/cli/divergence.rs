@@ -1,0 +1,300 @@
+//! `trisolar divergence`: from options and a configuration file to a map, its files and a summary.
+
+use std::path::{Path, PathBuf};
+
+use glam::DVec3;
+use trisolar::divergence::{
+    self, Backend, DivergenceMap, Given, OneOrThree, OneOrTwo, Plane, Precision, RunOptions,
+    Specification, Validated,
+};
+use trisolar::io::atomic::check_writable;
+use trisolar::io::colour::ColourMap;
+
+use super::output::{Output, Style};
+use super::progress::Progress;
+use super::report::{self, Lines};
+use super::{Failure, config, interrupt, values};
+
+/// For each start position of one body: how many steps until its trajectory and that of a slightly shifted twin
+/// part. Without options, the headline map: 300x300 pixels, 50000 steps.
+#[derive(Debug, clap::Args)]
+#[command(
+    about = "Compute a three-body divergence map",
+    after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
+                  A map has the same bits on every CPU and GPU, for any number of threads."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    specification: SpecificationArgs,
+
+    /// Read the specification from a TOML file; options given beside it go before it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    config: Option<PathBuf>,
+    /// Write the whole specification to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    save_config: Option<PathBuf>,
+    /// Write the map: .png (picture), .npy (array, u32, height x width) or .npz (array and specification); can be
+    /// repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    out: Vec<PathBuf>,
+
+    /// The picture alone, a pixel of the map each, without axes and colour bar
+    #[arg(long, help_heading = "Picture")]
+    bare: bool,
+    /// Colours of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
+    colormap: ColourMap,
+    /// A title above the picture [default: none]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Picture",
+        allow_hyphen_values = true
+    )]
+    title: Option<String>,
+
+    /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+
+    /// Print one JSON object instead of the summary
+    #[arg(long, help_heading = "Report")]
+    json: bool,
+    /// Print neither progress nor summary nor warnings
+    #[arg(short, long, help_heading = "Report")]
+    quiet: bool,
+}
+
+/// The options of a [`Specification`]; defaults are those of the library.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Specification")]
+struct SpecificationArgs {
+    /// Pixels: width and height, or one number for a square [default: 300x300]
+    #[arg(long, value_name = "W[xH]", allow_hyphen_values = true, value_parser = values::size)]
+    size: Option<OneOrTwo<u64>>,
+    /// Centre of the map along the two spanned axes (length) [default: 0,0]
+    #[arg(long, value_name = "X,Y", allow_hyphen_values = true, value_parser = values::pair)]
+    center: Option<[f64; 2]>,
+    /// Extent of the map along the two spanned axes (length); one number makes pixels square [default: 40]
+    #[arg(long, value_name = "SX[,SY]", allow_hyphen_values = true, value_parser = values::one_or_two)]
+    span: Option<OneOrTwo<f64>>,
+    /// Which two coordinates of the grid body the map spans: xy, xz or yz [default: xy]
+    #[arg(long, value_name = "PLANE", allow_hyphen_values = true, value_parser = values::plane)]
+    plane: Option<Plane>,
+    /// Which body is the grid body, placed by the pixel and with the shifted twin: 1, 2 or 3 [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::body)]
+    body: Option<u8>,
+    /// Masses of the bodies (mass); 0 for a test body [default: 10,20,30]
+    #[arg(long, value_name = "M1,M2,M3", allow_hyphen_values = true, value_parser = values::triple)]
+    masses: Option<[f64; 3]>,
+    /// Start positions (length), bodies separated by colons; of the grid body only the coordinate outside the
+    /// plane counts [default: 0,0,-11:0,0,0:10,10,12]
+    #[arg(long, value_name = "X,Y,Z:X,Y,Z:X,Y,Z", allow_hyphen_values = true, value_parser = values::three_vectors)]
+    positions: Option<[DVec3; 3]>,
+    /// Start velocities (length / time), bodies separated by colons [default: -3,0,0:0,0,0:3,0,0]
+    #[arg(long, value_name = "X,Y,Z:X,Y,Z:X,Y,Z", allow_hyphen_values = true, value_parser = values::three_vectors)]
+    velocities: Option<[DVec3; 3]>,
+    /// Gravitational constant (length^3 / mass / time^2) [default: 9.8]
+    #[arg(long, value_name = "G", allow_hyphen_values = true, value_parser = values::number)]
+    g: Option<f64>,
+    /// Softening length (length) [default: 0]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
+    softening: Option<f64>,
+    /// Steps after which a pixel counts as never parted, 1 to 4294967294 [default: 50000]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::steps)]
+    steps: Option<u64>,
+    /// Time step (time) [default: 0.001]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = values::number)]
+    dt: Option<f64>,
+    /// Shift of the grid body's twin (length); one number for all three axes [default: 0.001]
+    #[arg(long, value_name = "D|DX,DY,DZ", allow_hyphen_values = true, value_parser = values::one_or_three)]
+    shift: Option<OneOrThree>,
+    /// Distance from its twin up to which the grid body counts as together with it (length) [default: 0.5]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
+    critical_distance: Option<f64>,
+    /// Arithmetic: exact (64-bit IEEE, the same bits on every machine) [default: exact]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::precision)]
+    precision: Option<Precision>,
+}
+
+impl SpecificationArgs {
+    fn given(&self) -> Given {
+        Given {
+            size: self.size,
+            center: self.center,
+            span: self.span,
+            plane: self.plane,
+            body: self.body,
+            masses: self.masses,
+            positions: self.positions,
+            velocities: self.velocities,
+            g: self.g,
+            softening: self.softening,
+            steps: self.steps,
+            dt: self.dt,
+            shift: self.shift,
+            critical_distance: self.critical_distance,
+            precision: self.precision,
+        }
+    }
+
+    /// Whether the command line has this option.
+    fn has(&self, option: &str) -> bool {
+        match option {
+            "size" => self.size.is_some(),
+            "center" => self.center.is_some(),
+            "span" => self.span.is_some(),
+            "plane" => self.plane.is_some(),
+            "body" => self.body.is_some(),
+            "masses" => self.masses.is_some(),
+            "positions" => self.positions.is_some(),
+            "velocities" => self.velocities.is_some(),
+            "g" => self.g.is_some(),
+            "softening" => self.softening.is_some(),
+            "steps" => self.steps.is_some(),
+            "dt" => self.dt.is_some(),
+            "shift" => self.shift.is_some(),
+            "critical-distance" => self.critical_distance.is_some(),
+            "precision" => self.precision.is_some(),
+            _ => false,
+        }
+    }
+}
+
+impl Args {
+    /// The specification: command line over configuration file over defaults.
+    fn specification(&self) -> Result<Validated, Failure> {
+        let mut given = self.specification.given();
+        if let Some(path) = &self.config {
+            given = given.over(config::load(path)?);
+        }
+        Specification::from(given).validate().map_err(|error| {
+            let config = self.config.as_deref();
+            Failure::specification(&error, self.specification.has(error.option), config)
+        })
+    }
+
+    /// The files to write, each of which can be.
+    fn outputs(&self) -> Result<Vec<Output>, Failure> {
+        let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
+        let paths = if self.out.is_empty() {
+            &usual[..]
+        } else {
+            &self.out[..]
+        };
+        let outputs = paths.iter().map(|path| {
+            let output = Output::new(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
+            check_writable(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
+            Ok(output)
+        });
+        let outputs = outputs.collect::<Result<_, Failure>>()?;
+        if let Some(path) = &self.save_config {
+            check_writable(path).map_err(|e| refuse(path, "--save-config", &e.to_string()))?;
+        }
+        Ok(outputs)
+    }
+}
+
+fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
+    Failure::value(&path.display().to_string(), option, reason)
+}
+
+/// Computes a map and writes it.
+pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    let valid = args.specification()?;
+    let outputs = args.outputs()?;
+    interrupt::watch()?;
+
+    if !args.quiet {
+        for warning in valid.warnings() {
+            report::to_stderr(&format!("warning: {warning}"));
+        }
+        if args.backend != Backend::Gpu && !trisolar::simd::has_fma() {
+            report::to_stderr(
+                "warning: this CPU has no fused multiply-add instruction; the same bits come, but slowly",
+            );
+        }
+    }
+    if let Some(path) = &args.save_config {
+        config::save(path, valid.specification())?;
+    }
+
+    let options = RunOptions {
+        backend: args.backend,
+        threads: args.threads,
+    };
+    let progress = Progress::new("divergence", args.quiet);
+    let map = divergence::run(&valid, &options, &progress)?;
+    progress.finish();
+
+    let style = Style {
+        bare: args.bare,
+        colormap: args.colormap,
+        title: args.title,
+    };
+    for output in &outputs {
+        interrupt::check()?;
+        output.write(&map, &style)?;
+    }
+    let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();
+    files.extend(args.save_config.as_deref());
+    if args.json {
+        return report::json(&object(&map, &files));
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    report::to_stdout(&summary(&map, &files))
+}
+
+/// Pixel-steps per second of the computation itself.
+fn rate(map: &DivergenceMap) -> f64 {
+    let seconds = map.elapsed.as_secs_f64();
+    if seconds > 0.0 {
+        map.pixel_steps as f64 / seconds
+    } else {
+        0.0
+    }
+}
+
+fn object(map: &DivergenceMap, files: &[&Path]) -> serde_json::Value {
+    serde_json::json!({
+        "specification": map.specification,
+        "engine": map.engine,
+        "device": map.device,
+        "pixel_steps": map.pixel_steps,
+        "seconds": map.elapsed.as_secs_f64(),
+        "rate": rate(map),
+        "never_parted": map.never_parted,
+        "files": files.iter().map(|f| f.to_string_lossy()).collect::<Vec<_>>(),
+        "notes": map.notes,
+    })
+}
+
+fn summary(map: &DivergenceMap, files: &[&Path]) -> String {
+    let mut lines = Lines::default();
+    lines.add("engine", &format!("{}: {}", map.engine, map.device));
+    lines.add("pixel-steps", &report::grouped(map.pixel_steps));
+    lines.add("time", &report::seconds(map.elapsed.as_secs_f64()));
+    lines.add("rate", &format!("{:.3e} pixel-steps/s", rate(map)));
+    let [width, height] = map.specification.size;
+    let pixels = width * height;
+    let share = 100.0 * map.never_parted as f64 / pixels as f64;
+    let never = report::grouped(map.never_parted);
+    let of = report::grouped(pixels);
+    lines.add(
+        "never parted",
+        &format!("{share:.2} % ({never} of {of} pixels)"),
+    );
+    for (i, file) in files.iter().enumerate() {
+        let label = if i == 0 { "files" } else { "" };
+        lines.add_whole(label, &file.display().to_string());
+    }
+    for note in &map.notes {
+        lines.add("note", note);
+    }
+    lines.as_str().to_owned()
+}

@@ -1,0 +1,80 @@
+//! Why a command ended without its result, and the exit code that says so.
+
+use std::path::Path;
+
+use trisolar::divergence::{EngineError, SpecError};
+use trisolar::io::IoError;
+
+/// Why a command ended without its result.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What the user gave cannot be worked with.
+    BadInput(String),
+    /// Something went wrong on the way.
+    Failed(String),
+    /// The result, already reported, is that something is wrong.
+    Reported,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Failure {
+    /// A value that is not allowed, in the words that clap uses for values it cannot read.
+    pub(crate) fn value(given: &str, option: &str, allowed: &str) -> Self {
+        Self::BadInput(format!("invalid value '{given}' for '{option}': {allowed}"))
+    }
+
+    /// A value of a specification, which the command line or a configuration file gave.
+    pub(crate) fn specification(
+        error: &SpecError,
+        on_command_line: bool,
+        config: Option<&Path>,
+    ) -> Self {
+        match config {
+            Some(path) if !on_command_line => {
+                let key = error.option.replace('-', "_");
+                let place = format!("{key} in {}", path.display());
+                Self::value(&error.given, &place, &error.allowed)
+            }
+            _ => Self::value(&error.given, &format!("--{}", error.option), &error.allowed),
+        }
+    }
+
+    /// What to print after `error: `.
+    pub(crate) fn message(&self) -> Option<&str> {
+        match self {
+            Self::BadInput(message) | Self::Failed(message) => Some(message),
+            Self::Reported => None,
+            Self::Interrupted => Some("interrupted"),
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::BadInput(_) => 2,
+            Self::Failed(_) | Self::Reported => 1,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Cancelled => Self::Interrupted,
+            EngineError::NoGpu(_) => Self::Failed(format!(
+                "{error}\nhint: `trisolar devices` shows what there is; --backend cpu or auto works without a GPU"
+            )),
+            EngineError::OutOfMemory { .. } => {
+                Self::Failed(format!("{error}\nhint: a smaller --size needs less"))
+            }
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<IoError> for Failure {
+    fn from(error: IoError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

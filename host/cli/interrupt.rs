@@ -1,0 +1,48 @@
+//! Ctrl-C: the first ends the work in good order, the second at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::Failure;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// How long the work may take to end in good order.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// From now on a signal sets [`interrupted`]. A second one, or work that does not end in time (a call into a
+/// driver may take long), ends the program.
+pub(crate) fn watch() -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::Failed(format!("cannot watch for Ctrl-C: {e}"));
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if INTERRUPTED.swap(true, Ordering::Relaxed) {
+                    std::process::exit(128 + signal);
+                }
+                std::thread::spawn(move || {
+                    std::thread::sleep(PATIENCE);
+                    std::process::exit(128 + signal);
+                });
+            }
+        })
+        .map_err(failed)?;
+    Ok(())
+}
+
+/// Whether the user wants the program to end.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// [`Failure::Interrupted`] if the user wants the program to end.
+pub(crate) fn check() -> Result<(), Failure> {
+    if interrupted() {
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Parse, call the library, report: one file per subcommand, and what they share.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod bench;
+mod config;
+mod devices;
+mod divergence;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod report;
+mod selftest;
+mod values;
+
+pub(crate) use failure::Failure;
+
+/// Gravitational dynamics on CPUs and GPUs from one Rust source.
+#[derive(Debug, Parser)]
+#[command(version, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C.",
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compute a three-body divergence map
+    Divergence(Box<divergence::Args>),
+    /// List the GPUs, and what the CPU offers
+    Devices(devices::Args),
+    /// Check every kernel and engine of this machine against each other, bit for bit
+    Selftest(selftest::Args),
+    /// Measure how fast this machine is
+    Bench(bench::Args),
+}
+
+/// Runs what the command line asks for.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(message) => {
+            // A reader that has gone away does not want the help text any more.
+            let _ = message.print();
+            return ExitCode::from(message.exit_code() as u8);
+        }
+    };
+    let result = match cli.command {
+        Command::Divergence(args) => divergence::run(*args),
+        Command::Devices(args) => devices::run(&args),
+        Command::Selftest(args) => selftest::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(message) = failure.message() {
+                report::to_stderr(&format!("error: {message}"));
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

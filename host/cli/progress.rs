@@ -1,0 +1,56 @@
+//! The progress bar on the terminal, and Ctrl-C: what a run is watched by.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use trisolar::divergence::Monitor;
+
+use super::interrupt;
+
+/// Shows a bar with an ETA on stderr, if that is a terminal.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar with this title; `quiet` shows none.
+    pub(crate) fn new(title: &str, quiet: bool) -> Self {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Self {
+                bar: ProgressBar::hidden(),
+            };
+        }
+        let bar = ProgressBar::new(1).with_message(title.to_owned());
+        let style = "{msg} {percent:>3} % [{bar:36}] {elapsed} ETA {eta}";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        // Something moves even while a GPU's driver compiles the kernels.
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar }
+    }
+
+    /// Takes the bar off the terminal.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Monitor for Progress {
+    fn progress(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+
+    fn cancelled(&self) -> bool {
+        interrupt::interrupted()
+    }
+}

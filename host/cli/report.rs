@@ -1,0 +1,128 @@
+//! Text for the user: lines that fit 80 columns, numbers people can read, streams that may be closed.
+
+use std::io::{self, Write};
+
+use super::Failure;
+
+/// Columns of a report.
+const WIDTH: usize = 80;
+
+/// Writes a line to stdout. A reader that has gone away (`| head`) is no failure.
+pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Failed(format!(
+            "cannot write to the standard output: {e}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line to stderr, if there is one.
+pub(crate) fn to_stderr(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Writes one JSON value to stdout.
+pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
+    to_stdout(&format!("{value:#}"))
+}
+
+/// Lines of a label and a text.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    text: String,
+}
+
+impl Lines {
+    const INDENT: usize = 14;
+
+    /// Adds a line; words that do not fit go to further ones.
+    pub(crate) fn add(&mut self, label: &str, text: &str) {
+        let label = format!("{label:<width$}", width = Self::INDENT);
+        let indent = " ".repeat(Self::INDENT);
+        let options = textwrap::Options::new(WIDTH)
+            .initial_indent(&label)
+            .subsequent_indent(&indent)
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        self.push(&textwrap::fill(text, options));
+    }
+
+    /// Adds a line that stays whole, such as a path.
+    pub(crate) fn add_whole(&mut self, label: &str, text: &str) {
+        self.push(&format!("{label:<width$}{text}", width = Self::INDENT));
+    }
+
+    fn push(&mut self, line: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(line);
+    }
+
+    /// All of it.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// 1234567 as `1 234 567`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Seconds with three or four digits that count.
+pub(crate) fn seconds(s: f64) -> String {
+    match s {
+        s if s < 1.0 => format!("{s:.4} s"),
+        s if s < 100.0 => format!("{s:.2} s"),
+        s => format!("{s:.0} s"),
+    }
+}
+
+/// Bytes in the unit that fits.
+pub(crate) fn bytes(n: u64) -> String {
+    let n = n as f64;
+    match n {
+        n if n < 1e6 => format!("{:.1} KiB", n / 1024.0),
+        n if n < 1e9 => format!("{:.1} MiB", n / 1024.0_f64.powi(2)),
+        n => format!("{:.1} GiB", n / 1024.0_f64.powi(3)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_by_thousands() {
+        for (n, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1 000"),
+            (3995478705, "3 995 478 705"),
+        ] {
+            assert_eq!(grouped(n), text);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_wrapped_under_their_label_and_paths_are_not() {
+        let mut lines = Lines::default();
+        lines.add("note", &"word ".repeat(40));
+        lines.add_whole("files", &"x".repeat(200));
+        let lines: Vec<&str> = lines.as_str().lines().collect();
+        assert!(lines[..lines.len() - 1].iter().all(|l| l.len() <= WIDTH));
+        assert!(lines[1].starts_with(&" ".repeat(Lines::INDENT)));
+        assert_eq!(lines[lines.len() - 1].len(), Lines::INDENT + 200);
+    }
+}

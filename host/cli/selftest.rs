@@ -1,0 +1,323 @@
+//! `trisolar selftest`: every kernel on every device, and every width of the CPU's lanes, on maps that bring out
+//! differences. All must agree bit for bit.
+
+use std::time::Instant;
+
+use glam::DVec3;
+use serde_json::json;
+use trisolar::divergence::{
+    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, EngineError, Plane, Specification,
+    Unattended, Validated,
+};
+use trisolar::simd::Simd;
+
+use super::report::{self, Lines};
+use super::{Failure, interrupt};
+
+/// Options of `trisolar selftest`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// An engine under test.
+struct Candidate {
+    name: String,
+    engine: Box<dyn Engine>,
+}
+
+impl Candidate {
+    fn new(name: impl Into<String>, engine: impl Engine + 'static) -> Self {
+        Self {
+            name: name.into(),
+            engine: Box::new(engine),
+        }
+    }
+}
+
+/// A map to compute.
+struct Case {
+    name: &'static str,
+    valid: Validated,
+}
+
+/// What an engine made of a map.
+#[derive(Debug, serde::Serialize)]
+struct Outcome {
+    map: &'static str,
+    engine: String,
+    pixels: u64,
+    /// Pixels that differ from the reference, or why there is no result.
+    different: Result<u64, String>,
+    seconds: f64,
+}
+
+impl Outcome {
+    fn agrees(&self) -> bool {
+        self.different == Ok(0)
+    }
+}
+
+/// Compares and reports; any difference is a failure.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    interrupt::watch()?;
+    let cases = cases()?;
+    let (engines, notes) = engines()?;
+    let mut outcomes = Vec::new();
+    let mut spreads = Vec::new();
+    for case in &cases {
+        // The reference: one thread, one lane.
+        let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
+        let expected = reference.compute(&case.valid, &Unattended)?.times;
+        spreads.push(Spread::of(case, &expected));
+        for candidate in &engines {
+            interrupt::check()?;
+            outcomes.push(compare(case, candidate, &expected));
+        }
+    }
+    let passed = outcomes.iter().all(Outcome::agrees);
+    if args.json {
+        report::json(&json!({
+            "passed": passed,
+            "maps": spreads,
+            "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+            "notes": notes,
+        }))?;
+    } else {
+        report::to_stdout(&table(&spreads, &outcomes, &notes, passed))?;
+    }
+    if passed {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
+    }
+}
+
+/// All engines of this machine, and what is missing.
+fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
+    let mut list = Vec::new();
+    let mut notes = Vec::new();
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    for simd in Simd::available() {
+        for n in [1, threads.max(2)] {
+            let s = if n == 1 { "" } else { "s" };
+            let name = format!("cpu, {simd}, {n} thread{s}");
+            list.push(Candidate::new(name, CpuEngine::with_simd(Some(n), simd)?));
+        }
+    }
+    for kernel in DivergenceKernel::ALL {
+        let name = format!("emulator, {}", kernel.name());
+        list.push(Candidate::new(name, EmulatorEngine::new(kernel)));
+    }
+    match gpus() {
+        Ok(gpus) => list.extend(gpus),
+        Err(EngineError::NoGpu(reason)) => {
+            notes.push(format!("no GPU was checked: {reason}"));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok((list, notes))
+}
+
+/// Every kernel on every GPU.
+#[cfg(feature = "gpu")]
+fn gpus() -> Result<Vec<Candidate>, EngineError> {
+    use trisolar::divergence::GpuEngine;
+
+    let mut list = Vec::new();
+    for device in trisolar::gpu::devices()? {
+        for kernel in DivergenceKernel::ALL {
+            let name = format!("gpu {}, {}", device.index, kernel.name());
+            list.push(Candidate::new(
+                name,
+                GpuEngine::with_kernel(device.index, kernel)?,
+            ));
+        }
+    }
+    Ok(list)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpus() -> Result<Vec<Candidate>, EngineError> {
+    Err(EngineError::NoGpu(
+        "this program was built without the feature `gpu`".into(),
+    ))
+}
+
+/// Maps of all shapes with early and late partings: a coarse time step and a shift near the critical distance
+/// show within some hundred steps what the headline map takes 50000 for.
+fn cases() -> Result<Vec<Case>, Failure> {
+    let coarse = Specification {
+        size: [256, 257],
+        span: [40.0, 40.0],
+        steps: 400,
+        dt: 0.04,
+        shift: DVec3::splat(0.1),
+        critical_distance: 0.5,
+        ..Specification::default()
+    };
+    let plane = Specification {
+        size: [64, 65],
+        plane: Plane::Yz,
+        body: 3,
+        center: [1.0, -2.0],
+        span: [30.0, 20.0],
+        masses: [10.0, 0.0, 30.0],
+        softening: 0.1,
+        shift: DVec3::new(0.0, -0.2, 0.2),
+        ..coarse.clone()
+    };
+    let list = [
+        ("256x257", coarse.clone()),
+        (
+            "odd sizes, 37x301",
+            Specification {
+                size: [37, 301],
+                ..coarse.clone()
+            },
+        ),
+        (
+            "a single row, 1001x1",
+            Specification {
+                size: [1001, 1],
+                center: [0.0, 22.0],
+                ..coarse.clone()
+            },
+        ),
+        (
+            "one pixel",
+            Specification {
+                size: [1, 1],
+                center: [22.0, 22.0],
+                ..coarse.clone()
+            },
+        ),
+        ("plane yz of body 3, softened, a test body", plane),
+        ("bodies that meet and trajectories of NaN", meeting(coarse)),
+    ];
+    let mut cases = Vec::new();
+    for (name, specification) in list {
+        let valid = specification
+            .validate()
+            .map_err(|e| Failure::Failed(format!("the map {name} of the self test: {e}")))?;
+        cases.push(Case { name, valid });
+    }
+    Ok(cases)
+}
+
+/// The grid passes exactly through body 2: at that pixel the distance is 0 and everything after it NaN.
+fn meeting(coarse: Specification) -> Specification {
+    let mut specification = Specification {
+        size: [33, 32],
+        center: [0.0, 0.0],
+        span: [3.3, 3.2],
+        velocities: [DVec3::ZERO; 3],
+        ..coarse
+    };
+    specification.positions[0].z = 0.0;
+    if let Ok(valid) = specification.clone().validate() {
+        let pixel = valid.pixels() / 2 + 5;
+        specification.positions[1] = DVec3::from(valid.job(0, 1).grid.start(pixel));
+    }
+    specification
+}
+
+fn compare(case: &Case, candidate: &Candidate, expected: &[u32]) -> Outcome {
+    let start = Instant::now();
+    let different = match candidate.engine.compute(&case.valid, &Unattended) {
+        Ok(computed) if computed.times.len() != expected.len() => {
+            Err(format!("{} pixels came back", computed.times.len()))
+        }
+        Ok(computed) => Ok(computed
+            .times
+            .iter()
+            .zip(expected)
+            .filter(|(a, b)| a != b)
+            .count() as u64),
+        Err(error) => Err(error.to_string()),
+    };
+    Outcome {
+        map: case.name,
+        engine: candidate.name.clone(),
+        pixels: expected.len() as u64,
+        different,
+        seconds: start.elapsed().as_secs_f64(),
+    }
+}
+
+/// How the pixels of a map end, which shows that it tests what it should.
+#[derive(Debug, serde::Serialize)]
+struct Spread {
+    map: &'static str,
+    pixels: u64,
+    earliest: u32,
+    latest: Option<u32>,
+    never_parted: u64,
+}
+
+impl Spread {
+    fn of(case: &Case, times: &[u32]) -> Self {
+        let steps = case.valid.specification().steps as u32;
+        Self {
+            map: case.name,
+            pixels: times.len() as u64,
+            earliest: times.iter().copied().min().unwrap_or(0),
+            latest: times.iter().copied().filter(|t| *t < steps).max(),
+            never_parted: times.iter().filter(|t| **t == steps).count() as u64,
+        }
+    }
+}
+
+impl Outcome {
+    fn to_json(&self) -> serde_json::Value {
+        json!({
+            "map": self.map,
+            "engine": self.engine,
+            "pixels": self.pixels,
+            "different": self.different.as_ref().ok(),
+            "error": self.different.as_ref().err(),
+            "seconds": self.seconds,
+        })
+    }
+}
+
+fn table(spreads: &[Spread], outcomes: &[Outcome], notes: &[String], passed: bool) -> String {
+    let mut text = String::new();
+    for spread in spreads {
+        let latest = spread.latest.map_or("never".into(), |t| t.to_string());
+        text.push_str(&format!(
+            "{}\n  {} pixels; partings from step {} to {latest}; {} never part\n",
+            spread.map, spread.pixels, spread.earliest, spread.never_parted
+        ));
+        for outcome in outcomes.iter().filter(|o| o.map == spread.map) {
+            let verdict = match &outcome.different {
+                Ok(0) => "equal".to_owned(),
+                Ok(n) => format!("{n} PIXELS DIFFER"),
+                Err(reason) => format!("FAILED: {reason}"),
+            };
+            text.push_str(&format!(
+                "  {:<46} {:>9.3} s  {verdict}\n",
+                outcome.engine, outcome.seconds
+            ));
+        }
+        text.push('\n');
+    }
+    let mut lines = Lines::default();
+    for note in notes {
+        lines.add("note", note);
+    }
+    let verdict = if passed {
+        format!("all {} results are equal, bit for bit", outcomes.len())
+    } else {
+        let wrong = outcomes.iter().filter(|o| !o.agrees()).count();
+        format!(
+            "{wrong} of {} results differ or are missing",
+            outcomes.len()
+        )
+    };
+    lines.add("result", &verdict);
+    text.push_str(lines.as_str());
+    text
+}

@@ -1,0 +1,148 @@
+//! Values of options from text: numbers, lists of them, names. What a value may be is checked later, with the
+//! others; what cannot be read is refused here.
+
+use glam::DVec3;
+use trisolar::divergence::{Backend, OneOrThree, OneOrTwo, Plane, Precision};
+
+/// `W` or `WxH`.
+pub(crate) fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
+    let fail = |_| {
+        "must be W or WxH, whole numbers of pixels such as 300 or 640x480, at most 4294967296 (2^32) pixels \
+         together"
+            .to_owned()
+    };
+    match text.split_once(['x', 'X']) {
+        None => Ok(OneOrTwo::One(text.trim().parse().map_err(fail)?)),
+        Some((w, h)) => Ok(OneOrTwo::Two([
+            w.trim().parse().map_err(fail)?,
+            h.trim().parse().map_err(fail)?,
+        ])),
+    }
+}
+
+/// A number.
+pub(crate) fn number(text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{} is not a number", quoted(text)))
+}
+
+/// `A,B`.
+pub(crate) fn pair(text: &str) -> Result<[f64; 2], String> {
+    numbers(text, "two numbers separated by a comma, such as -1.5,2")
+}
+
+/// `A,B,C`.
+pub(crate) fn triple(text: &str) -> Result<[f64; 3], String> {
+    numbers(text, "three numbers separated by commas, such as 10,20,30")
+}
+
+/// `A` or `A,B`.
+pub(crate) fn one_or_two(text: &str) -> Result<OneOrTwo<f64>, String> {
+    if text.contains(',') {
+        let what = "one number, or two separated by a comma";
+        Ok(OneOrTwo::Two(numbers(text, what)?))
+    } else {
+        Ok(OneOrTwo::One(number(text)?))
+    }
+}
+
+/// `D` or `DX,DY,DZ`.
+pub(crate) fn one_or_three(text: &str) -> Result<OneOrThree, String> {
+    if text.contains(',') {
+        let what = "one number, or three separated by commas";
+        Ok(OneOrThree::Three(DVec3::from(numbers(text, what)?)))
+    } else {
+        Ok(OneOrThree::One(number(text)?))
+    }
+}
+
+/// `X,Y,Z:X,Y,Z:X,Y,Z`, a vector for each body.
+pub(crate) fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
+    let what = "three vectors separated by colons, such as 0,0,-11:0,0,0:10,10,12";
+    // Semicolons do as well, for those who quote.
+    let parts: Vec<&str> = text.split([':', ';']).collect();
+    let parts: [&str; 3] = parts
+        .try_into()
+        .map_err(|p: Vec<_>| format!("must be {what}; got {}", count(p.len(), "vector")))?;
+    let mut vectors = [DVec3::ZERO; 3];
+    for (vector, part) in vectors.iter_mut().zip(parts) {
+        *vector = DVec3::from(numbers(part, what)?);
+    }
+    Ok(vectors)
+}
+
+fn numbers<const N: usize>(text: &str, what: &str) -> Result<[f64; N], String> {
+    let numbers = text
+        .split(',')
+        .map(number)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| format!("must be {what}; {e}"))?;
+    let given = numbers.len();
+    let got = |_| {
+        format!(
+            "must be {what}; got {} in {}",
+            count(given, "number"),
+            quoted(text)
+        )
+    };
+    numbers.try_into().map_err(got)
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.trim())
+}
+
+/// `xy`, `xz` or `yz`.
+pub(crate) fn plane(text: &str) -> Result<Plane, String> {
+    match text {
+        "xy" => Ok(Plane::Xy),
+        "xz" => Ok(Plane::Xz),
+        "yz" => Ok(Plane::Yz),
+        _ => Err("must be xy, xz or yz".into()),
+    }
+}
+
+/// `exact`.
+pub(crate) fn precision(text: &str) -> Result<Precision, String> {
+    match text {
+        "exact" => Ok(Precision::Exact),
+        _ => Err("must be exact".into()),
+    }
+}
+
+/// `auto`, `cpu` or `gpu`.
+pub(crate) fn backend(text: &str) -> Result<Backend, String> {
+    match text {
+        "auto" => Ok(Backend::Auto),
+        "cpu" => Ok(Backend::Cpu),
+        "gpu" => Ok(Backend::Gpu),
+        _ => Err("must be auto, cpu or gpu".into()),
+    }
+}
+
+/// The most threads that can be asked for.
+const MAX_THREADS: usize = 4096;
+
+/// A number of threads.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_THREADS) => Ok(n),
+        _ => Err(format!("must be a whole number from 1 to {MAX_THREADS}")),
+    }
+}
+
+/// A number of steps.
+pub(crate) fn steps(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "must be a whole number from 1 to 4294967294".into())
+}
+
+/// A body's number.
+pub(crate) fn body(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "must be 1, 2 or 3".into())
+}
