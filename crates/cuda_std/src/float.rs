@@ -4,7 +4,7 @@
 ///
 /// They give the same bits on a GPU and on the CPU. Rounding, `sqrt` and `mul_add` are instructions, correctly rounded. The transcendental
 /// functions are those of the crate `libm`, plain IEEE arithmetic in a fixed order, with errors of about 1 ULP; the `tests` of
-/// this crate hold them to 2 ULP of `std`. (In a crate with `std`, `x.sin()` means `std`'s function, whose bits may
+/// this crate hold them to 2 ULP of `std` (`atanh` to 4). (In a crate with `std`, `x.sin()` means `std`'s function, whose bits may
 /// differ: write `GpuFloat::sin(x)`.)
 pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The largest integer not above the number.

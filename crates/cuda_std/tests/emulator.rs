@@ -1,5 +1,6 @@
 //! The emulator runs kernels as a GPU does: barriers, shared memory, dimensions, order; and finds what is wrong.
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
+#![allow(clippy::manual_is_multiple_of, clippy::if_same_then_else)]
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};

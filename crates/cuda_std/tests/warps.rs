@@ -1,5 +1,6 @@
 //! Warp operations in the emulator: values, segments, masks, and misuse.
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
+#![allow(clippy::manual_is_multiple_of, clippy::if_same_then_else)]
 
 use std::sync::Mutex;
 

@@ -1,8 +1,5 @@
-//! The attribute macros of `cuda_std`, which re-exports them; not for direct use.
-//!
-//! - [`macro@kernel`]: an entry point of the GPU ([`kernel`](mod@kernel), [`arguments`])
-//! - [`macro@address_space`]: a static in shared memory ([`address_space`](mod@address_space))
-//! - [`macro@gpu_only`], [`macro@externally_visible`]: markers ([`markers`])
+//! The attribute macros of `cuda_std`, which re-exports them; not for direct use. A module an attribute; `arguments` holds what a
+//! kernel's parameters may be.
 
 mod address_space;
 mod arguments;

@@ -18,14 +18,27 @@ pub unsafe fn multiply(a: &[f32], b: &[f32], c: *mut f32, n: usize) {
     #[address_space(shared)]
     static mut B: [[f32; SIDE]; SIDE] = [[0.0; SIDE]; SIDE];
 
-    let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
     let row = thread::block_idx_y() as usize * SIDE + y;
     let column = thread::block_idx_x() as usize * SIDE + x;
     let mut sum = 0.0f32;
     for k in (0..n).step_by(SIDE) {
-        let from_a = if row < n && k + x < n { a[row * n + k + x] } else { 0.0 };
+        let from_a = if row < n && k + x < n {
+            a[row * n + k + x]
+        } else {
+            0.0
+        };
         unsafe { A[y * SIDE + x].write(from_a) };
-        unsafe { B[y][x] = if column < n && k + y < n { b[(k + y) * n + column] } else { 0.0 } };
+        unsafe {
+            B[y][x] = if column < n && k + y < n {
+                b[(k + y) * n + column]
+            } else {
+                0.0
+            }
+        };
         thread::sync_threads();
         for i in 0..SIDE {
             sum += unsafe { A[y * SIDE + i].assume_init() * B[i][x] };

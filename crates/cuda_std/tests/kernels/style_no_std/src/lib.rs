@@ -5,7 +5,7 @@
 extern crate alloc;
 
 use core::sync::atomic::Ordering;
-use cuda_std::atomic::{mid, AtomicF32, BlockAtomicF64};
+use cuda_std::atomic::{AtomicF32, BlockAtomicF64, mid};
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::*;
 
@@ -74,7 +74,11 @@ pub unsafe fn misc(data: *mut f32, sums: *const BlockAtomicF64) {
     let x = *data.add(i);
     let y = x.sqrt().sin().powf(2.0) + x.floor().mul_add(2.0, x.abs()).exp();
     if thread::sync_threads_or((y > 1.0e30) as u32) != 0 && thread::first() {
-        println!("block {} has large values, {}% of them", thread::block_idx(), 10);
+        println!(
+            "block {} has large values, {}% of them",
+            thread::block_idx(),
+            10
+        );
     }
     (*sums).fetch_add(y as f64, Ordering::AcqRel);
     *data.add(i) = y;
@@ -82,7 +86,7 @@ pub unsafe fn misc(data: *mut f32, sums: *const BlockAtomicF64) {
 
 /// A function that other device code links to.
 #[externally_visible]
-#[no_mangle]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn triple(x: u32) -> u32 {
     3 * x
 }
