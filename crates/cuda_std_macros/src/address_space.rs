@@ -12,7 +12,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Block, Error, Item, ItemStatic, Meta, Result, StaticMutability, Stmt};
+use syn::{Attribute, Block, Error, Item, ItemStatic, Meta, Pat, Result, StaticMutability, Stmt};
 
 /// See [`macro@crate::address_space`].
 pub fn expand(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -81,13 +81,17 @@ fn unique_id(name: &Ident) -> u64 {
 
 /// Rewrites the shared `static mut`s in the body of a kernel, in whatever block they stand.
 pub fn rewrite_statics_of_kernel(body: &mut Block) {
-    Rewrite.visit_block_mut(body);
+    Rewrite { outermost: true }.visit_block_mut(body);
 }
 
-struct Rewrite;
+struct Rewrite {
+    /// In the kernel's own block, not one within.
+    outermost: bool,
+}
 
 impl VisitMut for Rewrite {
     fn visit_block_mut(&mut self, block: &mut Block) {
+        let outermost = std::mem::replace(&mut self.outermost, false);
         let names: Vec<Ident> = block.stmts.iter().filter_map(shared_static).collect();
         let names: Vec<Ident> = names
             .into_iter()
@@ -97,17 +101,28 @@ impl VisitMut for Rewrite {
             let pointers: HashMap<String, Ident> = names
                 .iter()
                 .map(|name| {
-                    let pointer = format_ident!(
-                        "shared_{}",
-                        name.to_string().to_lowercase(),
-                        span = Span::mixed_site()
-                    );
+                    let pointer = format_ident!("shared_{}", name, span = Span::mixed_site());
                     (name.to_string(), pointer)
                 })
                 .collect();
+            let memory = match outermost {
+                true => quote!(::cuda_std::__private::kernel_static),
+                false => quote!(::cuda_std::shared::static_memory),
+            };
             for statement in &mut block.stmts {
-                *statement = rewritten(statement, &pointers);
+                *statement = rewritten(statement, &pointers, &memory);
             }
+            // `kernel_static` belongs at the entry's start. (`sort_by_key` keeps the order of equals.)
+            let declared = |statement: &Stmt| {
+                let Stmt::Local(local) = statement else {
+                    return false;
+                };
+                let Pat::Type(typed) = &local.pat else {
+                    return false;
+                };
+                matches!(&*typed.pat, Pat::Ident(name) if pointers.values().any(|pointer| *pointer == name.ident))
+            };
+            block.stmts.sort_by_key(|statement| !declared(statement));
         }
         visit_mut::visit_block_mut(self, block);
     }
@@ -162,7 +177,7 @@ fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     })
 }
 
-fn rewritten(statement: &Stmt, pointers: &HashMap<String, Ident>) -> Stmt {
+fn rewritten(statement: &Stmt, pointers: &HashMap<String, Ident>, memory: &TokenStream) -> Stmt {
     let tokens = match (statement, shared_static(statement)) {
         (Stmt::Item(Item::Static(declared)), Some(name))
             if pointers.contains_key(&name.to_string()) =>
@@ -174,14 +189,14 @@ fn rewritten(statement: &Stmt, pointers: &HashMap<String, Ident>) -> Stmt {
                 .find(|attribute| is_shared(attribute))
                 .map(Attribute::path);
             quote_spanned! {name.span()=>
-                #[allow(unused_variables)]
+                #[allow(unused_variables, non_snake_case)]
                 let #pointer: *mut #ty = {
                     // Keeps the import of the attribute in use.
                     #[#attribute(global)]
                     #[allow(dead_code)]
                     static ATTRIBUTE: () = ();
                     struct Site;
-                    ::cuda_std::__private::kernel_static::<Site, #ty>()
+                    #memory::<Site, #ty>()
                 };
             }
         }
