@@ -47,7 +47,7 @@ pub unsafe fn arguments<'a>(
 pub(crate) unsafe extern "C" fn hinted() {}
 
 #[kernel]
-#[no_mangle]
+#[unsafe(no_mangle)]
 pub unsafe fn statics(out: *mut f32) {
     const N: usize = 4;
     #[address_space(shared)]
@@ -73,7 +73,7 @@ pub fn device_side(x: u32) -> u32 {
 }
 
 #[externally_visible]
-#[no_mangle]
+#[unsafe(no_mangle)]
 pub extern "C" fn linked() {}
 
 fn main() {
