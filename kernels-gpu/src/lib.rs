@@ -7,6 +7,7 @@
 //! - [`real`]: the scalar; [`vec3`]: vectors of it
 //! - [`gravity`]: pair interactions
 //! - [`integrator`]: one integrator a file
+//! - [`hermite`]: forces with derivatives, predictor, corrector and steps of star clusters
 //! - [`divergence`]: the twin-trajectory state machine of one pixel
 //! - [`nbody`]: all-pairs gravity
 //! - [`kernels`]: the entry points
@@ -19,6 +20,7 @@
 pub mod clock;
 pub mod divergence;
 pub mod gravity;
+pub mod hermite;
 pub mod integrator;
 pub mod inv_cube;
 pub mod kernels;

@@ -1,0 +1,301 @@
+//! Hermite forces, predictor and corrector against what they are derived from.
+
+use std::cell::Cell;
+use std::ops::{Add, Mul, Neg, Sub};
+
+use kernels_gpu::hermite::correct::correct;
+use kernels_gpu::hermite::force::{
+    OPERATIONS_OF_INVERSE_CUBE, operations, pair, potential, softening2,
+};
+use kernels_gpu::hermite::order::{fold, partial_sums, terms};
+use kernels_gpu::hermite::predict::predict;
+use kernels_gpu::hermite::step::{Power, criterion, quantised};
+use kernels_gpu::hermite::{TERMS, Taylor};
+use kernels_gpu::{Real, Vec3};
+use proptest::prelude::*;
+
+fn vec3(a: [f64; 3]) -> Vec3<f64> {
+    Vec3 {
+        x: a[0],
+        y: a[1],
+        z: a[2],
+    }
+}
+
+fn largest(v: Vec3<f64>) -> f64 {
+    v.x.abs().max(v.y.abs()).max(v.z.abs())
+}
+
+const ZERO: Vec3<f64> = Vec3 {
+    x: 0.0,
+    y: 0.0,
+    z: 0.0,
+};
+
+thread_local!(static COUNT: Cell<u32> = const { Cell::new(0) });
+
+/// A number that counts what is done with it.
+#[derive(Clone, Copy)]
+struct Counted(f64);
+
+fn count(operations: u32, value: f64) -> Counted {
+    COUNT.set(COUNT.get() + operations);
+    Counted(value)
+}
+
+impl Add for Counted {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        count(1, self.0 + o.0)
+    }
+}
+impl Sub for Counted {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        count(1, self.0 - o.0)
+    }
+}
+impl Mul for Counted {
+    type Output = Self;
+    fn mul(self, o: Self) -> Self {
+        count(1, self.0 * o.0)
+    }
+}
+impl Neg for Counted {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+impl Real for Counted {
+    type Mask = bool;
+    fn from_f64(x: f64) -> Self {
+        Self(x)
+    }
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        count(2, self.0.mul_add(a.0, b.0))
+    }
+    fn at_most(self, other: Self) -> bool {
+        self.0 <= other.0
+    }
+    fn inv_cube(self) -> Self {
+        count(OPERATIONS_OF_INVERSE_CUBE, self.0.inv_cube())
+    }
+    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+        r2.map(Self::inv_cube)
+    }
+}
+
+fn counted<const D: usize>() -> u32 {
+    let body = |x: f64| [0, 1, 2, 3].map(|k| vec3([x + k as f64, 0.5, x * x]).spread::<Counted>());
+    let (i, j) = (body(0.25), body(1.5));
+    let first = |b: [Vec3<Counted>; 4]| std::array::from_fn::<_, D, _>(|k| b[k]);
+    let mut sum = [ZERO.spread(); D];
+    COUNT.set(0);
+    pair(&first(i), &first(j), Counted(1.0), Counted(0.01), &mut sum);
+    COUNT.get()
+}
+
+#[test]
+fn a_pair_takes_the_operations_it_is_said_to() {
+    assert_eq!(counted::<2>(), 60);
+    assert_eq!(counted::<3>(), 97);
+    assert_eq!(counted::<4>(), 144);
+    assert_eq!([2, 3, 4].map(operations), [60, 97, 144]);
+}
+
+/// Acceleration and derivatives of a body at the end of `x`'s polynomial after `t`, from two bodies on polynomials.
+fn forces_at(bodies: &[Taylor<f64>; 3], t: f64, eps: f64) -> [Vec3<f64>; 4] {
+    let at = bodies
+        .each_ref()
+        .map(|x| predict::<f64, 8, 4>(&std::array::from_fn(|k| x[k]), t));
+    let mut sum = [ZERO; 4];
+    for (j, mass) in [(1, 0.7), (2, 1.9)] {
+        pair(&at[0], &at[j], mass, softening2(eps), &mut sum);
+    }
+    sum
+}
+
+/// Derivative of `f` at 0 by central differences, extrapolated three times.
+fn derivative(f: impl Fn(f64) -> Vec3<f64>) -> Vec3<f64> {
+    let d = |h: f64| {
+        let (p, m) = (f(h), f(-h));
+        vec3([p.x - m.x, p.y - m.y, p.z - m.z].map(|x| x / (2.0 * h)))
+    };
+    let mix = |fine: Vec3<f64>, coarse: Vec3<f64>, k: f64| {
+        let m = |a: f64, b: f64| (k * a - b) / (k - 1.0);
+        vec3([
+            m(fine.x, coarse.x),
+            m(fine.y, coarse.y),
+            m(fine.z, coarse.z),
+        ])
+    };
+    let [a, b, c] = [0.016, 0.008, 0.004].map(d);
+    mix(mix(c, b, 4.0), mix(b, a, 4.0), 16.0)
+}
+
+#[test]
+fn jerk_snap_and_crackle_are_derivatives_of_the_acceleration() {
+    for eps in [0.0, 0.1] {
+        let body = |seed: f64| -> Taylor<f64> {
+            std::array::from_fn(|k| {
+                let s = |i: f64| ((seed + 1.3 * i + k as f64) * 2.7).sin();
+                if k < 8 {
+                    vec3([s(0.0), s(1.0), s(2.0)])
+                } else {
+                    ZERO
+                }
+            })
+        };
+        let bodies = [body(0.1), body(4.2), body(9.9)];
+        let now = forces_at(&bodies, 0.0, eps);
+        for k in 0..3 {
+            let numeric = derivative(|t| forces_at(&bodies, t, eps)[k]);
+            let (error, size) = (largest(numeric - now[k + 1]), largest(now[k + 1]));
+            assert!(
+                error < 1e-7 * size.max(1.0),
+                "derivative {k}, eps {eps}: {error:e} of {size:e}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_acceleration_is_the_slope_of_the_potential() {
+    let (j, eps2) = (vec3([0.3, -0.4, 0.9]), softening2(0.05));
+    let at = vec3([0.1, 0.2, -0.1]);
+    let slope = |e: Vec3<f64>| {
+        derivative(|h| vec3([potential(at.add_scaled(h, e), j, 1.7, eps2), 0.0, 0.0])).x
+    };
+    let mut sum = [ZERO; 2];
+    pair(&[at, ZERO], &[j, ZERO], 1.7, eps2, &mut sum);
+    let numeric =
+        vec3([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|e| -slope(vec3(e))));
+    assert!(largest(numeric - sum[0]) < 1e-9);
+}
+
+#[test]
+fn a_body_does_not_pull_itself() {
+    for eps in [0.0, 0.25] {
+        let b = [
+            vec3([0.3, -0.2, 0.1]),
+            vec3([1.0, 2.0, 3.0]),
+            vec3([-4.0, 1.0, 2.0]),
+            vec3([9.0; 3]),
+        ];
+        let mut sum = [vec3([1.0, 2.0, 3.0]); 4];
+        pair(&b, &b, 5.0, softening2(eps), &mut sum);
+        assert_eq!(sum, [vec3([1.0, 2.0, 3.0]); 4]);
+    }
+}
+
+/// The polynomial Σ xₖ tᵏ/k! of degree `degree` and its derivatives at t.
+fn polynomial(coefficients: &[[f64; 3]], degree: usize, t: f64) -> Taylor<f64> {
+    std::array::from_fn(|d| {
+        let mut sum = [0.0; 3];
+        let mut term = 1.0;
+        for k in d..=degree {
+            if k > d {
+                term *= t / (k - d) as f64;
+            }
+            for i in 0..3 {
+                sum[i] += coefficients[k][i] * term;
+            }
+        }
+        vec3(sum)
+    })
+}
+
+/// A force whose time dependence is a polynomial of degree p - 1 must be integrated without error.
+fn corrector_is_exact<const D: usize>(c: &[[f64; 3]], dt: f64) {
+    let degree = 2 * D + 1;
+    let start = polynomial(c, degree, 0.0);
+    let end = polynomial(c, degree, dt);
+    let forces = std::array::from_fn::<_, D, _>(|d| end[2 + d]);
+    let got = correct::<f64, D>(&start, &forces, dt / 2.0, 2.0 / dt);
+    for k in 0..TERMS {
+        if k == 0 {
+            continue; // its interpolant has one degree less: see below
+        }
+        let error = largest(got[k] - if k <= degree { end[k] } else { ZERO });
+        let noise = 1e-12 * (2.0 / dt).powi((k as i32 - 2).max(0)).max(1.0) * 40.0;
+        assert!(error <= noise, "order {}, term {k}: {error:e}", 2 * D);
+    }
+}
+
+/// With a force of one degree less the position is exact as well.
+fn position_is_exact<const D: usize>(c: &[[f64; 3]], dt: f64) {
+    let degree = 2 * D;
+    let start = polynomial(c, degree, 0.0);
+    let end = polynomial(c, degree, dt);
+    let forces = std::array::from_fn::<_, D, _>(|d| end[2 + d]);
+    let got = correct::<f64, D>(&start, &forces, dt / 2.0, 2.0 / dt);
+    assert!(largest(got[0] - end[0]) < 1e-13, "order {}", 2 * D);
+}
+
+proptest! {
+    #[test]
+    fn the_corrector_is_exact_up_to_its_degree(
+        c in prop::collection::vec(prop::array::uniform3(-1.0..1.0f64), TERMS),
+        dt in 0.05..1.0f64,
+    ) {
+        corrector_is_exact::<2>(&c, dt);
+        corrector_is_exact::<3>(&c, dt);
+        corrector_is_exact::<4>(&c, dt);
+        position_is_exact::<2>(&c, dt);
+        position_is_exact::<3>(&c, dt);
+        position_is_exact::<4>(&c, dt);
+    }
+
+    #[test]
+    fn the_predictor_is_the_taylor_polynomial(
+        c in prop::collection::vec(prop::array::uniform3(-1.0..1.0f64), TERMS),
+        dt in -1.0..1.0f64,
+    ) {
+        let c: Vec<[f64; 3]> = c;
+        let x = polynomial(&c, TERMS - 1, 0.0);
+        let check = |got: &[Vec3<f64>], p: usize| {
+            let truth = polynomial(&c, p - 1, dt);
+            got.iter().zip(&truth).all(|(a, b)| largest(*a - *b) < 1e-14)
+        };
+        prop_assert!(check(&predict::<f64, 4, 2>(&std::array::from_fn(|k| x[k]), dt), 4));
+        prop_assert!(check(&predict::<f64, 6, 3>(&std::array::from_fn(|k| x[k]), dt), 6));
+        prop_assert!(check(&predict::<f64, 8, 4>(&std::array::from_fn(|k| x[k]), dt), 8));
+    }
+
+    #[test]
+    fn quantised_steps_are_the_longest_powers_of_two_allowed(dt in 1e-9..4.0f64, n in 1..6u32) {
+        let allowed = Power { value: dt.powi(2 * n as i32), exponent: 2 * n };
+        let step = quantised(allowed, 0.0625, 2f64.powi(-40));
+        prop_assert_eq!(step, 2f64.powf(step.log2().round()));
+        prop_assert!(step <= dt * (1.0 + 1e-12) && (step == 0.0625 || 2.0 * step > dt * (1.0 - 1e-12)));
+    }
+}
+
+#[test]
+fn the_general_criterion_is_aarseths_at_order_4() {
+    let x: Taylor<f64> = std::array::from_fn(|k| vec3([1.0 + k as f64, 0.5, -(k as f64)]));
+    let n = |k: usize| x[k].norm2_plus(0.0).sqrt();
+    let aarseth = 0.02 * (n(2) * n(4) + n(3) * n(3)) / (n(3) * n(5) + n(4) * n(4));
+    let general = criterion(4, &x, 0.02f64.sqrt());
+    assert_eq!(general.exponent, 2);
+    assert!((general.value / aarseth - 1.0).abs() < 1e-14);
+    // A particle that nothing pulls takes the longest step.
+    assert_eq!(
+        quantised(criterion(8, &[ZERO; TERMS], 0.1), 0.25, 1e-9),
+        0.25
+    );
+}
+
+#[test]
+fn every_body_has_its_place_in_the_order_of_summation() {
+    assert_eq!(
+        [1, 127, 128, 1024, 1 << 20].map(partial_sums),
+        [8, 8, 16, 128, 128]
+    );
+    for n in [1, 3, 9, 128, 1000, 1024, 5000] {
+        let (g, t) = (partial_sums(n), terms(n));
+        assert!(g.is_power_of_two() && g * t >= n && g * (t - 1) < n);
+    }
+    assert_eq!(fold(&mut [1.0, 2.0, 3.0, 4.0]), (1.0 + 3.0) + (2.0 + 4.0));
+}
