@@ -53,10 +53,12 @@ pub(crate) fn load(path: &Path) -> Result<Given, Failure> {
     })?;
     toml::from_str(&text).map_err(|e| {
         let place = e.span().map_or(String::new(), |span| {
-            let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
-            format!(":{line}")
+            let before = text.get(..span.start).unwrap_or(&text);
+            let number = before.matches('\n').count();
+            let line = text.lines().nth(number).unwrap_or_default();
+            format!(":{}: {}", number + 1, line.trim())
         });
-        Failure::BadInput(format!("{}{place}: {}", path.display(), e.message()))
+        Failure::BadInput(format!("{}{place}\n{}", path.display(), e.message()))
     })
 }
 

@@ -19,6 +19,7 @@ use super::{Failure, config, interrupt, values};
 /// part. Without options, the headline map: 300x300 pixels, 50000 steps.
 #[derive(Debug, clap::Args)]
 #[command(
+    args_override_self = true,
     about = "Compute a three-body divergence map",
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   A map has the same bits on every CPU and GPU, for any number of threads."

@@ -550,25 +550,44 @@ impl Validated {
             let allowed = "added to the grid body's position it must be a finite number (length)";
             return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
         }
-        let per_step = s.velocities.map(|v| v * s.dt);
-        if !per_step.iter().all(|v| v.is_finite()) {
-            let allowed = "times --dt each must be a finite number (length)";
-            return Err(SpecError::new(
-                "velocities",
-                vectors(&s.velocities),
-                allowed,
-            ));
+        for pixel in [0, self.pixels() - 1] {
+            let twins = job.grid.twins::<f64>(pixel);
+            let finite = |r: Relative<f64>| {
+                [r.a, r.b]
+                    .iter()
+                    .all(|v| [v.x, v.y, v.z].iter().all(|x| x.is_finite()))
+            };
+            if !finite(twins.a.u) {
+                let allowed =
+                    "relative to each other and times --dt they must be finite numbers (length)";
+                return Err(SpecError::new(
+                    "velocities",
+                    vectors(&s.velocities),
+                    allowed,
+                ));
+            }
+            if !finite(twins.a.q) || !finite(twins.b.q) {
+                let allowed = "all distances must be finite numbers (length)";
+                return Err(SpecError::new("positions", vectors(&s.positions), allowed));
+            }
+        }
+        if !s.masses.iter().sum::<f64>().is_finite() {
+            let allowed = "their sum must be a finite number";
+            return Err(SpecError::new("masses", list(&s.masses), allowed));
         }
         for (body, gm) in s.order().into_iter().zip(s.gm_dt2()) {
             let vanishes = gm == 0.0 && s.g != 0.0 && s.masses[body] != 0.0;
             if !gm.is_finite() || vanishes || gm.is_subnormal() {
                 let allowed = format!(
-                    "g * mass * dt^2 of body {} must be from 2.3e-308 to 1.7e308 and is {gm:e}; change --dt, --g or \
-                     --masses",
+                    "--g times mass times --dt^2 must be from 2.3e-308 to 1.7e308, and is {gm:e} for body {}",
                     body + 1
                 );
                 return Err(SpecError::new("dt", s.dt, allowed));
             }
+        }
+        if !job.pulls.minus_sum.iter().all(|x| x.is_finite()) {
+            let allowed = "--g times the sum of masses times --dt^2 must be at most 1.7e308";
+            return Err(SpecError::new("dt", s.dt, allowed));
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use crate::cli::{Failure, interrupt, values};
 /// Measures the engines on the headline map's square of start positions.
 #[derive(Debug, clap::Args)]
 #[command(
+    args_override_self = true,
     about = "Measure divergence maps: every engine beside the plain loop and the machine's limit"
 )]
 pub(crate) struct Args {

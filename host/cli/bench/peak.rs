@@ -9,7 +9,7 @@ use trisolar::simd::Simd;
 
 /// `f64` operations (a fused multiply-add is one) of one pixel-step: both systems' separations, squares, r^-3 and
 /// sums, and the test.
-pub(super) const OPERATIONS: f64 = 145.0;
+pub(super) const OPERATIONS: f64 = 124.0;
 
 /// Operations per second of this many threads together, lanes counted one by one.
 pub(super) fn operations_per_second(simd: Simd, threads: usize, length: Duration) -> f64 {

@@ -1,0 +1,352 @@
+//! What a user sees of a run: files, summary, JSON, silence, and the ways it can end.
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use trisolar::io::npy;
+
+fn trisolar(directory: &Path) -> Command {
+    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
+    command.current_dir(directory);
+    command
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_headline_map_has_the_published_numbers() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = trisolar(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "10",
+            "--json",
+            "--out",
+            "m.npy",
+            "--out",
+            "m.npz",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(object["pixel_steps"], 4_509_164);
+    assert_eq!(object["never_parted"], 66);
+    assert_eq!(object["files"], serde_json::json!(["m.npy", "m.npz"]));
+    assert_eq!(object["specification"]["steps"], 50_000);
+    for key in ["engine", "device"] {
+        assert!(object[key].as_str().is_some_and(|s| !s.is_empty()), "{key}");
+    }
+    let seconds = object["seconds"].as_f64().unwrap();
+    let rate = object["rate"].as_f64().unwrap();
+    assert!(seconds > 0.0 && (rate * seconds / 4_509_164.0 - 1.0).abs() < 1e-9);
+    let map = npy::read::<u32>(directory.path().join("m.npy")).unwrap();
+    assert_eq!(map.shape, [10, 10]);
+    assert_eq!(map.values.iter().min(), Some(&15616));
+    assert_eq!(
+        map.values.iter().map(|t| u64::from(*t)).sum::<u64>(),
+        4_509_164
+    );
+    let mut npz = trisolar::io::npz::NpzReader::open(directory.path().join("m.npz")).unwrap();
+    assert_eq!(npz.array::<u32>("times").unwrap(), map);
+    let specification: Value = serde_json::from_str(&npz.text("spec.json").unwrap()).unwrap();
+    assert_eq!(specification, object["specification"]);
+}
+
+#[test]
+fn without_out_a_picture_and_an_array_are_written_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = trisolar(directory.path())
+        .args(["divergence", "--size", "20x10", "--steps", "300"])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty(), "no progress where nobody looks");
+    let summary = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        summary.lines().all(|line| line.chars().count() <= 80),
+        "{summary}"
+    );
+    for word in [
+        "engine",
+        "pixel-steps   60 000",
+        "time",
+        "rate",
+        "100.00 % (200 of 200 pixels)",
+        "divergence.png",
+        "divergence.npy",
+    ] {
+        assert!(summary.contains(word), "{word} is not in {summary}");
+    }
+    assert_eq!(
+        names(directory.path()),
+        ["divergence.npy", "divergence.png"]
+    );
+    let map = npy::read::<u32>(directory.path().join("divergence.npy")).unwrap();
+    assert_eq!(map.shape, [10, 20], "height before width");
+}
+
+#[test]
+fn a_bare_picture_has_a_pixel_a_pixel_and_files_are_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let picture = directory.path().join("m.png");
+    std::fs::write(&picture, "old").unwrap();
+    trisolar(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "20x10",
+            "--steps",
+            "300",
+            "--bare",
+            "--out",
+            "m.png",
+            "--colormap",
+            "viridis",
+        ])
+        .assert()
+        .success();
+    let bytes = std::fs::read(&picture).unwrap();
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(&bytes[1..4], b"PNG");
+    assert_eq!((number(16), number(20)), (20, 10));
+    trisolar(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "20x10",
+            "--steps",
+            "300",
+            "--title",
+            "-a title",
+            "--out",
+            "m.png",
+        ])
+        .assert()
+        .success();
+    assert_ne!(std::fs::read(&picture).unwrap(), bytes);
+    assert_eq!(names(directory.path()), ["m.png"]);
+}
+
+#[test]
+fn quiet_says_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    trisolar(directory.path())
+        .args([
+            "divergence",
+            "--quiet",
+            "--size",
+            "4",
+            "--span",
+            "3,4",
+            "--steps",
+            "9",
+        ])
+        .assert()
+        .success()
+        .stdout("")
+        .stderr("");
+    assert_eq!(names(directory.path()).len(), 2);
+}
+
+#[test]
+fn negative_numbers_are_values() {
+    let directory = tempfile::tempdir().unwrap();
+    trisolar(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "4",
+            "--steps",
+            "9",
+            "--center",
+            "-1,2",
+            "--g",
+            "-1",
+        ])
+        .args([
+            "--velocities",
+            "-3,0,0:0,0,0:-1,-2,-3",
+            "--shift",
+            "-0.001",
+            "--positions",
+            "-1,0,0:-2,0,0:0,0,1",
+        ])
+        .assert()
+        .success();
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let directory = tempfile::tempdir().unwrap();
+    for threads in ["1", "3"] {
+        trisolar(directory.path())
+            .args([
+                "divergence",
+                "--size",
+                "31x17",
+                "--steps",
+                "2000",
+                "--dt",
+                "0.01",
+                "--backend",
+                "cpu",
+            ])
+            .args(["--threads", threads, "--out", &format!("{threads}.npy")])
+            .assert()
+            .success();
+    }
+    let bytes = |name| std::fs::read(directory.path().join(name)).unwrap();
+    assert_eq!(bytes("1.npy"), bytes("3.npy"));
+}
+
+/// A run of hours, stopped by `signal` as soon as it is under way.
+fn stopped(signal: Signal, expected: i32) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+        .current_dir(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "2000",
+            "--backend",
+            "cpu",
+            "--save-config",
+            "c.toml",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The configuration is written once signals are watched for and before the work.
+    let started = Instant::now();
+    while !directory.path().join("c.toml").exists() {
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "the run does not start"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Instant::now();
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let status = child.wait().unwrap();
+    let took = sent.elapsed();
+    assert_eq!(status.code(), Some(expected));
+    assert!(took < Duration::from_millis(1500), "{took:?}");
+    assert_eq!(
+        names(directory.path()),
+        ["c.toml"],
+        "no map, whole or in part"
+    );
+}
+
+#[test]
+fn ctrl_c_ends_a_run_within_a_second_and_leaves_no_files() {
+    stopped(Signal::INT, 130);
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_said_with_exit_code_1() {
+    if trisolar::gpu::devices().is_ok() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    trisolar(directory.path())
+        .args(["divergence", "--backend", "gpu", "--size", "4"])
+        .assert()
+        .code(1)
+        .stdout("")
+        .stderr(
+            predicate::str::starts_with("error: no usable GPU")
+                .and(predicate::str::contains("trisolar devices")),
+        );
+    assert!(names(directory.path()).is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_with_exit_code_1_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("full.npy")).unwrap();
+    trisolar(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "4",
+            "--steps",
+            "5",
+            "--out",
+            "full.npy",
+        ])
+        .assert()
+        .code(1)
+        .stdout("")
+        .stderr(
+            predicate::str::starts_with("error: ").and(predicate::str::contains("disk is full")),
+        );
+    assert_eq!(names(directory.path()), ["full.npy"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_has_gone_away_is_no_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["divergence", "--size", "4", "--steps", "5"][..],
+        &["devices"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+            .current_dir(directory.path())
+            .args(arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.is_empty(), "{arguments:?}: {message}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_printed_is_a_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+        .current_dir(directory.path())
+        .args(["divergence", "--size", "4", "--steps", "5"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("error: cannot write to the standard output")
+    );
+}

@@ -1,0 +1,222 @@
+//! Specifications: what passes validation comes back from TOML and JSON to the bit, and nothing makes validation
+//! panic.
+
+use glam::DVec3;
+use proptest::prelude::*;
+use trisolar::divergence::{Given, Plane, Precision, Specification};
+
+fn vector(number: &BoxedStrategy<f64>) -> BoxedStrategy<DVec3> {
+    let n = || number.clone();
+    (n(), n(), n()).prop_map(DVec3::from).boxed()
+}
+
+fn three<T: std::fmt::Debug + 'static>(of: &BoxedStrategy<T>) -> BoxedStrategy<[T; 3]> {
+    let n = || of.clone();
+    (n(), n(), n()).prop_map(|(a, b, c)| [a, b, c]).boxed()
+}
+
+fn plane() -> impl Strategy<Value = Plane> {
+    prop_oneof![Just(Plane::Xy), Just(Plane::Xz), Just(Plane::Yz)]
+}
+
+/// Specifications of numbers out of `number`, `positive` and `count`.
+fn specification(
+    number: BoxedStrategy<f64>,
+    positive: BoxedStrategy<f64>,
+    count: BoxedStrategy<u64>,
+    body: BoxedStrategy<u8>,
+) -> impl Strategy<Value = Specification> {
+    let map = (
+        [count.clone(), count.clone()],
+        [number.clone(), number.clone()],
+        [positive.clone(), positive.clone()],
+    );
+    let bodies = (
+        plane(),
+        body,
+        three(&positive),
+        three(&vector(&number)),
+        three(&vector(&number)),
+    );
+    let rest = (
+        number.clone(),
+        positive.clone(),
+        count,
+        positive.clone(),
+        vector(&number),
+        positive,
+    );
+    (map, bodies, rest).prop_map(
+        |(
+            (size, center, span),
+            (plane, body, masses, positions, velocities),
+            (g, softening, steps, dt, shift, critical),
+        )| {
+            Specification {
+                size,
+                center,
+                span,
+                plane,
+                body,
+                masses,
+                positions,
+                velocities,
+                g,
+                softening,
+                steps,
+                dt,
+                shift,
+                critical_distance: critical,
+                precision: Precision::Exact,
+            }
+        },
+    )
+}
+
+fn sensible() -> impl Strategy<Value = Specification> {
+    let positive = (-30.0..30.0_f64).prop_map(f64::exp2).boxed();
+    specification(
+        (-1e3..1e3_f64).boxed(),
+        positive,
+        (1..60_000_u64).boxed(),
+        (1..=3_u8).boxed(),
+    )
+}
+
+fn any_at_all() -> impl Strategy<Value = Specification> {
+    let special = prop_oneof![
+        Just(0.0),
+        Just(-0.0),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::MAX),
+        Just(f64::MIN_POSITIVE),
+        Just(5e-324),
+        Just(1e-170),
+        Just(1.0),
+    ];
+    let number = prop_oneof![3 => proptest::num::f64::ANY, 1 => special, 2 => -10.0..10.0].boxed();
+    let positive = prop_oneof![1 => number.clone(), 3 => 1e-3..1e3_f64].boxed();
+    let count = prop_oneof![
+        any::<u64>(),
+        0..100_000_u64,
+        Just(1 << 32),
+        Just(u64::from(u32::MAX))
+    ]
+    .boxed();
+    specification(
+        number,
+        positive,
+        count,
+        prop_oneof![9 => 1..=3_u8, 1 => any::<u8>()].boxed(),
+    )
+}
+
+/// All the bits: `==` takes 0 and -0 for the same.
+fn bits(s: &Specification) -> Vec<u64> {
+    let mut all = vec![
+        s.size[0],
+        s.size[1],
+        s.steps,
+        u64::from(s.body),
+        s.plane as u64,
+    ];
+    let mut add = |numbers: &[f64]| all.extend(numbers.iter().map(|x| x.to_bits()));
+    add(&s.center);
+    add(&s.span);
+    add(&s.masses);
+    for v in s.positions.iter().chain(&s.velocities).chain([&s.shift]) {
+        add(&v.to_array());
+    }
+    add(&[s.g, s.softening, s.dt, s.critical_distance]);
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn what_is_written_is_read_to_the_bit(specification in sensible()) {
+        let toml = toml::to_string(&specification).unwrap();
+        prop_assert_eq!(bits(&toml::from_str(&toml).unwrap()), bits(&specification));
+        let json = serde_json::to_string(&specification).unwrap();
+        prop_assert_eq!(bits(&serde_json::from_str(&json).unwrap()), bits(&specification));
+    }
+
+    #[test]
+    fn validation_never_panics_and_what_passes_comes_back(specification in any_at_all()) {
+        match specification.clone().validate() {
+            Ok(valid) => {
+                let job = valid.job(0, 1);
+                prop_assert!(job.parting.critical2.is_normal());
+                prop_assert!(job.pulls.g.iter().chain(&job.pulls.minus_sum).all(|g| g.is_finite()));
+                prop_assert!(job.grid.start(valid.pixels() - 1).iter().all(|x| x.is_finite()));
+                let _ = valid.warnings();
+                let toml = toml::to_string(&specification).unwrap();
+                prop_assert_eq!(bits(&toml::from_str(&toml).unwrap()), bits(&specification));
+            }
+            Err(error) => {
+                prop_assert!(!error.option.is_empty() && !error.allowed.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn sensible_specifications_mostly_pass() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let valid = (0..500)
+        .filter(|_| {
+            sensible()
+                .new_tree(&mut runner)
+                .unwrap()
+                .current()
+                .validate()
+                .is_ok()
+        })
+        .count();
+    assert!(
+        valid > 250,
+        "the round trips above must be of real specifications: {valid} of 500"
+    );
+}
+
+#[test]
+fn missing_values_are_those_of_the_headline_map() {
+    let empty: Specification = toml::from_str("").unwrap();
+    assert_eq!(empty, Specification::default());
+    assert_eq!(
+        Specification::from(Given::default()),
+        Specification::default()
+    );
+    let json: Specification = serde_json::from_str("{}").unwrap();
+    assert_eq!(json, Specification::default());
+}
+
+#[test]
+fn a_pixel_right_on_a_body_is_allowed_and_parts_when_nan_reaches_it() {
+    use trisolar::divergence::{CpuEngine, Engine, Unattended};
+    let mut specification = Specification {
+        size: [3, 3],
+        span: [3.0, 3.0],
+        steps: 50,
+        ..Specification::default()
+    };
+    specification.positions[0].z = 0.0;
+    let start = specification
+        .clone()
+        .validate()
+        .unwrap()
+        .job(0, 1)
+        .grid
+        .start(4);
+    specification.positions[1] = DVec3::from(start);
+    let valid = specification.validate().unwrap();
+    let map = CpuEngine::new(Some(1))
+        .unwrap()
+        .compute(&valid, &Unattended)
+        .unwrap();
+    assert_eq!(map.times[4], 2);
+    assert!(map.times.iter().filter(|t| **t == 50).count() >= 4);
+}
