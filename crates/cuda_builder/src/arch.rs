@@ -1,0 +1,149 @@
+//! The GPU architectures that PTX can be made for.
+
+use std::fmt;
+
+macro_rules! architectures {
+    ($($(#[$meta:meta])* $variant:ident $name:literal $value:literal,)*) => {
+        /// A compute capability to compile for.
+        ///
+        /// PTX for one architecture runs on all later ones, except for the suffixed variants: `f` runs on the same
+        /// family only, `a` on exactly this architecture.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum NvvmArch {
+            $(
+                #[doc = concat!("`compute_", $name, "`, rustc's target-cpu `sm_", $name, "`")]
+                $(#[$meta])*
+                $variant,
+            )*
+        }
+
+        impl NvvmArch {
+            /// All of them, oldest first.
+            pub const ALL: &[NvvmArch] = &[$(Self::$variant),*];
+
+            /// The compute capability times ten: 70 for `Compute70`.
+            pub fn capability_value(&self) -> u32 {
+                match self { $(Self::$variant => $value,)* }
+            }
+
+            fn number(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+architectures! {
+    Compute35 "35" 35, Compute37 "37" 37,
+    Compute50 "50" 50, Compute52 "52" 52, Compute53 "53" 53,
+    Compute60 "60" 60, Compute61 "61" 61, Compute62 "62" 62,
+    #[default] Compute70 "70" 70, Compute72 "72" 72, Compute75 "75" 75,
+    Compute80 "80" 80, Compute86 "86" 86, Compute87 "87" 87, Compute89 "89" 89,
+    Compute90 "90" 90, Compute90a "90a" 90,
+    Compute100 "100" 100, Compute100f "100f" 100, Compute100a "100a" 100,
+    Compute101 "101" 101, Compute101f "101f" 101, Compute101a "101a" 101,
+    Compute103 "103" 103, Compute103f "103f" 103, Compute103a "103a" 103,
+    Compute120 "120" 120, Compute120f "120f" 120, Compute120a "120a" 120,
+    Compute121 "121" 121, Compute121f "121f" 121, Compute121a "121a" 121,
+}
+
+impl NvvmArch {
+    /// The first part of the compute capability: 7 for `Compute75`.
+    pub fn major_version(&self) -> u32 {
+        self.capability_value() / 10
+    }
+
+    /// The second part of the compute capability: 5 for `Compute75`.
+    pub fn minor_version(&self) -> u32 {
+        self.capability_value() % 10
+    }
+
+    /// The name under which a kernel can ask for it, `#[cfg(target_feature = "compute_75")]`.
+    pub fn target_feature(&self) -> String {
+        format!("compute_{}", self.number())
+    }
+
+    /// All names of [`target_feature`](Self::target_feature) that are set when compiling for this architecture: its
+    /// own, those of earlier architectures, and for a suffixed variant those of its family.
+    pub fn all_target_features(&self) -> Vec<String> {
+        let earlier =
+            |a: &NvvmArch| a.is_base_variant() && a.capability_value() <= self.capability_value();
+        let family = |a: &NvvmArch| {
+            !self.is_base_variant()
+                && a.is_family_variant()
+                && a.major_version() == self.major_version()
+                && a.minor_version() <= self.minor_version()
+        };
+        Self::ALL
+            .iter()
+            .filter(|a| earlier(a) || family(a) || *a == self)
+            .map(Self::target_feature)
+            .collect()
+    }
+
+    /// Whether it runs on all later architectures.
+    pub fn is_base_variant(&self) -> bool {
+        self.number().bytes().all(|b| b.is_ascii_digit())
+    }
+
+    /// Whether it is bound to its family (`f`).
+    pub fn is_family_variant(&self) -> bool {
+        self.number().ends_with('f')
+    }
+
+    /// Whether it is bound to exactly this architecture (`a`).
+    pub fn is_architecture_variant(&self) -> bool {
+        self.number().ends_with('a')
+    }
+
+    /// rustc's name of it, `sm_75`.
+    pub(crate) fn target_cpu(self) -> String {
+        format!("sm_{}", self.number())
+    }
+
+    /// The version of the PTX language to ask for, where the one that comes with the architecture is too old for
+    /// what kernels use (warp votes and shuffles). 7.0 is what drivers of 2020 accept.
+    pub(crate) fn ptx_feature(self) -> Option<&'static str> {
+        (self.capability_value() < 80).then_some("+ptx70")
+    }
+}
+
+impl fmt::Display for NvvmArch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.target_feature())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NvvmArch;
+
+    #[test]
+    fn features_of_an_architecture_are_its_own_and_the_earlier_ones() {
+        assert_eq!(
+            NvvmArch::Compute53.all_target_features(),
+            [
+                "compute_35",
+                "compute_37",
+                "compute_50",
+                "compute_52",
+                "compute_53"
+            ]
+        );
+        let exact = NvvmArch::Compute103a.all_target_features();
+        for name in ["compute_90", "compute_100f", "compute_103f", "compute_103a"] {
+            assert!(exact.contains(&name.to_owned()), "{name}");
+        }
+        for name in ["compute_90a", "compute_100a", "compute_120f"] {
+            assert!(!exact.contains(&name.to_owned()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_cuda() {
+        assert_eq!(NvvmArch::Compute100f.to_string(), "compute_100f");
+        assert_eq!(NvvmArch::Compute121.major_version(), 12);
+        assert_eq!(NvvmArch::default().target_cpu(), "sm_70");
+    }
+}

@@ -1,0 +1,139 @@
+//! `core`, `compiler_builtins` and `alloc` for the GPU, compiled once for each compiler and set of flags.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+
+use crate::TARGET;
+use crate::error::{CudaBuilderError, at};
+use crate::toolchain::{Toolchain, isolate};
+
+/// Changes when what is compiled here changes in a way that the flags do not show.
+const FORMAT: &str = "1";
+
+/// The folder to give to rustc as `--sysroot`, made if it is not there yet.
+///
+/// `flags` are the code generation flags that all crates of a build share. Processes that want the same sysroot at
+/// the same time wait for the first one; an interrupted build leaves nothing that counts.
+pub fn sysroot(
+    toolchain: &Toolchain,
+    flags: &[String],
+    cache: &Path,
+) -> Result<PathBuf, CudaBuilderError> {
+    let source = toolchain.library_source()?;
+    let key = key(&[
+        FORMAT,
+        &toolchain.identity,
+        &source.to_string_lossy(),
+        &flags.join(" "),
+    ]);
+    let finished = cache.join(format!("sysroot-{key}"));
+    if finished.is_dir() {
+        return Ok(finished);
+    }
+
+    fs::create_dir_all(cache).map_err(at(cache))?;
+    let lock_path = cache.join(format!("sysroot-{key}.lock"));
+    let lock = File::create(&lock_path).map_err(at(&lock_path))?;
+    lock.lock().map_err(at(&lock_path))?;
+    if finished.is_dir() {
+        return Ok(finished);
+    }
+    let unfinished = cache.join(format!("sysroot-{key}.part"));
+    if unfinished.exists() {
+        // Left behind by a build that was interrupted: we hold the lock, so nobody works on it.
+        fs::remove_dir_all(&unfinished).map_err(at(&unfinished))?;
+    }
+    compile(toolchain, flags, &source, &unfinished)?;
+    fs::rename(&unfinished, &finished).map_err(at(&finished))?;
+    Ok(finished)
+}
+
+/// A short name for a set of texts.
+pub fn key(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize()[..8]
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}
+
+fn compile(
+    toolchain: &Toolchain,
+    flags: &[String],
+    source: &Path,
+    sysroot: &Path,
+) -> Result<(), CudaBuilderError> {
+    let libraries = sysroot.join("lib/rustlib").join(TARGET).join("lib");
+    fs::create_dir_all(&libraries).map_err(at(&libraries))?;
+
+    // What the build script of compiler_builtins would set for this target.
+    let builtins: &[&str] = &[
+        "--cfg=feature=\"compiler-builtins\"",
+        "--cfg=feature=\"mem\"",
+        "--cfg=feature=\"unstable-intrinsics\"",
+        "--cfg=intrinsics_enabled",
+        "--cfg=optimizations_enabled",
+        "--cfg=f16_enabled",
+    ];
+    let crates: [(&'static str, &str, &[&str]); 3] = [
+        ("core", "core", &[]),
+        (
+            "compiler_builtins",
+            "compiler-builtins/compiler-builtins",
+            builtins,
+        ),
+        ("alloc", "alloc", &[]),
+    ];
+    for (name, folder, extra) in crates {
+        let mut command = Command::new(&toolchain.rustc);
+        isolate(&mut command);
+        let output = command
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args([
+                "--crate-name",
+                name,
+                "--crate-type=rlib",
+                "--edition=2024",
+                "--target",
+                TARGET,
+            ])
+            .arg(source.join(folder).join("src/lib.rs"))
+            .arg("--sysroot")
+            .arg(sysroot)
+            .arg("--out-dir")
+            .arg(&libraries)
+            // Paths in messages and line tables as in a compiler's own libraries.
+            .arg(format!(
+                "--remap-path-prefix={}=/rustc/library",
+                source.display()
+            ))
+            .args([
+                "-Copt-level=3",
+                "-Ccodegen-units=1",
+                "--cap-lints=allow",
+                "-Zforce-unstable-if-unmarked",
+            ])
+            .args(flags)
+            .args(extra)
+            .output()
+            .map_err(|source| CudaBuilderError::Tool {
+                what: format!("cannot run {}", toolchain.rustc.display()),
+                source,
+            })?;
+        if !output.status.success() {
+            return Err(CudaBuilderError::LibraryFailed {
+                name,
+                source_path: source.to_owned(),
+                diagnostics: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The compiler in use, and the sources of `core` that belong to it.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::CudaBuilderError;
+
+/// Names a folder with the sources of the Rust library, for machines where they are at no usual place.
+pub const RUST_SRC_VARIABLE: &str = "CUDA_BUILDER_RUST_SRC";
+
+/// A rustc and its cargo.
+#[derive(Debug)]
+pub struct Toolchain {
+    pub rustc: OsString,
+    pub cargo: OsString,
+    /// The whole of `rustc -vV`, which identifies the compiler.
+    pub identity: String,
+    /// `1.95.0`
+    pub release: String,
+    sysroot: PathBuf,
+}
+
+impl Toolchain {
+    /// The toolchain that runs the build script, or else the one on the search path.
+    pub fn current() -> Result<Self, CudaBuilderError> {
+        let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let identity = output_of(&rustc, &["-vV"])?;
+        let release = identity
+            .lines()
+            .find_map(|l| l.strip_prefix("release: "))
+            .unwrap_or("unknown")
+            .trim()
+            .to_owned();
+        let sysroot = output_of(&rustc, &["--print", "sysroot"])?.trim().into();
+        Ok(Self {
+            rustc,
+            cargo,
+            identity,
+            release,
+            sysroot,
+        })
+    }
+
+    /// The folder `library` of the Rust sources of exactly this version.
+    pub fn library_source(&self) -> Result<PathBuf, CudaBuilderError> {
+        let mut looked_in = Vec::new();
+        if let Some(given) = env::var_os(RUST_SRC_VARIABLE)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+        {
+            // Who names a folder wants that one: no other is tried.
+            looked_in.extend([given.join("library"), given]);
+        } else {
+            looked_in.push(self.sysroot.join("lib/rustlib/src/rust/library"));
+            looked_in.push(format!("/usr/src/rustc-{}/library", self.release).into());
+        }
+        let Some(found) = looked_in
+            .iter()
+            .find(|p| p.join("core/src/lib.rs").is_file())
+        else {
+            return Err(CudaBuilderError::NoRustSource {
+                version: self.release.clone(),
+                looked_in,
+            });
+        };
+        match source_version(found) {
+            Some(version) if version != self.release => Err(CudaBuilderError::RustSourceMismatch {
+                path: found.clone(),
+                found: version,
+                expected: self.release.clone(),
+            }),
+            _ => Ok(found.clone()),
+        }
+    }
+
+    /// A file that changes when rustup adds or removes a component, if there is one.
+    pub fn component_list(&self) -> Option<PathBuf> {
+        Some(self.sysroot.join("lib/rustlib/components")).filter(|p| p.is_file())
+    }
+}
+
+/// The version of a source tree, where it is written down: in `src/version` of a full tree or in the folder's name.
+fn source_version(library: &Path) -> Option<String> {
+    let top = library.parent()?;
+    if let Ok(text) = std::fs::read_to_string(top.join("src/version")) {
+        return Some(text.trim().to_owned());
+    }
+    top.file_name()?
+        .to_str()?
+        .strip_prefix("rustc-")
+        .map(str::to_owned)
+}
+
+fn output_of(program: &OsString, arguments: &[&str]) -> Result<String, CudaBuilderError> {
+    let what = || format!("cannot run {} {}", program.display(), arguments.join(" "));
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|source| CudaBuilderError::Tool {
+            what: what(),
+            source,
+        })?;
+    if !output.status.success() {
+        let source = io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned());
+        return Err(CudaBuilderError::Tool {
+            what: what(),
+            source,
+        });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Takes from a command the variables by which an outer cargo or its user would change what is built, but leaves
+/// those about the network, registries, and the job server.
+pub fn isolate(command: &mut Command) {
+    const KEPT: &[&str] = &[
+        "CARGO_HOME",
+        "CARGO_HTTP_",
+        "CARGO_MAKEFLAGS",
+        "CARGO_NET_",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE_",
+        "CARGO_TERM_",
+    ];
+    const REMOVED: &[&str] = &[
+        "DEBUG",
+        "HOST",
+        "NUM_JOBS",
+        "OPT_LEVEL",
+        "OUT_DIR",
+        "PROFILE",
+        "RUSTC",
+        "RUSTC_LINKER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTC_WRAPPER",
+        "RUSTDOC",
+        "RUSTDOCFLAGS",
+        "RUSTFLAGS",
+        "TARGET",
+    ];
+    for (name, _) in env::vars_os() {
+        let Some(text) = name.to_str() else { continue };
+        let of_cargo = text.starts_with("CARGO_") && !KEPT.iter().any(|k| text.starts_with(k));
+        if of_cargo || REMOVED.contains(&text) {
+            command.env_remove(&name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_version;
+    use std::fs;
+
+    #[test]
+    fn version_of_sources_is_read_where_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = dir.path().join("rustc-1.2.3/library");
+        fs::create_dir_all(&library).unwrap();
+        assert_eq!(source_version(&library).as_deref(), Some("1.2.3"));
+        fs::create_dir_all(dir.path().join("rustc-1.2.3/src")).unwrap();
+        fs::write(dir.path().join("rustc-1.2.3/src/version"), "1.2.4\n").unwrap();
+        assert_eq!(source_version(&library).as_deref(), Some("1.2.4"));
+        let unknown = dir.path().join("rust/library");
+        fs::create_dir_all(&unknown).unwrap();
+        assert_eq!(source_version(&unknown), None);
+    }
+}
