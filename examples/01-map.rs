@@ -1,0 +1,35 @@
+//! The shortest way to a map and its picture: `cargo run --release --example 01-map`.
+
+use std::error::Error;
+
+use trisolar::divergence::{RunOptions, Specification, Unattended, run};
+use trisolar::io::picture::{self, Look, Map};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // The headline map, with fewer pixels.
+    let specification = Specification {
+        size: [100, 100],
+        ..Specification::default()
+    };
+    let steps = specification.steps as u32;
+
+    // A GPU if there is one, otherwise the CPU: the numbers are the same.
+    let map = run(
+        &specification.validate()?,
+        &RunOptions::default(),
+        &Unattended,
+    )?;
+    println!(
+        "{}, {:.2?}: {} of {} pixels never parted",
+        map.device,
+        map.elapsed,
+        map.never_parted,
+        map.times.len()
+    );
+
+    // Bright where twins part early.
+    let left = Map::mapped(&map.times, 100, 100, |times| f64::from(steps - times));
+    picture::bare("map.png", &left, &Look::default(), None)?;
+    println!("map.png");
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! The same bits from every engine, the GPU kernels under the emulator among them:
+//! `cargo run --release --example 04-equal-bits`.
+
+use std::error::Error;
+
+use trisolar::divergence::{
+    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Specification, Unattended,
+};
+use trisolar::simd::Simd;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let valid = Specification {
+        size: [20, 30],
+        steps: 20_000,
+        ..Specification::default()
+    }
+    .validate()?;
+
+    let mut engines: Vec<(String, Box<dyn Engine>)> = Vec::new();
+    for simd in Simd::available() {
+        engines.push((
+            format!("CPU, {simd}"),
+            Box::new(CpuEngine::with_simd(None, simd)?),
+        ));
+    }
+    for kernel in DivergenceKernel::ALL {
+        engines.push((
+            format!("emulator, {}", kernel.name()),
+            Box::new(EmulatorEngine::new(kernel)),
+        ));
+    }
+
+    let mut first: Option<Vec<u32>> = None;
+    for (name, engine) in engines {
+        let computed = engine.compute(&valid, &Unattended)?;
+        let same = first.get_or_insert_with(|| computed.times.clone()) == &computed.times;
+        println!(
+            "{name:30} {:>10.2?}  {}",
+            computed.elapsed,
+            if same { "equal" } else { "DIFFERENT" }
+        );
+    }
+    Ok(())
+}
