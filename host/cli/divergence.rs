@@ -9,8 +9,8 @@ use trisolar::divergence::{
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
+use trisolar::output::{Output, Style};
 
-use super::output::{Output, Style};
 use super::progress::Progress;
 use super::report::{self, Lines};
 use super::{Failure, config, interrupt, values};

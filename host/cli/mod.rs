@@ -10,7 +10,6 @@ mod devices;
 mod divergence;
 mod failure;
 mod interrupt;
-mod output;
 mod progress;
 mod report;
 mod selftest;
@@ -20,7 +19,12 @@ pub(crate) use failure::Failure;
 
 /// Gravitational dynamics on CPUs and GPUs from one Rust source.
 #[derive(Debug, Parser)]
-#[command(version, subcommand_required = true, arg_required_else_help = true, args_override_self = true)]
+#[command(
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    args_override_self = true
+)]
 #[command(
     after_help = "Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C.",
     max_term_width = 100
