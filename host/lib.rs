@@ -7,8 +7,10 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`gpu`][]: devices
 
+pub mod config;
 pub mod divergence;
 pub mod gpu;
 pub mod io;
 pub mod machine;
+pub mod output;
 pub mod simd;

@@ -1,0 +1,97 @@
+//! Specifications as TOML text: what `--config` and `--save-config`, Python and C read and write.
+
+use std::fmt::Write as _;
+
+use crate::divergence::{Given, Specification};
+
+/// What each key means, in the order of the file.
+const MEANINGS: [(&str, &str); 15] = [
+    ("size", "pixels: width, height"),
+    (
+        "center",
+        "centre of the map along the spanned axes (length)",
+    ),
+    ("span", "extent of the map along the spanned axes (length)"),
+    ("plane", "coordinates the map spans: xy, xz or yz"),
+    ("body", "which body is placed by the grid: 1, 2 or 3"),
+    ("masses", "of bodies 1, 2, 3 (mass)"),
+    ("positions", "of bodies 1, 2, 3: [x, y, z] (length)"),
+    ("velocities", "of bodies 1, 2, 3: [x, y, z] (length / time)"),
+    ("g", "gravitational constant (length^3 / mass / time^2)"),
+    ("softening", "(length)"),
+    ("steps", "steps after which a pixel counts as never parted"),
+    ("dt", "time step (time)"),
+    ("shift", "of the grid body's twin: [x, y, z] (length)"),
+    (
+        "critical_distance",
+        "up to which the twins count as together (length)",
+    ),
+    (
+        "precision",
+        "exact: 64-bit IEEE, the same bits on every machine",
+    ),
+];
+
+/// A text that is no specification.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", .line.as_ref().map_or(String::new(), |(n, text)| format!("line {n}: {text}\n")))]
+pub struct ParseError {
+    /// The line where it is known: its number, from 1, and its text.
+    pub line: Option<(usize, String)>,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Reads TOML text; keys that are missing stay open.
+///
+/// # Errors
+/// [`ParseError`]: not TOML, a key that does not exist, or a value of another kind. Whether values can be computed
+/// with is checked by [`Specification::validate`].
+pub fn parse(text: &str) -> Result<Given, ParseError> {
+    toml::from_str(text).map_err(|e| {
+        let line = e.span().map(|span| {
+            let before = text.get(..span.start).unwrap_or(text);
+            let number = before.matches('\n').count();
+            let line = text.lines().nth(number).unwrap_or_default();
+            (number + 1, line.trim().to_owned())
+        });
+        ParseError {
+            line,
+            message: e.message().to_owned(),
+        }
+    })
+}
+
+/// The specification as TOML, a comment on each line; [`parse`] gives back the same bits.
+pub fn to_text(specification: &Specification) -> String {
+    let values = toml::Table::try_from(specification)
+        .expect("a specification is plain numbers and names below 2^63");
+    let mut text =
+        String::from("# A Trisolar divergence map: trisolar divergence --config THIS_FILE\n");
+    for (key, meaning) in MEANINGS {
+        let value = &values[key];
+        writeln!(text, "{key} = {value}  # {meaning}").expect("writing to a string cannot fail");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_written_and_read_back() {
+        let specification = Specification::default();
+        let written = toml::Table::try_from(&specification).unwrap();
+        assert_eq!(written.len(), MEANINGS.len());
+        let given = parse(&to_text(&specification)).unwrap();
+        assert_eq!(Specification::from(given), specification);
+    }
+
+    #[test]
+    fn an_error_names_its_line() {
+        let error = parse("steps = 5\n\nstep = 6\n").unwrap_err();
+        assert_eq!(error.line, Some((3, "step = 6".to_owned())));
+        assert!(error.message.starts_with("unknown field `step`"), "{error}");
+    }
+}
