@@ -20,8 +20,9 @@
         }                                                                            \
     } while (0)
 
+// Position, velocity, acceleration and new velocity of one body in every pixel.
 struct Body {
-    double *x, *y, *z, *vx, *vy, *vz;
+    double *x, *y, *z, *vx, *vy, *vz, *ax, *ay, *az, *nx, *ny, *nz;
 };
 
 // One component of the pull of a body of mass m: from component a to component b, at the given separations.
@@ -31,22 +32,30 @@ __device__ inline double pull(double m, double a, double b, double dx, double dy
             sqrt(dx * dx + dy * dy + dz * dz));
 }
 
-__device__ inline void accelerate(const Body &p, const Body &q, const Body &r, double mq, double mr, int i,
-                                  double dt, double &nx, double &ny, double &nz) {
+__device__ inline void accelerate(Body &p, const Body &q, const Body &r, double mq, double mr, int i) {
     double qx = p.x[i] - q.x[i], qy = p.y[i] - q.y[i], qz = p.z[i] - q.z[i];
     double rx = p.x[i] - r.x[i], ry = p.y[i] - r.y[i], rz = p.z[i] - r.z[i];
-    nx = p.vx[i] + dt * (pull(mq, p.x[i], q.x[i], qx, qy, qz) + pull(mr, p.x[i], r.x[i], rx, ry, rz));
-    ny = p.vy[i] + dt * (pull(mq, p.y[i], q.y[i], qx, qy, qz) + pull(mr, p.y[i], r.y[i], rx, ry, rz));
-    nz = p.vz[i] + dt * (pull(mq, p.z[i], q.z[i], qx, qy, qz) + pull(mr, p.z[i], r.z[i], rx, ry, rz));
+    p.ax[i] = pull(mq, p.x[i], q.x[i], qx, qy, qz) + pull(mr, p.x[i], r.x[i], rx, ry, rz);
+    p.ay[i] = pull(mq, p.y[i], q.y[i], qx, qy, qz) + pull(mr, p.y[i], r.y[i], rx, ry, rz);
+    p.az[i] = pull(mq, p.z[i], q.z[i], qx, qy, qz) + pull(mr, p.z[i], r.z[i], rx, ry, rz);
 }
 
-__device__ inline void move(Body &p, int i, double dt, double nx, double ny, double nz) {
+__device__ inline void kick(Body &p, int i, double dt) {
+    p.nx[i] = p.vx[i] + dt * p.ax[i];
+    p.ny[i] = p.vy[i] + dt * p.ay[i];
+    p.nz[i] = p.vz[i] + dt * p.az[i];
+}
+
+__device__ inline void drift(Body &p, int i, double dt) {
     p.x[i] = p.x[i] + dt * p.vx[i];
     p.y[i] = p.y[i] + dt * p.vy[i];
     p.z[i] = p.z[i] + dt * p.vz[i];
-    p.vx[i] = nx;
-    p.vy[i] = ny;
-    p.vz[i] = nz;
+}
+
+__device__ inline void replace(Body &p, int i) {
+    p.vx[i] = p.nx[i];
+    p.vy[i] = p.ny[i];
+    p.vz[i] = p.nz[i];
 }
 
 __global__ void divergence(int n, int steps, double dt, bool *still_together, int *times, double m1, double m2,
@@ -54,23 +63,33 @@ __global__ void divergence(int n, int steps, double dt, bool *still_together, in
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     for (int j = 0; j < steps; j++) {
         if (i < n and still_together[i]) {
-            double n1x, n1y, n1z, n2x, n2y, n2z, n3x, n3y, n3z;
-            double o1x, o1y, o1z, o2x, o2y, o2z, o3x, o3y, o3z;
-            accelerate(p1, p2, p3, m2, m3, i, dt, n1x, n1y, n1z);
-            accelerate(p2, p3, p1, m3, m1, i, dt, n2x, n2y, n2z);
-            accelerate(p3, p1, p2, m1, m2, i, dt, n3x, n3y, n3z);
-            accelerate(q1, q2, q3, m2, m3, i, dt, o1x, o1y, o1z);
-            accelerate(q2, q3, q1, m3, m1, i, dt, o2x, o2y, o2z);
-            accelerate(q3, q1, q2, m1, m2, i, dt, o3x, o3y, o3z);
+            accelerate(p1, p2, p3, m2, m3, i);
+            accelerate(p2, p3, p1, m3, m1, i);
+            accelerate(p3, p1, p2, m1, m2, i);
+            accelerate(q1, q2, q3, m2, m3, i);
+            accelerate(q2, q3, q1, m3, m1, i);
+            accelerate(q3, q1, q2, m1, m2, i);
             double dx = p1.x[i] - q1.x[i], dy = p1.y[i] - q1.y[i], dz = p1.z[i] - q1.z[i];
             still_together[i] &= dx * dx + dy * dy + dz * dz <= critical * critical;
             if (still_together[i] == true) times[i]++;
-            move(p1, i, dt, n1x, n1y, n1z);
-            move(p2, i, dt, n2x, n2y, n2z);
-            move(p3, i, dt, n3x, n3y, n3z);
-            move(q1, i, dt, o1x, o1y, o1z);
-            move(q2, i, dt, o2x, o2y, o2z);
-            move(q3, i, dt, o3x, o3y, o3z);
+            kick(p1, i, dt);
+            kick(p2, i, dt);
+            kick(p3, i, dt);
+            kick(q1, i, dt);
+            kick(q2, i, dt);
+            kick(q3, i, dt);
+            drift(p1, i, dt);
+            drift(p2, i, dt);
+            drift(p3, i, dt);
+            drift(q1, i, dt);
+            drift(q2, i, dt);
+            drift(q3, i, dt);
+            replace(p1, i);
+            replace(p2, i);
+            replace(p3, i);
+            replace(q1, i);
+            replace(q2, i);
+            replace(q3, i);
         }
     }
 }
@@ -87,7 +106,8 @@ int main(int argc, char **argv) {
     int n = width * width;
     auto same = [&](double v) { return filled(std::vector<double>(n, v)); };
     auto body = [&](double x, double y, double z, double vx) {
-        return Body{same(x), same(y), same(z), same(vx), same(0), same(0)};
+        return Body{same(x), same(y), same(z), same(vx), same(0), same(0),
+                    same(0), same(0), same(0), same(0),  same(0), same(0)};
     };
     Body bodies[6];
     for (int twin = 0; twin < 2; twin++) {
@@ -97,7 +117,9 @@ int main(int argc, char **argv) {
             x[i] = -20. + 40 * (double(i % width) / double(width)) + shift;
             y[i] = -20. + 40 * (double(i / width) / double(width)) + shift;
         }
-        bodies[3 * twin] = Body{filled(x), filled(y), same(-11 + shift), same(-3), same(0), same(0)};
+        bodies[3 * twin] = body(0, 0, -11 + shift, -3);
+        bodies[3 * twin].x = filled(x);
+        bodies[3 * twin].y = filled(y);
         bodies[3 * twin + 1] = body(0, 0, 0, 0);
         bodies[3 * twin + 2] = body(10, 10, 12, 3);
     }
