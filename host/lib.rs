@@ -4,6 +4,7 @@
 //! a result (plain arrays with the specification that made them); [`io`] turns results into files and pictures.
 //!
 //! - [`divergence`]: three-body divergence maps
+//! - [`nbody`]: all-pairs N-body
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`gpu`][]: devices
 
@@ -12,5 +13,6 @@ pub mod divergence;
 pub mod gpu;
 pub mod io;
 pub mod machine;
+pub mod nbody;
 pub mod output;
 pub mod simd;

@@ -51,14 +51,28 @@ macro_rules! lanes {
                 }
             }
 
+            /// Whether every lane of all of these is in the ordinary range of [`inv_cube`].
             #[inline(always)]
-            fn to_array(self) -> [f64; $n] {
+            pub(crate) fn all_ordinary<const K: usize>(r2: &[Self; K]) -> bool {
+                let mut any = r2[0].offset();
+                for x in &r2[1..] {
+                    // SAFETY: see `lanes`.
+                    any = unsafe { or_int(any, x.offset()) };
+                }
+                // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
+                unsafe { none(any, upper(!(ORDINARY_WIDTH - 1))) }
+            }
+
+            /// The lanes.
+            #[inline(always)]
+            pub(crate) fn to_array(self) -> [f64; $n] {
                 // SAFETY: same size, and every bit pattern is a number.
                 unsafe { core::mem::transmute(self.0) }
             }
 
+            /// From the lanes.
             #[inline(always)]
-            fn from_array(a: [f64; $n]) -> Self {
+            pub(crate) fn from_array(a: [f64; $n]) -> Self {
                 // SAFETY: same size.
                 Self(unsafe { core::mem::transmute::<[f64; $n], Double>(a) })
             }

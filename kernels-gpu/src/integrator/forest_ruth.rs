@@ -6,7 +6,12 @@ use super::System;
 const THETA: f64 = 1.351_207_191_959_657_6;
 
 /// Drifts and kicks in turn, as parts of dt; a drift more than kicks.
-const DRIFTS: [f64; 4] = [0.5 * THETA, 0.5 * (1.0 - THETA), 0.5 * (1.0 - THETA), 0.5 * THETA];
+const DRIFTS: [f64; 4] = [
+    0.5 * THETA,
+    0.5 * (1.0 - THETA),
+    0.5 * (1.0 - THETA),
+    0.5 * THETA,
+];
 const KICKS: [f64; 3] = [THETA, 1.0 - 2.0 * THETA, THETA];
 
 /// One step of `dt`.

@@ -12,7 +12,12 @@ unsafe fn advance<S: Scalar>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usiz
     let (to, by) = unsafe { (&mut *to.add(i), &*by.add(i)) };
     let mut v = to.vector();
     add_scaled::<S, 3>(&mut v, h, &by.vector());
-    *to = Body { x: v[0], y: v[1], z: v[2], g: to.g };
+    *to = Body {
+        x: v[0],
+        y: v[1],
+        z: v[2],
+        g: to.g,
+    };
 }
 
 /// Saved state and sums of a Runge–Kutta step: n values each.

@@ -32,7 +32,11 @@ pub const CHUNK_UNIT: u32 = 256;
 pub const fn chunk_length(n: u32) -> u32 {
     let least = n.div_ceil(MAX_CHUNKS);
     let units = least.div_ceil(CHUNK_UNIT);
-    if units == 0 { CHUNK_UNIT } else { units * CHUNK_UNIT }
+    if units == 0 {
+        CHUNK_UNIT
+    } else {
+        units * CHUNK_UNIT
+    }
 }
 
 /// Lane l meets the body of lane l ⊕ `partner(s)` in step s: the five bits of s, reversed.
@@ -50,7 +54,19 @@ mod tests {
 
     #[test]
     fn chunks_cover_all_bodies_and_are_not_too_many() {
-        for n in [1, 2, 255, 256, 257, 16384, 16385, 65535, 65536, 1 << 20, u32::MAX - 63] {
+        for n in [
+            1,
+            2,
+            255,
+            256,
+            257,
+            16384,
+            16385,
+            65535,
+            65536,
+            1 << 20,
+            u32::MAX - 63,
+        ] {
             let length = chunk_length(n);
             assert_eq!(length % CHUNK_UNIT, 0);
             assert!(n.div_ceil(length) <= MAX_CHUNKS, "{n}: {length}");

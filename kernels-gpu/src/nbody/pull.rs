@@ -44,7 +44,11 @@ fn offset(x: f64) -> u32 {
 /// The weight of an r² outside of the ordinary range.
 #[cold]
 fn extraordinary(r2: f64) -> f64 {
-    if r2 == 0.0 { 0.0 } else { inv_cube::inv_cube(r2) }
+    if r2 == 0.0 {
+        0.0
+    } else {
+        inv_cube::inv_cube(r2)
+    }
 }
 
 impl Pull for f64 {
@@ -62,7 +66,11 @@ impl Pull for f64 {
 
     #[inline(always)]
     fn weight(self) -> Self {
-        if offset(self) < ORDINARY_WIDTH { inv_cube::ordinary(self) } else { extraordinary(self) }
+        if offset(self) < ORDINARY_WIDTH {
+            inv_cube::ordinary(self)
+        } else {
+            extraordinary(self)
+        }
     }
 
     #[inline(always)]

@@ -31,7 +31,9 @@ impl<S: Copy> Body<S> {
 }
 
 /// The precision of a kernel.
-pub trait Scalar: Pull + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static {
+pub trait Scalar:
+    Pull + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static
+{
     /// Bodies that a lane of the reduced solver holds in registers: a row is 32 times as many.
     const LANE_BODIES: usize;
 
@@ -75,7 +77,10 @@ impl Scalar for f32 {
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
         // SAFETY: the caller's promise is the same.
-        unsafe { SharedSlice::<F4>::dynamic(0, length).set(index, F4::new(body.x, body.y, body.z, body.g)) };
+        unsafe {
+            SharedSlice::<F4>::dynamic(0, length)
+                .set(index, F4::new(body.x, body.y, body.z, body.g))
+        };
     }
 
     #[inline(always)]
@@ -122,7 +127,12 @@ impl Scalar for f64 {
             let pairs = SharedSlice::<F2>::dynamic(0, 2 * length);
             (pairs.get(2 * index), pairs.get(2 * index + 1))
         };
-        Body { x: a.x, y: a.y, z: b.x, g: b.y }
+        Body {
+            x: a.x,
+            y: a.y,
+            z: b.x,
+            g: b.y,
+        }
     }
 
     #[inline(always)]

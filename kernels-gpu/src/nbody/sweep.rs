@@ -184,7 +184,13 @@ impl<S: Scalar> Partials<S> {
     fn plus(&self, total: [S; 3], place: *const S) -> [S; 3] {
         let stride = self.stride as usize;
         // SAFETY: within the planes.
-        unsafe { [total[0] + *place, total[1] + *place.add(stride), total[2] + *place.add(2 * stride)] }
+        unsafe {
+            [
+                total[0] + *place,
+                total[1] + *place.add(stride),
+                total[2] + *place.add(2 * stride),
+            ]
+        }
     }
 }
 
@@ -214,7 +220,11 @@ pub unsafe fn gather<S: Scalar>(job: &Reduced<S>, from: &Partials<S>, sums: *mut
     }
     // SAFETY: b < n.
     let place = unsafe { &mut *sums.add(b as usize) };
-    let mut total = if job.row == 0 { [zero; 3] } else { place.vector() };
+    let mut total = if job.row == 0 {
+        [zero; 3]
+    } else {
+        place.vector()
+    };
     let last = (job.row + job.rows).min(row_of_b);
     let mut row = job.row;
     while row < last {
@@ -230,7 +240,12 @@ pub unsafe fn gather<S: Scalar>(job: &Reduced<S>, from: &Partials<S>, sums: *mut
         }
         total = [total[0] + own[0], total[1] + own[1], total[2] + own[2]];
     }
-    *place = Body { x: total[0], y: total[1], z: total[2], g: zero };
+    *place = Body {
+        x: total[0],
+        y: total[1],
+        z: total[2],
+        g: zero,
+    };
 }
 
 /// Accelerations in memory that all warps add to.

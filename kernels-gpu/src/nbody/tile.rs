@@ -73,7 +73,13 @@ pub unsafe fn basic<S: Scalar, const K: usize, const UNROLL: usize>(
             let filled = threads.min(end - base);
             if t < filled {
                 // SAFETY: base + t < end <= n; the barriers separate this from the reads.
-                unsafe { S::stage(threads as usize, t as usize, *bodies.add((base + t) as usize)) };
+                unsafe {
+                    S::stage(
+                        threads as usize,
+                        t as usize,
+                        *bodies.add((base + t) as usize),
+                    )
+                };
             }
             thread::sync_threads();
             let mut j = 0;
@@ -117,14 +123,27 @@ pub unsafe fn basic<S: Scalar, const K: usize, const UNROLL: usize>(
             thread::sync_threads();
             base += threads;
         }
-        let slot = if job.splits == 1 { 0 } else { chunk as usize * job.count as usize };
+        let slot = if job.splits == 1 {
+            0
+        } else {
+            chunk as usize * job.count as usize
+        };
         k = 0;
         while k < K {
             let i = mine + k as u32 * threads;
             if i < job.count {
                 // SAFETY: i < count, and the slot is one of the chunks'.
                 let place = unsafe { &mut *sums.add(slot + i as usize) };
-                let before = if begun { *place } else { Body { x: zero, y: zero, z: zero, g: zero } };
+                let before = if begun {
+                    *place
+                } else {
+                    Body {
+                        x: zero,
+                        y: zero,
+                        z: zero,
+                        g: zero,
+                    }
+                };
                 *place = plus(before, a[k]);
             }
             k += 1;
@@ -141,7 +160,12 @@ pub unsafe fn basic<S: Scalar, const K: usize, const UNROLL: usize>(
 #[inline(always)]
 pub unsafe fn combine<S: Scalar>(sums: *const Body<S>, count: u32, chunks: u32, i: u32) -> Body<S> {
     let zero = S::zero();
-    let mut total = Body { x: zero, y: zero, z: zero, g: zero };
+    let mut total = Body {
+        x: zero,
+        y: zero,
+        z: zero,
+        g: zero,
+    };
     let mut chunk = 0;
     while chunk < chunks {
         // SAFETY: chunk < chunks and i < count.
@@ -161,7 +185,12 @@ pub unsafe fn plain<S: Scalar>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -
     let zero = S::zero();
     // SAFETY: i < n.
     let p = [unsafe { *bodies.add(i as usize) }.vector()];
-    let mut total = Body { x: zero, y: zero, z: zero, g: zero };
+    let mut total = Body {
+        x: zero,
+        y: zero,
+        z: zero,
+        g: zero,
+    };
     let mut base = 0;
     while base < job.n {
         let mut a = [[zero; 3]];
@@ -181,5 +210,10 @@ pub unsafe fn plain<S: Scalar>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -
 
 #[inline(always)]
 fn plus<S: Scalar>(total: Body<S>, a: [S; 3]) -> Body<S> {
-    Body { x: total.x + a[0], y: total.y + a[1], z: total.z + a[2], g: S::zero() }
+    Body {
+        x: total.x + a[0],
+        y: total.y + a[1],
+        z: total.z + a[2],
+        g: S::zero(),
+    }
 }

@@ -1,0 +1,102 @@
+//! The threads of the CPU engine, and how units of work are dealt to them.
+
+use rayon::prelude::*;
+
+use super::super::Schedule;
+use crate::divergence::EngineError;
+
+/// Threads, or none but the caller's.
+#[derive(Debug)]
+pub(super) struct Team {
+    pool: Option<rayon::ThreadPool>,
+    schedule: Schedule,
+}
+
+impl Team {
+    /// `None` for as many threads as the process may use.
+    pub(super) fn new(threads: Option<usize>, schedule: Schedule) -> Result<Self, EngineError> {
+        let given = threads.unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        });
+        let fail = |reason: String| EngineError::Threads { given, reason };
+        let pool = match given {
+            0 => return Err(fail("must be at least 1".into())),
+            1 => None,
+            _ => Some(
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(given)
+                    .build()
+                    .map_err(|e| fail(e.to_string()))?,
+            ),
+        };
+        Ok(Self { pool, schedule })
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.pool
+            .as_ref()
+            .map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    pub(super) fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
+    /// Does `work` for each of `units`, in no particular order, and returns when all are done.
+    pub(super) fn each(&self, units: usize, work: impl Fn(usize) + Sync + Send) {
+        let Some(pool) = self.pool.as_ref().filter(|_| units > 1) else {
+            (0..units).for_each(work);
+            return;
+        };
+        let threads = pool.current_num_threads();
+        match self.schedule {
+            Schedule::Dynamic => {
+                pool.install(|| (0..units).into_par_iter().with_max_len(1).for_each(work));
+            }
+            Schedule::Block => {
+                pool.broadcast(|c| {
+                    let t = c.index();
+                    (t * units / threads..(t + 1) * units / threads).for_each(&work);
+                });
+            }
+            Schedule::Cyclic => {
+                pool.broadcast(|c| (c.index()..units).step_by(threads).for_each(&work));
+            }
+        }
+    }
+}
+
+/// A slice that several threads write to, each to places of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    start: *mut f64,
+    length: usize,
+    lifetime: std::marker::PhantomData<&'a mut [f64]>,
+}
+
+// SAFETY: who writes promises in `range` that no two threads use the same places.
+unsafe impl Sync for Shared<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Shared<'_> {}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(slice: &'a mut [f64]) -> Self {
+        Self {
+            start: slice.as_mut_ptr(),
+            length: slice.len(),
+            lifetime: std::marker::PhantomData,
+        }
+    }
+
+    /// `length` numbers from `first` on.
+    ///
+    /// # Safety
+    /// Nobody else uses any of them while the reference lives.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub(super) unsafe fn range(&self, first: usize, length: usize) -> &mut [f64] {
+        assert!(first + length <= self.length);
+        // SAFETY: within the slice, which is borrowed exclusively; the caller vouches for the rest.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(first), length) }
+    }
+}

@@ -1,0 +1,172 @@
+//! What tells whether a run can be trusted: conserved quantities, and the shape of the system.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Bodies;
+
+/// Fractions of the mass whose radii [`Diagnostics::lagrange`] holds.
+pub const LAGRANGE_FRACTIONS: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
+
+/// Sums over all bodies, in the units of the problem.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnostics {
+    /// Σ m v² / 2.
+    pub kinetic: f64,
+    /// - Σ G mᵢ mⱼ / √(r² + softening²) over pairs.
+    pub potential: f64,
+    /// The sum of both.
+    pub total: f64,
+    /// Σ m v.
+    pub momentum: [f64; 3],
+    /// Σ m x × v, about the origin.
+    pub angular_momentum: [f64; 3],
+    /// Σ m x / Σ m; not a number without mass.
+    pub centre_of_mass: [f64; 3],
+    /// Kinetic energy over the magnitude of the potential: 1/2 in equilibrium; not a number without potential.
+    pub virial_ratio: f64,
+    /// Radii about the centre of mass that hold [`LAGRANGE_FRACTIONS`] of the mass; not a number without mass.
+    pub lagrange: [f64; 5],
+}
+
+/// A sum that keeps what its roundings lose (Neumaier 1974).
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    sum: f64,
+    lost: f64,
+}
+
+impl Sum {
+    fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
+        let mut s = Self::default();
+        for x in terms {
+            let t = s.sum + x;
+            s.lost += if s.sum.abs() >= x.abs() {
+                (s.sum - t) + x
+            } else {
+                (x - t) + s.sum
+            };
+            s.sum = t;
+        }
+        s.sum + s.lost
+    }
+}
+
+impl Diagnostics {
+    /// Of these bodies. The sums are in a fixed order whatever the number of threads; the potential takes a
+    /// time that grows as n².
+    pub fn of(bodies: &Bodies, g: f64, softening: f64) -> Self {
+        let kinetic = Sum::of(
+            bodies
+                .mass
+                .iter()
+                .zip(&bodies.velocity)
+                .map(|(m, [x, y, z])| 0.5 * m * (x * x + y * y + z * z)),
+        );
+        let potential = potential(bodies, g, softening);
+        let weighted =
+            |f: &dyn Fn(usize) -> f64| Sum::of((0..bodies.len()).map(|i| bodies.mass[i] * f(i)));
+        let (x, v) = (&bodies.position, &bodies.velocity);
+        let momentum = [0, 1, 2].map(|d| weighted(&|i| v[i][d]));
+        let angular_momentum = [0, 1, 2].map(|d| {
+            let (e, f) = ((d + 1) % 3, (d + 2) % 3);
+            weighted(&|i| x[i][e] * v[i][f] - x[i][f] * v[i][e])
+        });
+        let mass = Sum::of(bodies.mass.iter().copied());
+        let centre_of_mass = [0, 1, 2].map(|d| weighted(&|i| x[i][d]) / mass);
+        Self {
+            kinetic,
+            potential,
+            total: kinetic + potential,
+            momentum,
+            angular_momentum,
+            centre_of_mass,
+            virial_ratio: kinetic / potential.abs(),
+            lagrange: lagrange(bodies, mass, centre_of_mass),
+        }
+    }
+}
+
+/// The potential energy, a row of pairs at a time.
+fn potential(bodies: &Bodies, g: f64, softening: f64) -> f64 {
+    let n = bodies.len();
+    let row = |i: usize| {
+        let ([x, y, z], m) = (bodies.position[i], bodies.mass[i]);
+        let mut sum = 0.0;
+        for j in i + 1..n {
+            let p = bodies.position[j];
+            let (dx, dy, dz) = (p[0] - x, p[1] - y, p[2] - z);
+            let r2 = dx * dx + dy * dy + dz * dz + softening * softening;
+            sum += bodies.mass[j] / r2.sqrt();
+        }
+        // A test body adds nothing, be it as near as it may.
+        if m == 0.0 { 0.0 } else { -g * m * sum }
+    };
+    // A thread costs more than a few pairs.
+    let rows: Vec<f64> = if n < 256 {
+        (0..n).map(row).collect()
+    } else {
+        (0..n).into_par_iter().with_min_len(16).map(row).collect()
+    };
+    Sum::of(rows)
+}
+
+fn lagrange(bodies: &Bodies, mass: f64, centre: [f64; 3]) -> [f64; 5] {
+    let distance = |p: &[f64; 3]| {
+        let [x, y, z] = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
+        (x * x + y * y + z * z).sqrt()
+    };
+    let mut shells: Vec<(f64, f64)> = bodies
+        .position
+        .iter()
+        .map(distance)
+        .zip(bodies.mass.iter().copied())
+        .collect();
+    shells.sort_by(|a, b| a.0.total_cmp(&b.0));
+    LAGRANGE_FRACTIONS.map(|fraction| {
+        let mut within = 0.0;
+        for (r, m) in &shells {
+            within += m;
+            if within >= fraction * mass && within > 0.0 {
+                return *r;
+            }
+        }
+        f64::NAN
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_bodies_have_the_energies_of_the_textbook() {
+        let bodies = Bodies {
+            mass: vec![2.0, 3.0],
+            position: vec![[0.0; 3], [3.0, 0.0, 4.0]],
+            velocity: vec![[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]],
+        };
+        let d = Diagnostics::of(&bodies, 10.0, 0.0);
+        assert_eq!(d.kinetic, 1.0 + 6.0);
+        assert_eq!(d.potential, -10.0 * 6.0 / 5.0);
+        assert_eq!(d.total, d.kinetic + d.potential);
+        assert_eq!(d.momentum, [2.0, 6.0, 0.0]);
+        // (3, 0, 4) × (0, 6, 0)
+        assert_eq!(d.angular_momentum, [-24.0, 0.0, 18.0]);
+        assert_eq!(d.centre_of_mass, [9.0 / 5.0, 0.0, 12.0 / 5.0]);
+        assert_eq!(d.virial_ratio, 7.0 / 12.0);
+        // 3/5 of the mass lies 2 from the centre, the rest 3.
+        assert_eq!(d.lagrange, [2.0, 2.0, 2.0, 3.0, 3.0]);
+    }
+
+    #[test]
+    fn test_bodies_add_no_energy_even_at_a_mass() {
+        let bodies = Bodies {
+            mass: vec![0.0, 1.0, 1.0],
+            position: vec![[0.0; 3], [0.0; 3], [1.0, 0.0, 0.0]],
+            velocity: vec![[9.0; 3], [0.0; 3], [0.0; 3]],
+        };
+        let d = Diagnostics::of(&bodies, 1.0, 0.0);
+        assert_eq!((d.kinetic, d.potential), (0.0, -1.0));
+    }
+}

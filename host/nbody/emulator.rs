@@ -1,0 +1,359 @@
+//! The kernels on the CPU, under the emulator of the grid: slow, for tests of kernel code where there is no GPU.
+
+use cuda_std::emulator::{EmulatorError, Launch};
+use kernels_gpu::integrator::System;
+use kernels_gpu::kernels::{
+    Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
+    nbody_drift_f32, nbody_drift_f64, nbody_gather_f32, nbody_gather_f64, nbody_kick_f32,
+    nbody_kick_f64, nbody_plain_f32, nbody_plain_f64, nbody_reduced_f32, nbody_reduced_f64,
+    nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64, nbody_tile_f32_k1,
+    nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1, nbody_tile_f32_k4_u16,
+    nbody_tile_f64_k1, nbody_tile_f64_k2, nbody_tile_f64_k4,
+};
+use kernels_gpu::nbody::order::chunk_length;
+use kernels_gpu::nbody::sweep::Reduced;
+use kernels_gpu::nbody::tile::Basic;
+use kernels_gpu::nbody::{Body, Scalar};
+
+use super::engine::{Run, start};
+use super::kernel::{Arrays, NbodyKernel, Plan};
+use super::{Bodies, Engine, Integrator, Precision, Validated};
+use crate::divergence::{EngineError, Monitor};
+
+/// Runs the kernels' code in emulated grids.
+#[derive(Clone, Copy, Debug)]
+pub struct EmulatorEngine {
+    /// Which kernel and how it is launched.
+    pub plan: Plan,
+    /// Runs the threads in a random order that this number decides.
+    pub seed: Option<u64>,
+}
+
+impl Engine for EmulatorEngine {
+    fn name(&self) -> &'static str {
+        "emulator"
+    }
+
+    fn device(&self) -> String {
+        format!("emulated grid, {}", crate::machine::cpu_name())
+    }
+
+    fn start<'a>(
+        &'a self,
+        problem: &Validated,
+        bodies: &Bodies,
+    ) -> Result<Box<dyn Run + 'a>, EngineError> {
+        self.plan.check(problem)?;
+        Ok(match problem.specification().precision {
+            Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies)?),
+            Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies)?),
+        })
+    }
+}
+
+type Step<S> = unsafe fn(*mut Body<S>, *const Body<S>, S, u32);
+type Pull<S> = unsafe fn(Basic<S>, *const Body<S>, *mut Body<S>);
+
+/// The kernels of a precision.
+struct Kernels<S: Scalar> {
+    plain: Pull<S>,
+    tiles: [Pull<S>; 5],
+    combine: unsafe fn(*const Body<S>, *mut Body<S>, u32, u32),
+    reduced: unsafe fn(Reduced<S>, *const Body<S>, *mut S, *mut S),
+    gather: unsafe fn(Reduced<S>, *mut S, *mut S, *mut Body<S>),
+    atomic: unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>),
+    kick: Step<S>,
+    drift: Step<S>,
+    rk_stage: unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, Stages<S>, S, S, u32),
+    rk_end: unsafe fn(*mut Body<S>, *mut Body<S>, Stages<S>, S, u32),
+}
+
+trait HasKernels: Scalar {
+    const KERNELS: Kernels<Self>;
+}
+
+impl HasKernels for f32 {
+    const KERNELS: Kernels<f32> = Kernels {
+        plain: nbody_plain_f32,
+        tiles: [
+            nbody_tile_f32_k1,
+            nbody_tile_f32_k2,
+            nbody_tile_f32_k4,
+            nbody_tile_f32_k4_u1,
+            nbody_tile_f32_k4_u16,
+        ],
+        combine: nbody_combine_f32,
+        reduced: nbody_reduced_f32,
+        gather: nbody_gather_f32,
+        atomic: nbody_atomic_f32,
+        kick: nbody_kick_f32,
+        drift: nbody_drift_f32,
+        rk_stage: nbody_rk_stage_f32,
+        rk_end: nbody_rk_end_f32,
+    };
+}
+
+impl HasKernels for f64 {
+    const KERNELS: Kernels<f64> = Kernels {
+        plain: nbody_plain_f64,
+        tiles: [
+            nbody_tile_f64_k1,
+            nbody_tile_f64_k2,
+            nbody_tile_f64_k4,
+            // Unrolled differently in f32 only.
+            nbody_tile_f64_k4,
+            nbody_tile_f64_k4,
+        ],
+        combine: nbody_combine_f64,
+        reduced: nbody_reduced_f64,
+        gather: nbody_gather_f64,
+        atomic: nbody_atomic_f64,
+        kick: nbody_kick_f64,
+        drift: nbody_drift_f64,
+        rk_stage: nbody_rk_stage_f64,
+        rk_end: nbody_rk_end_f64,
+    };
+}
+
+struct EmulatorRun<'a, S: Scalar> {
+    engine: &'a EmulatorEngine,
+    integrator: Integrator,
+    dt: f64,
+    mass: Vec<f64>,
+    arrays: Arrays<S>,
+    accelerations: Vec<Body<S>>,
+    /// x₀, v₀, Σx, Σv.
+    stages: [Vec<Body<S>>; 4],
+    sums: Vec<Body<S>>,
+    p: Vec<S>,
+    q: Vec<S>,
+}
+
+impl<'a, S: HasKernels> EmulatorRun<'a, S> {
+    fn new(
+        engine: &'a EmulatorEngine,
+        problem: &Validated,
+        bodies: &Bodies,
+    ) -> Result<Self, EngineError> {
+        let spec = problem.specification();
+        let arrays = Arrays::<S>::new(spec, bodies);
+        let zero = || vec![Body::default(); arrays.padded as usize];
+        let rows = engine.plan.rows_at_once(arrays.padded / Reduced::<S>::ROW);
+        let planes = 3 * arrays.padded as usize;
+        let chunks = arrays.n.div_ceil(chunk_length(arrays.n)) as usize;
+        let two_passes = engine.plan.kernel == NbodyKernel::Reduced;
+        let mut run = Self {
+            engine,
+            integrator: spec.integrator,
+            dt: spec.dt,
+            mass: bodies.mass.clone(),
+            accelerations: zero(),
+            stages: [zero(), zero(), zero(), zero()],
+            sums: vec![Body::default(); chunks * arrays.n as usize],
+            p: if two_passes {
+                vec![S::default(); rows as usize * planes]
+            } else {
+                Vec::new()
+            },
+            q: if two_passes {
+                vec![S::default(); chunks * planes]
+            } else {
+                Vec::new()
+            },
+            arrays,
+        };
+        start(spec.integrator, &mut run)?;
+        Ok(run)
+    }
+
+    fn launch(
+        &self,
+        blocks: u32,
+        threads: u32,
+        shared: usize,
+        kernel: impl Fn(),
+    ) -> Result<(), EngineError> {
+        let mut launch = Launch::new(blocks, threads).shared_bytes(shared);
+        if let Some(seed) = self.engine.seed {
+            launch = launch.seed(seed);
+        }
+        // SAFETY: the kernels below may run on several threads at once: what they write is written by one thread only, or
+        // atomically.
+        let outcome = unsafe { launch.run(kernel) };
+        outcome
+            .map(|_| ())
+            .map_err(|e: EmulatorError| EngineError::Gpu {
+                device: self.engine.device(),
+                call: self.engine.plan.kernel.name(),
+                reason: e.to_string(),
+            })
+    }
+
+    fn basic(&mut self) -> Result<(), EngineError> {
+        let plan = self.engine.plan;
+        let n = self.arrays.n;
+        let chunk = chunk_length(n);
+        let chunks = n.div_ceil(chunk);
+        let splits = plan.splits.min(chunks);
+        let job = Basic {
+            softening2: self.arrays.softening2,
+            n,
+            chunk,
+            splits,
+            first: 0,
+            count: n,
+        };
+        let bodies = self.arrays.x.as_ptr();
+        let accelerations = self.accelerations.as_mut_ptr();
+        let k = S::KERNELS;
+        let Some(tile) = plan.kernel.tile() else {
+            return self.launch(n.div_ceil(plan.block), plan.block, 0, || {
+                // SAFETY: n bodies and n accelerations.
+                unsafe { (k.plain)(job, bodies, accelerations) }
+            });
+        };
+        let groups = n.div_ceil(plan.block * tile.bodies);
+        let shared = plan.block as usize * size_of::<Body<S>>();
+        let sums = if splits == 1 {
+            accelerations
+        } else {
+            self.sums.as_mut_ptr()
+        };
+        self.launch(groups * splits, plan.block, shared, || {
+            // SAFETY: n bodies; n sums with one part, chunks × n with more.
+            unsafe { (k.tiles[tile.index])(job, bodies, sums) }
+        })?;
+        if splits > 1 {
+            self.launch(n.div_ceil(plan.block), plan.block, 0, || {
+                // SAFETY: as above.
+                unsafe { (k.combine)(sums, accelerations, n, chunks) }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn reduced(&mut self) -> Result<(), EngineError> {
+        let plan = self.engine.plan;
+        let (n, stride) = (self.arrays.n, self.arrays.padded);
+        let rows = stride / Reduced::<S>::ROW;
+        let at_once = plan.rows_at_once(rows);
+        let mut job = Reduced {
+            softening2: self.arrays.softening2,
+            n,
+            chunk: chunk_length(n),
+            row: 0,
+            rows,
+            stride,
+        };
+        let bodies = self.arrays.x.as_ptr();
+        let accelerations = self.accelerations.as_mut_ptr();
+        let (p, q) = (self.p.as_mut_ptr(), self.q.as_mut_ptr());
+        let k = S::KERNELS;
+        if plan.kernel == NbodyKernel::Atomic {
+            self.accelerations.fill(Body::default());
+            let blocks = (rows * job.chunks() * 32).div_ceil(plan.block);
+            return self.launch(blocks, plan.block, 0, || {
+                // SAFETY: whole rows of bodies and accelerations, which are zero.
+                unsafe { (k.atomic)(job, bodies, accelerations) }
+            });
+        }
+        while job.row < rows {
+            job.rows = at_once.min(rows - job.row);
+            let blocks = (job.rows * job.chunks() * 32).div_ceil(plan.block);
+            self.launch(blocks, plan.block, 0, || {
+                // SAFETY: whole rows of bodies; planes for at_once rows and all chunks.
+                unsafe { (k.reduced)(job, bodies, p, q) }
+            })?;
+            self.launch(n.div_ceil(plan.block), plan.block, 0, || {
+                // SAFETY: as above.
+                unsafe { (k.gather)(job, p, q, accelerations) }
+            })?;
+            job.row += job.rows;
+        }
+        Ok(())
+    }
+
+    fn each(&self, kernel: impl Fn()) -> Result<(), EngineError> {
+        let block = self.engine.plan.block;
+        self.launch(self.arrays.n.div_ceil(block), block, 0, kernel)
+    }
+
+    fn saved(&mut self) -> Stages<S> {
+        let [x0, v0, sum_x, sum_v] = &mut self.stages;
+        Stages {
+            x0: x0.as_mut_ptr(),
+            v0: v0.as_mut_ptr(),
+            sum_x: sum_x.as_mut_ptr(),
+            sum_v: sum_v.as_mut_ptr(),
+        }
+    }
+}
+
+impl<S: HasKernels> System for EmulatorRun<'_, S> {
+    type Error = EngineError;
+
+    fn accelerate(&mut self) -> Result<(), EngineError> {
+        if self.engine.plan.kernel.is_reduced() {
+            self.reduced()
+        } else {
+            self.basic()
+        }
+    }
+
+    fn kick(&mut self, h: f64) -> Result<(), EngineError> {
+        let (v, a) = (self.arrays.v.as_mut_ptr(), self.accelerations.as_ptr());
+        let (h, n) = (S::from_f64(h), self.arrays.n);
+        // SAFETY: n values each.
+        self.each(|| unsafe { (S::KERNELS.kick)(v, a, h, n) })
+    }
+
+    fn drift(&mut self, h: f64) -> Result<(), EngineError> {
+        let (x, v) = (self.arrays.x.as_mut_ptr(), self.arrays.v.as_ptr());
+        let (h, n) = (S::from_f64(h), self.arrays.n);
+        // SAFETY: n values each.
+        self.each(|| unsafe { (S::KERNELS.drift)(x, v, h, n) })
+    }
+
+    fn rk_begin(&mut self) -> Result<(), EngineError> {
+        self.stages[0].copy_from_slice(&self.arrays.x);
+        self.stages[1].copy_from_slice(&self.arrays.v);
+        self.stages[2].fill(Body::default());
+        self.stages[3].fill(Body::default());
+        Ok(())
+    }
+
+    fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
+        let stages = self.saved();
+        let (x, v) = (self.arrays.x.as_mut_ptr(), self.arrays.v.as_mut_ptr());
+        let a = self.accelerations.as_ptr();
+        let (weight, h, n) = (S::from_f64(weight), S::from_f64(h), self.arrays.n);
+        // SAFETY: n values each.
+        self.each(|| unsafe { (S::KERNELS.rk_stage)(x, v, a, stages, weight, h, n) })
+    }
+
+    fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
+        let stages = self.saved();
+        let (x, v) = (self.arrays.x.as_mut_ptr(), self.arrays.v.as_mut_ptr());
+        let (h, n) = (S::from_f64(h), self.arrays.n);
+        // SAFETY: n values each.
+        self.each(|| unsafe { (S::KERNELS.rk_end)(x, v, stages, h, n) })
+    }
+}
+
+impl<S: HasKernels> Run for EmulatorRun<'_, S> {
+    fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
+        let (integrator, dt) = (self.integrator, self.dt);
+        for done in 0..steps {
+            if monitor.cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+            integrator.step(self, dt)?;
+            monitor.progress(done + 1, steps);
+        }
+        Ok(steps)
+    }
+
+    fn bodies(&mut self) -> Result<Bodies, EngineError> {
+        Ok(self.arrays.bodies(&self.mass))
+    }
+}

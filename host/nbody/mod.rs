@@ -1,0 +1,22 @@
+//! All-pairs N-body: [`Specification`] -> [`Validated`] start -> an [`Engine`] -> [`Bodies`] and their [`Diagnostics`].
+
+mod bodies;
+mod cpu;
+mod diagnostics;
+mod emulator;
+mod engine;
+mod kernel;
+mod models;
+mod spec;
+
+pub use bodies::Bodies;
+pub use cpu::CpuEngine;
+pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
+pub use emulator::EmulatorEngine;
+pub use engine::{Engine, Run};
+pub use kernel::{NbodyKernel, Plan};
+pub use models::Model;
+pub use spec::{
+    Integrator, MAX_BODIES, MAX_STEPS, Precision, Schedule, Solver, SpecError, Specification,
+    Validated,
+};

@@ -1,0 +1,359 @@
+//! Start models. Those with random numbers draw them from ChaCha8 (seeded) and use libm's functions, so that a seed
+//! gives the same bits on every machine.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use super::{Bodies, Diagnostics};
+
+/// Up to this many bodies a cluster is brought into virial equilibrium exactly; for more the pairs would take long, and
+/// the deviation of the draw is small.
+const VIRIALISED: usize = 65_536;
+
+/// Where bodies start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Model {
+    /// Positions uniform in a cube about the origin, velocities uniform in another, masses uniform in a range.
+    Cube {
+        /// Half the edge of the cube (length).
+        half_width: f64,
+        /// Half the edge of the cube of velocities (length / time).
+        speed: f64,
+        /// Least and greatest mass; masses are divided by the number of bodies.
+        mass: [f64; 2],
+        /// Whether masses are those drawn, instead of being divided by n.
+        whole_masses: bool,
+    },
+    /// Plummer's sphere in Hénon units (total mass 1, G = 1, energy -1/4), in virial equilibrium, centred (Aarseth, Hénon &
+    /// Wielen 1974, A&A 37, 183). With another G, velocities are scaled to keep the equilibrium.
+    Plummer,
+    /// Equal masses, 1 together, uniform in a sphere about the origin, at rest: a cold collapse.
+    Sphere {
+        /// Radius of the sphere (length).
+        radius: f64,
+    },
+    /// Two bodies of masses 1 and `ratio` on an ellipse, in the frame of the centre of mass, at their farthest.
+    Kepler {
+        /// Half the major axis (length).
+        a: f64,
+        /// Eccentricity, 0 up to but not 1.
+        e: f64,
+        /// Mass of the second body.
+        ratio: f64,
+    },
+    /// The Pythagorean problem: masses 3, 4, 5 at rest at the corners of a 3-4-5 triangle (Burrau 1913).
+    Burrau,
+    /// Three bodies of mass 1 that follow each other on a figure eight (Chenciner & Montgomery 2000), G = 1.
+    FigureEight,
+    /// Three bodies of mass 1 that circle at the corners of a triangle of side 1 (Lagrange 1772).
+    Lagrange,
+    /// The textbook's line: mass 5e24 at x = 1e5·i, with vy = ±3e4 in turn. SI units.
+    Line,
+    /// The sun with the inner planets' mass, Jupiter, Saturn, Uranus, Neptune, Pluto on 1994-09-05. Astronomical units, days, solar
+    /// masses (Hairer, Lubich & Wanner 2006, §I.2.4).
+    OuterPlanets,
+}
+
+impl Model {
+    /// The name on the command line and in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Cube { .. } => "cube",
+            Self::Plummer => "plummer",
+            Self::Sphere { .. } => "sphere",
+            Self::Kepler { .. } => "kepler",
+            Self::Burrau => "burrau",
+            Self::FigureEight => "figure-eight",
+            Self::Lagrange => "lagrange",
+            Self::Line => "line",
+            Self::OuterPlanets => "outer-planets",
+        }
+    }
+
+    /// The number of bodies, if the model has no other.
+    pub fn fixed_count(&self) -> Option<usize> {
+        match self {
+            Self::Kepler { .. } => Some(2),
+            Self::Burrau | Self::FigureEight | Self::Lagrange => Some(3),
+            Self::OuterPlanets => Some(6),
+            Self::Cube { .. } | Self::Plummer | Self::Sphere { .. } | Self::Line => None,
+        }
+    }
+
+    /// The gravitational constant of the model's units.
+    pub fn natural_g(&self) -> f64 {
+        match self {
+            Self::Line => 6.673e-11,
+            Self::OuterPlanets => 2.959_122_082_86e-4,
+            _ => 1.0,
+        }
+    }
+
+    /// The dimensions the model is made for.
+    pub fn natural_dimensions(&self) -> u8 {
+        match self {
+            Self::Line => 2,
+            _ => 3,
+        }
+    }
+
+    /// What is wrong with the parameters, if anything.
+    pub(super) fn problem(&self) -> Option<String> {
+        let positive = |name: &str, x: f64| {
+            (!(x > 0.0 && x.is_finite())).then(|| format!("{name} must be above 0, got {x}"))
+        };
+        let from_zero = |name: &str, x: f64| {
+            (!(x >= 0.0 && x.is_finite())).then(|| format!("{name} must be 0 or more, got {x}"))
+        };
+        match *self {
+            Self::Cube {
+                half_width,
+                speed,
+                mass: [low, high],
+                ..
+            } => positive("half width", half_width)
+                .or_else(|| from_zero("speed", speed))
+                .or_else(|| from_zero("least mass", low))
+                .or_else(|| from_zero("greatest mass", high))
+                .or_else(|| {
+                    (low > high).then(|| format!("least mass {low} is above greatest mass {high}"))
+                }),
+            Self::Sphere { radius } => positive("radius", radius),
+            Self::Kepler { a, e, ratio } => positive("half the major axis", a)
+                .or_else(|| from_zero("mass ratio", ratio))
+                .or_else(|| {
+                    (!(0.0..1.0).contains(&e))
+                        .then(|| format!("eccentricity must be from 0 to below 1, got {e}"))
+                }),
+            _ => None,
+        }
+    }
+
+    /// The bodies. `n` is not used by models of a fixed number, `planar` puts the random ones into the plane z = 0.
+    pub(super) fn bodies(&self, n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
+        match *self {
+            Self::Cube {
+                half_width,
+                speed,
+                mass,
+                whole_masses,
+            } => cube(n, seed, half_width, speed, mass, whole_masses, planar),
+            Self::Plummer => plummer(n, seed, g, planar),
+            Self::Sphere { radius } => sphere(n, seed, radius, planar),
+            Self::Kepler { a, e, ratio } => kepler(a, e, ratio, g),
+            Self::Burrau => Bodies {
+                mass: vec![3.0, 4.0, 5.0],
+                position: vec![[1.0, 3.0, 0.0], [-2.0, -1.0, 0.0], [1.0, -1.0, 0.0]],
+                velocity: vec![[0.0; 3]; 3],
+            },
+            Self::FigureEight => figure_eight(g),
+            Self::Lagrange => lagrange(g),
+            Self::Line => line(n),
+            Self::OuterPlanets => outer_planets(),
+        }
+    }
+}
+
+/// Uniform numbers.
+struct Uniform(ChaCha8Rng);
+
+impl Uniform {
+    fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// In [0, 1).
+    fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// In [low, high).
+    fn within(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// A vector of this length in a random direction, of the plane z = 0 if `planar`.
+    fn direction(&mut self, length: f64, planar: bool) -> [f64; 3] {
+        let z = if planar { 0.0 } else { self.within(-1.0, 1.0) };
+        let angle = self.within(0.0, std::f64::consts::TAU);
+        let flat = (1.0 - z * z).sqrt();
+        [
+            length * flat * libm::cos(angle),
+            length * flat * libm::sin(angle),
+            length * z,
+        ]
+    }
+}
+
+fn cube(
+    n: usize,
+    seed: u64,
+    half_width: f64,
+    speed: f64,
+    mass: [f64; 2],
+    whole: bool,
+    planar: bool,
+) -> Bodies {
+    let mut random = Uniform::new(seed);
+    let mut bodies = Bodies::default();
+    for _ in 0..n {
+        let mut vector = |half: f64| {
+            let mut v = [0.0; 3];
+            v.iter_mut().for_each(|x| *x = random.within(-half, half));
+            if planar {
+                v[2] = 0.0;
+            }
+            v
+        };
+        let (x, v) = (vector(half_width), vector(speed));
+        let m = random.within(mass[0], mass[1]);
+        bodies.push(if whole { m } else { m / n as f64 }, x, v);
+    }
+    bodies
+}
+
+fn sphere(n: usize, seed: u64, radius: f64, planar: bool) -> Bodies {
+    let mut random = Uniform::new(seed);
+    let mut bodies = Bodies::default();
+    for _ in 0..n {
+        let u = random.unit();
+        let r = radius * if planar { u.sqrt() } else { libm::cbrt(u) };
+        bodies.push(1.0 / n as f64, random.direction(r, planar), [0.0; 3]);
+    }
+    bodies
+}
+
+fn plummer(n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
+    // Plummer's scale length in Hénon units.
+    const SCALE: f64 = 3.0 * std::f64::consts::PI / 16.0;
+    // Mass farther out is left out: it would decide the size of pictures.
+    const MOST: f64 = 0.999;
+    let mut random = Uniform::new(seed);
+    let mut bodies = Bodies::default();
+    for _ in 0..n {
+        let inside = loop {
+            let u = random.unit() * MOST;
+            if u > 0.0 {
+                break u;
+            }
+        };
+        let r = 1.0 / (libm::pow(inside, -2.0 / 3.0) - 1.0).sqrt();
+        // Speed over escape speed: density q² (1 - q²)^(7/2), by rejection.
+        let q = loop {
+            let (q, y) = (random.unit(), 0.1 * random.unit());
+            if y < q * q * libm::pow(1.0 - q * q, 3.5) {
+                break q;
+            }
+        };
+        let speed = q * std::f64::consts::SQRT_2 / libm::pow(1.0 + r * r, 0.25);
+        let x = random.direction(r * SCALE, planar);
+        let v = random.direction(speed * (g / SCALE).max(0.0).sqrt(), planar);
+        bodies.push(1.0 / n as f64, x, v);
+    }
+    bodies.centre();
+    if (2..=VIRIALISED).contains(&n) && g > 0.0 && !planar {
+        virialise(&mut bodies, g);
+    }
+    bodies
+}
+
+/// Scales lengths and speeds so that the potential energy is -G/2 and the kinetic G/4.
+fn virialise(bodies: &mut Bodies, g: f64) {
+    let d = Diagnostics::of(bodies, g, 0.0);
+    let lengths = d.potential / (-0.5 * g);
+    let speeds = (0.25 * g / d.kinetic).sqrt();
+    if lengths > 0.0 && lengths.is_finite() && speeds.is_finite() {
+        bodies
+            .position
+            .iter_mut()
+            .flatten()
+            .for_each(|x| *x *= lengths);
+        bodies
+            .velocity
+            .iter_mut()
+            .flatten()
+            .for_each(|v| *v *= speeds);
+    }
+}
+
+fn kepler(a: f64, e: f64, ratio: f64, g: f64) -> Bodies {
+    let total = 1.0 + ratio;
+    let r = a * (1.0 + e);
+    // Vis viva at the apocentre.
+    let v = (g * total * (2.0 / r - 1.0 / a)).max(0.0).sqrt();
+    let (first, second) = (ratio / total, 1.0 / total);
+    Bodies {
+        mass: vec![1.0, ratio],
+        position: vec![[-first * r, 0.0, 0.0], [second * r, 0.0, 0.0]],
+        velocity: vec![[0.0, -first * v, 0.0], [0.0, second * v, 0.0]],
+    }
+}
+
+fn figure_eight(g: f64) -> Bodies {
+    const R: [f64; 2] = [0.970_004_356_697_333_4, -0.243_087_531_535_848_87];
+    const V: [f64; 2] = [-0.932_407_371_441_052_3, -0.864_731_460_921_005_96];
+    // V is the velocity of the body at the origin; the others have minus half of it.
+    let v = [V[0], V[1]].map(|v| v * g.max(0.0).sqrt());
+    let half = [-0.5 * v[0], -0.5 * v[1], 0.0];
+    Bodies {
+        mass: vec![1.0; 3],
+        position: vec![[R[0], R[1], 0.0], [-R[0], -R[1], 0.0], [0.0; 3]],
+        velocity: vec![half, half, [v[0], v[1], 0.0]],
+    }
+}
+
+fn lagrange(g: f64) -> Bodies {
+    // Side 1: the corners are 1/√3 from the centre and circle with ω² = 3 G m.
+    let radius = 1.0 / 3.0_f64.sqrt();
+    let speed = radius * (3.0 * g.max(0.0)).sqrt();
+    let (s, c) = (0.5 * 3.0_f64.sqrt(), 0.5);
+    let corners = [[1.0, 0.0], [-c, s], [-c, -s]];
+    Bodies {
+        mass: vec![1.0; 3],
+        position: corners.map(|[x, y]| [radius * x, radius * y, 0.0]).to_vec(),
+        velocity: corners.map(|[x, y]| [-speed * y, speed * x, 0.0]).to_vec(),
+    }
+}
+
+fn line(n: usize) -> Bodies {
+    let mut bodies = Bodies::default();
+    for i in 0..n {
+        let vy = if i % 2 == 0 { 3.0e4 } else { -3.0e4 };
+        bodies.push(5.0e24, [1.0e5 * i as f64, 0.0, 0.0], [0.0, vy, 0.0]);
+    }
+    bodies
+}
+
+fn outer_planets() -> Bodies {
+    let mut bodies = Bodies::default();
+    let mut add = |m, x, v| bodies.push(m, x, v);
+    add(1.000_005_976_82, [0.0; 3], [0.0; 3]);
+    add(
+        0.000_954_786_104_043,
+        [-3.502_365_3, -3.816_984_7, -1.550_796_3],
+        [0.005_654_29, -0.004_124_90, -0.001_905_89],
+    );
+    add(
+        0.000_285_583_733_151,
+        [9.075_531_4, -3.045_835_3, -1.648_370_8],
+        [0.001_683_18, 0.004_835_25, 0.001_924_62],
+    );
+    add(
+        0.000_043_727_316_454_6,
+        [8.310_142_0, -16.290_108_6, -7.252_127_8],
+        [0.003_541_78, 0.001_371_02, 0.000_550_29],
+    );
+    add(
+        0.000_051_775_913_844_9,
+        [11.470_766_6, -25.729_482_9, -10.816_945_6],
+        [0.002_889_30, 0.001_145_27, 0.000_396_77],
+    );
+    add(
+        1.0 / 1.3e8,
+        [-15.538_735_7, -25.222_559_4, -3.190_238_2],
+        [0.002_767_25, -0.001_707_02, -0.001_365_04],
+    );
+    bodies
+}

@@ -1,0 +1,284 @@
+//! Every way of computing the same run gives the same bits, and the right ones.
+
+use trisolar::divergence::Unattended;
+use trisolar::nbody::{
+    Bodies, CpuEngine, EmulatorEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Schedule, Solver, Specification, Validated,
+};
+use trisolar::simd::Simd;
+
+fn plummer(n: usize) -> Bodies {
+    Model::Plummer.build(Some(n), 7, 1.0, 3).unwrap()
+}
+
+fn problem(bodies: Bodies, change: impl FnOnce(&mut Specification)) -> Validated {
+    let mut spec = Specification {
+        softening: 0.01,
+        steps: 3,
+        ..Specification::default()
+    };
+    change(&mut spec);
+    spec.validate(bodies).unwrap()
+}
+
+fn run(engine: &dyn Engine, problem: &Validated) -> Bodies {
+    let mut run = engine.start(problem, problem.bodies()).unwrap();
+    run.advance(problem.specification().steps, &Unattended)
+        .unwrap();
+    run.bodies().unwrap()
+}
+
+fn scalar(problem: &Validated) -> Bodies {
+    run(
+        &CpuEngine::with_simd(Some(1), Schedule::Dynamic, Simd::Scalar).unwrap(),
+        problem,
+    )
+}
+
+fn bits(bodies: &Bodies) -> Vec<u64> {
+    let numbers = bodies.position.iter().chain(&bodies.velocity).flatten();
+    numbers.map(|x| x.to_bits()).collect()
+}
+
+/// Sizes around those of vectors, tiles, rows, blocks and chunks.
+const SIZES: [usize; 12] = [1, 2, 3, 8, 31, 33, 127, 128, 129, 300, 513, 1111];
+
+#[test]
+fn lanes_threads_and_schedules_do_not_change_a_bit() {
+    for n in SIZES {
+        for (solver, softening) in [
+            (Solver::Basic, 0.0),
+            (Solver::Reduced, 0.0),
+            (Solver::Basic, 0.01),
+            (Solver::Reduced, 0.01),
+        ] {
+            let problem = problem(plummer(n), |s| {
+                s.solver = solver;
+                s.softening = softening;
+            });
+            let expected = bits(&scalar(&problem));
+            for simd in Simd::available() {
+                for (schedule, threads) in [
+                    (Schedule::Dynamic, 1),
+                    (Schedule::Dynamic, 3),
+                    (Schedule::Block, 2),
+                    (Schedule::Cyclic, 5),
+                ] {
+                    let engine = CpuEngine::with_simd(Some(threads), schedule, simd).unwrap();
+                    assert!(
+                        bits(&run(&engine, &problem)) == expected,
+                        "{n} {solver} {softening} {simd} {schedule} {threads}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plane_is_computed_as_space_with_z_zero() {
+    for n in [3, 200, 300] {
+        for solver in Solver::ALL {
+            let bodies = Model::Cube {
+                half_width: 1.0,
+                speed: 0.1,
+                mass: [0.0, 1.0],
+                whole_masses: false,
+            }
+            .build(Some(n), 3, 1.0, 2)
+            .unwrap();
+            let flat = problem(bodies.clone(), |s| {
+                s.dimensions = 2;
+                s.solver = *solver;
+            });
+            let space = problem(bodies, |s| s.solver = *solver);
+            let engine = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
+            assert_eq!(bits(&run(&engine, &flat)), bits(&run(&engine, &space)));
+        }
+    }
+}
+
+#[test]
+fn emulated_kernels_and_the_cpu_agree_bit_for_bit() {
+    for n in [1, 2, 33, 128, 300, 513] {
+        for kernel in NbodyKernel::ALL
+            .into_iter()
+            .filter(|k| k.is_deterministic())
+        {
+            let softening = if n == 300 { 0.0 } else { 0.02 };
+            let problem = problem(plummer(n), |s| {
+                s.solver = if kernel.is_reduced() {
+                    Solver::Reduced
+                } else {
+                    Solver::Basic
+                };
+                s.softening = softening;
+                s.steps = 1;
+            });
+            let expected = bits(&scalar(&problem));
+            for (block, splits, rows, seed) in [
+                (128, 1, u32::MAX, None),
+                (32, 2, 1, Some(1)),
+                (64, 9, 2, Some(2)),
+                (96, 3, 3, None),
+            ] {
+                let plan = Plan {
+                    kernel,
+                    block,
+                    splits,
+                    rows,
+                };
+                let engine = EmulatorEngine { plan, seed };
+                assert!(
+                    bits(&run(&engine, &problem)) == expected,
+                    "{n} {plan:?} {seed:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn emulated_integrators_and_those_of_the_cpu_agree_bit_for_bit() {
+    for integrator in Integrator::ALL {
+        let problem = problem(plummer(40), |s| s.integrator = *integrator);
+        let engine = EmulatorEngine {
+            plan: Plan::new(NbodyKernel::Reduced),
+            seed: None,
+        };
+        assert!(
+            bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
+            "{integrator}"
+        );
+    }
+}
+
+fn largest_difference(a: &Bodies, b: &Bodies) -> f64 {
+    let flat = |x: &Bodies| -> Vec<f64> {
+        x.position
+            .iter()
+            .chain(&x.velocity)
+            .flatten()
+            .copied()
+            .collect()
+    };
+    flat(a)
+        .iter()
+        .zip(flat(b))
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max)
+}
+
+/// One explicit step from rest shows the accelerations as velocities.
+fn accelerations(engine: &dyn Engine, mut bodies: Bodies, spec: &Specification) -> Vec<[f64; 3]> {
+    bodies.velocity.fill([0.0; 3]);
+    let spec = Specification {
+        dt: 1.0,
+        steps: 1,
+        integrator: Integrator::ExplicitEuler,
+        ..spec.clone()
+    };
+    run(engine, &spec.validate(bodies).unwrap()).velocity
+}
+
+#[test]
+fn both_solvers_give_the_sum_over_all_pairs() {
+    for n in SIZES {
+        let bodies = plummer(n);
+        for softening in [0.0, 0.05] {
+            let expected: Vec<[f64; 3]> = (0..n)
+                .map(|i| {
+                    let mut a = [0.0; 3];
+                    for j in (0..n).filter(|j| *j != i) {
+                        let d = [0, 1, 2].map(|k| bodies.position[j][k] - bodies.position[i][k]);
+                        let r2: f64 = d.iter().map(|x| x * x).sum::<f64>() + softening * softening;
+                        let s = 2.5 * bodies.mass[j] / (r2 * r2.sqrt());
+                        (0..3).for_each(|k| a[k] += s * d[k]);
+                    }
+                    a
+                })
+                .collect();
+            for solver in Solver::ALL {
+                let spec = Specification {
+                    solver: *solver,
+                    softening,
+                    g: 2.5,
+                    ..Specification::default()
+                };
+                let engine = CpuEngine::new(Some(2), Schedule::Dynamic).unwrap();
+                let found = accelerations(&engine, bodies.clone(), &spec);
+                for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                    for (f, e) in found.iter().zip(expected) {
+                        assert!(
+                            (f - e).abs() <= 1e-13 * (1.0 + e.abs()) * 100.0,
+                            "{n} {i}: {f} {e}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn test_bodies_feel_without_pulling() {
+    let mut bodies = plummer(300);
+    bodies.mass[100..].fill(0.0);
+    let alone = Bodies {
+        mass: bodies.mass[..100].to_vec(),
+        position: bodies.position[..100].to_vec(),
+        velocity: bodies.velocity[..100].to_vec(),
+    };
+    let engine = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
+    let all = run(
+        &engine,
+        &problem(bodies.clone(), |s| s.solver = Solver::Basic),
+    );
+    let few = run(&engine, &problem(alone, |s| s.solver = Solver::Basic));
+    assert_eq!(all.position[..100], few.position);
+    assert!(
+        all.velocity[100..]
+            .iter()
+            .zip(&bodies.velocity[100..])
+            .all(|(a, b)| a != b)
+    );
+}
+
+#[test]
+fn single_precision_follows_double_precision() {
+    for kernel in NbodyKernel::ALL {
+        let of = |precision, softening| {
+            problem(plummer(300), |s| {
+                s.solver = if kernel.is_reduced() {
+                    Solver::Reduced
+                } else {
+                    Solver::Basic
+                };
+                s.precision = precision;
+                s.softening = softening;
+                s.steps = 1;
+            })
+        };
+        for softening in [0.02, 0.0] {
+            let engine = EmulatorEngine {
+                plan: Plan::new(kernel),
+                seed: None,
+            };
+            let found = run(&engine, &of(Precision::F32, softening));
+            let expected = scalar(&of(Precision::F64, softening));
+            let worst = largest_difference(&found, &expected);
+            assert!(worst < 1e-5, "{}: {worst}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn the_atomic_kernel_agrees_to_rounding() {
+    let problem = problem(plummer(513), |s| s.steps = 1);
+    let engine = EmulatorEngine {
+        plan: Plan::new(NbodyKernel::Atomic),
+        seed: Some(5),
+    };
+    let worst = largest_difference(&run(&engine, &problem), &scalar(&problem));
+    assert!(worst < 1e-14, "{worst}");
+}
