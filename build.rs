@@ -45,7 +45,9 @@ fn embed() -> Result<&'static str, String> {
         }
         Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
             if std::env::var_os(REFRESH).is_some_and(|v| v == "1") {
-                return Err(format!("{REFRESH} needs a real build of the kernels.\n{missing}"));
+                return Err(format!(
+                    "{REFRESH} needs a real build of the kernels.\n{missing}"
+                ));
             }
             println!("cargo::rerun-if-changed={PREBUILT}");
             let text = read(Path::new(PREBUILT))?;

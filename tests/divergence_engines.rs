@@ -48,9 +48,17 @@ fn specifications() -> Vec<Validated> {
     let mut huge = lively([12, 9]);
     huge.positions[2] = DVec3::new(1e40, -1e42, 0.0);
     huge.steps = 50;
-    [lively([64, 48]), other_plane, third, collision, one_row, one_column, huge]
-        .map(|s| s.validate().expect("valid"))
-        .into()
+    [
+        lively([64, 48]),
+        other_plane,
+        third,
+        collision,
+        one_row,
+        one_column,
+        huge,
+    ]
+    .map(|s| s.validate().expect("valid"))
+    .into()
 }
 
 #[test]
@@ -59,19 +67,37 @@ fn the_test_maps_have_early_late_and_no_partings() {
     let map = times(&CpuEngine::new(None).expect("threads"), &spec);
     let steps = spec.specification().steps as u32;
     let part = |from: u32, to: u32| map.iter().filter(|t| (from..to).contains(*t)).count();
-    assert!(part(0, steps / 5) > 100, "{} part early", part(0, steps / 5));
-    assert!(part(steps / 2, steps) > 100, "{} part late", part(steps / 2, steps));
-    assert!(part(steps, steps + 1) > 50, "{} never part", part(steps, steps + 1));
+    assert!(
+        part(0, steps / 5) > 100,
+        "{} part early",
+        part(0, steps / 5)
+    );
+    assert!(
+        part(steps / 2, steps) > 100,
+        "{} part late",
+        part(steps / 2, steps)
+    );
+    assert!(
+        part(steps, steps + 1) > 50,
+        "{} never part",
+        part(steps, steps + 1)
+    );
 }
 
 #[test]
 fn cpu_lanes_and_threads_agree_in_every_pixel() {
     for spec in specifications() {
-        let reference = times(&CpuEngine::with_simd(Some(1), Simd::Scalar).expect("threads"), &spec);
+        let reference = times(
+            &CpuEngine::with_simd(Some(1), Simd::Scalar).expect("threads"),
+            &spec,
+        );
         for simd in Simd::available() {
             for threads in [1, 2, 5] {
                 let engine = CpuEngine::with_simd(Some(threads), simd).expect("threads");
-                assert!(times(&engine, &spec) == reference, "{simd}, {threads} threads: {spec:?}");
+                assert!(
+                    times(&engine, &spec) == reference,
+                    "{simd}, {threads} threads: {spec:?}"
+                );
             }
         }
     }
@@ -84,7 +110,11 @@ fn cpu_and_emulated_gpu_agree_in_every_pixel() {
         let reference = times(&cpu, &spec);
         for kernel in DivergenceKernel::ALL {
             let engine = EmulatorEngine::new(kernel);
-            assert!(times(&engine, &spec) == reference, "{}: {spec:?}", kernel.name());
+            assert!(
+                times(&engine, &spec) == reference,
+                "{}: {spec:?}",
+                kernel.name()
+            );
         }
     }
 }
@@ -93,11 +123,20 @@ fn cpu_and_emulated_gpu_agree_in_every_pixel() {
 fn neither_block_size_nor_thread_order_nor_launch_length_changes_a_pixel() {
     let spec = lively([23, 31]).validate().expect("valid");
     let reference = times(&CpuEngine::new(None).expect("threads"), &spec);
-    for (block, blocks, slice_ns, seed) in
-        [(1, 3, 0, None), (32, 1, u64::MAX, Some(1)), (96, 7, 0, Some(2)), (1024, 2, 1000, Some(3))]
-    {
+    for (block, blocks, slice_ns, seed) in [
+        (1, 3, 0, None),
+        (32, 1, u64::MAX, Some(1)),
+        (96, 7, 0, Some(2)),
+        (1024, 2, 1000, Some(3)),
+    ] {
         for kernel in DivergenceKernel::ALL {
-            let engine = EmulatorEngine { kernel, block, blocks, slice_ns, seed };
+            let engine = EmulatorEngine {
+                kernel,
+                block,
+                blocks,
+                slice_ns,
+                seed,
+            };
             assert!(times(&engine, &spec) == reference, "{engine:?}");
         }
     }
@@ -117,7 +156,12 @@ fn nan_ends_a_pixel_as_parted_at_that_step() {
 
 #[test]
 fn the_100x100_map_is_the_reference() {
-    let spec = Specification { size: [100, 100], ..Specification::default() }.validate().expect("valid");
+    let spec = Specification {
+        size: [100, 100],
+        ..Specification::default()
+    }
+    .validate()
+    .expect("valid");
     let map = times(&CpuEngine::new(None).expect("threads"), &spec);
     assert_eq!(map.iter().map(|t| u64::from(*t)).sum::<u64>(), 443_725_853);
     assert_eq!(map.iter().filter(|t| **t == 50_000).count(), 6674);
@@ -127,13 +171,17 @@ fn the_100x100_map_is_the_reference() {
 
 #[test]
 fn the_headline_map_is_the_reference_in_every_pixel() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/divergence_300x300_50000.npy");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/divergence_300x300_50000.npy");
     let file = std::fs::read(path).expect("the golden map");
     let reference: Vec<u32> = file[file.len() - 4 * 90_000..]
         .chunks_exact(4)
         .map(|b| u32::from_le_bytes(b.try_into().expect("four bytes")))
         .collect();
-    assert_eq!(reference.iter().map(|t| u64::from(*t)).sum::<u64>(), 3_995_478_705);
+    assert_eq!(
+        reference.iter().map(|t| u64::from(*t)).sum::<u64>(),
+        3_995_478_705
+    );
     let spec = Specification::default().validate().expect("valid");
     let map = times(&CpuEngine::new(None).expect("threads"), &spec);
     let different = map.iter().zip(&reference).filter(|(a, b)| a != b).count();
@@ -150,7 +198,12 @@ impl Monitor for StopSoon {
 
 #[test]
 fn a_cancelled_run_ends_at_once() {
-    let spec = Specification { size: [2000, 2000], ..Specification::default() }.validate().expect("valid");
+    let spec = Specification {
+        size: [2000, 2000],
+        ..Specification::default()
+    }
+    .validate()
+    .expect("valid");
     let start = std::time::Instant::now();
     let outcome = CpuEngine::new(None)
         .expect("threads")

@@ -1,5 +1,7 @@
 //! What the kernels become: checks of the PTX that the library embeds.
 
+#![cfg(feature = "gpu")]
+
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -7,12 +9,16 @@ const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 
 /// Lines of code without comments.
 fn code() -> impl Iterator<Item = &'static str> {
-    PTX.lines().map(|line| line.split("//").next().unwrap_or("").trim()).filter(|l| !l.is_empty())
+    PTX.lines()
+        .map(|line| line.split("//").next().unwrap_or("").trim())
+        .filter(|l| !l.is_empty())
 }
 
 /// The body of an entry, from its name to the closing brace.
 fn entry(name: &str) -> &'static str {
-    let start = PTX.find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("no entry {name}"));
+    let start = PTX
+        .find(&format!(".entry {name}("))
+        .unwrap_or_else(|| panic!("no entry {name}"));
     let end = PTX[start..].find("\n}").expect("a closing brace");
     &PTX[start..start + end]
 }
@@ -36,7 +42,10 @@ fn nothing_is_left_to_be_linked() {
 #[test]
 fn no_kernel_uses_local_memory() {
     for line in code() {
-        assert!(!line.contains(".local") && !line.contains("__local_depot"), "local memory: {line}");
+        assert!(
+            !line.contains(".local") && !line.contains("__local_depot"),
+            "local memory: {line}"
+        );
     }
 }
 
@@ -46,7 +55,11 @@ fn map_kernels_fuse_where_asked_and_nowhere_take_a_root_or_an_approximation() {
         let body = entry(kernel.name());
         assert!(body.contains("fma.rn.f64"), "{}", kernel.name());
         for forbidden in ["sqrt", "rsqrt", ".approx", "bar.sync", "mad.f", "fma.rz"] {
-            assert!(!body.contains(forbidden), "{} has {forbidden}", kernel.name());
+            assert!(
+                !body.contains(forbidden),
+                "{} has {forbidden}",
+                kernel.name()
+            );
         }
     }
 }
@@ -62,14 +75,19 @@ fn the_ptx_names_no_place_of_the_machine_that_built_it() {
 fn ptxas() -> Option<PathBuf> {
     let given = std::env::var_os("TRISOLAR_PTXAS").map(PathBuf::from);
     let found = given.unwrap_or_else(|| "ptxas".into());
-    let runs = Command::new(&found).arg("--version").output().is_ok_and(|o| o.status.success());
+    let runs = Command::new(&found)
+        .arg("--version")
+        .output()
+        .is_ok_and(|o| o.status.success());
     runs.then_some(found)
 }
 
 #[test]
 fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
     let Some(ptxas) = ptxas() else {
-        eprintln!("SKIPPED: no ptxas (set TRISOLAR_PTXAS, or install the PyPI package nvidia-cuda-nvcc)");
+        eprintln!(
+            "SKIPPED: no ptxas (set TRISOLAR_PTXAS, or install the PyPI package nvidia-cuda-nvcc)"
+        );
         return;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -83,11 +101,17 @@ fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
             .expect("runs");
         let report = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arch}: {report}");
-        let spills: Vec<&str> = report.lines().filter(|l| l.contains("spill stores")).collect();
+        let spills: Vec<&str> = report
+            .lines()
+            .filter(|l| l.contains("spill stores"))
+            .collect();
         assert!(!spills.is_empty(), "{arch}: no report: {report}");
         for line in spills {
             let clean = line.contains(" 0 bytes spill stores, 0 bytes spill loads");
-            assert!(clean && line.contains("0 bytes stack frame"), "{arch}: {report}");
+            assert!(
+                clean && line.contains("0 bytes stack frame"),
+                "{arch}: {report}"
+            );
         }
     }
     println!("ptxas ran for every architecture");

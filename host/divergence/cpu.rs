@@ -36,7 +36,10 @@ impl CpuEngine {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, EngineError> {
-        assert!(Simd::available().contains(&simd), "{simd} is not available on this machine");
+        assert!(
+            Simd::available().contains(&simd),
+            "{simd} is not available on this machine"
+        );
         let given = threads.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
         });
@@ -60,7 +63,11 @@ impl Engine for CpuEngine {
     fn device(&self) -> String {
         let threads = self.pool.current_num_threads();
         let s = if threads == 1 { "" } else { "s" };
-        format!("{}, {}, {threads} thread{s}", crate::machine::cpu_name(), self.simd)
+        format!(
+            "{}, {}, {threads} thread{s}",
+            crate::machine::cpu_name(),
+            self.simd
+        )
     }
 
     fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
@@ -72,7 +79,12 @@ impl Engine for CpuEngine {
             for part in times.chunks_mut(MAX_JOB as usize) {
                 let job = spec.job(done, part.len() as u32);
                 let before = done * u64::from(job.steps);
-                self.run(&job, part, &|steps| monitor.progress(before + steps, total), monitor)?;
+                self.run(
+                    &job,
+                    part,
+                    &|steps| monitor.progress(before + steps, total),
+                    monitor,
+                )?;
                 done += part.len() as u64;
             }
             Ok(())
@@ -85,13 +97,19 @@ impl Engine for CpuEngine {
 
 /// Memory for the results, or an error if there is not enough.
 pub(super) fn zeroed(pixels: u64) -> Result<Vec<u32>, EngineError> {
+    let (needed, available) = (pixels * 4, crate::machine::available_memory());
+    let out_of_memory = EngineError::OutOfMemory {
+        device: "host".into(),
+        needed,
+        available,
+    };
+    // The system may promise memory that it has not, and end the program when it is used.
+    if available > 0 && needed > available {
+        return Err(out_of_memory);
+    }
     let mut times = Vec::new();
     let length = usize::try_from(pixels).unwrap_or(usize::MAX);
-    times.try_reserve_exact(length).map_err(|_| EngineError::OutOfMemory {
-        device: "host".into(),
-        needed: pixels * 4,
-        available: crate::machine::available_memory(),
-    })?;
+    times.try_reserve_exact(length).map_err(|_| out_of_memory)?;
     times.resize(length, 0);
     Ok(times)
 }
@@ -151,7 +169,11 @@ impl CpuEngine {
                 Simd::Avx512 => unsafe { worker_avx512(&shared, &report) },
             }
         });
-        if shared.cancelled.into_inner() { Err(EngineError::Cancelled) } else { Ok(()) }
+        if shared.cancelled.into_inner() {
+            Err(EngineError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -171,7 +193,12 @@ fn worker_avx512(shared: &Shared<'_>, report: &dyn Fn(u64)) {
 #[inline(always)]
 fn worker<R: Lanes, const N: usize>(shared: &Shared<'_>, report: &dyn Fn(u64)) {
     let mut walker = Walker::<R, N>::fresh();
-    let mut feed = Batches { shared, next: 0, end: 0, finished: 0 };
+    let mut feed = Batches {
+        shared,
+        next: 0,
+        end: 0,
+        finished: 0,
+    };
     loop {
         let went = walker.walk(shared.job, SLICE, &mut feed);
         let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
@@ -199,8 +226,11 @@ impl Feed for Batches<'_> {
         if self.next == self.end {
             let (count, batch) = (self.shared.job.count, self.shared.batch);
             let take = |next: u32| (next < count).then(|| next + batch.min(count - next));
-            self.next =
-                self.shared.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+            self.next = self
+                .shared
+                .next
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .ok()?;
             self.end = self.next + batch.min(count - self.next);
         }
         self.next += 1;

@@ -30,7 +30,13 @@ impl EmulatorEngine {
     /// With blocks of 128 threads in their natural order, and the shortest launches, so that threads are often put
     /// aside and resumed.
     pub fn new(kernel: DivergenceKernel) -> Self {
-        Self { kernel, block: 128, blocks: 8, slice_ns: 0, seed: None }
+        Self {
+            kernel,
+            block: 128,
+            blocks: 8,
+            slice_ns: 0,
+            seed: None,
+        }
     }
 
     fn launch(&self, blocks: u32, kernel: impl Fn()) -> Result<(), EngineError> {
@@ -41,11 +47,13 @@ impl EmulatorEngine {
         // SAFETY: both kernels below may run on several threads at once: each pixel and each thread's slot is
         // used by one thread only, everything else is atomic.
         let outcome = unsafe { launch.run(kernel) };
-        outcome.map(|_| ()).map_err(|e: EmulatorError| EngineError::Gpu {
-            device: self.device(),
-            call: self.kernel.name(),
-            reason: e.to_string(),
-        })
+        outcome
+            .map(|_| ())
+            .map_err(|e: EmulatorError| EngineError::Gpu {
+                device: self.device(),
+                call: self.kernel.name(),
+                reason: e.to_string(),
+            })
     }
 
     fn fetch(&self, job: Job, times: *mut u32, monitor: &dyn Monitor) -> Result<(), EngineError> {
@@ -102,6 +110,9 @@ impl Engine for EmulatorEngine {
                 DivergenceKernel::Fetch => self.fetch(job, pointer, monitor)?,
             }
         }
-        Ok(Computed { times, elapsed: start.elapsed() })
+        Ok(Computed {
+            times,
+            elapsed: start.elapsed(),
+        })
     }
 }

@@ -184,7 +184,9 @@ fn on_gpu(spec: &Validated, monitor: &dyn Monitor) -> Result<DivergenceMap, Engi
 
 #[cfg(not(feature = "gpu"))]
 fn on_gpu(_: &Validated, _: &dyn Monitor) -> Result<DivergenceMap, EngineError> {
-    Err(EngineError::NoGpu("this program was built without the feature `gpu`".into()))
+    Err(EngineError::NoGpu(
+        "this program was built without the feature `gpu`".into(),
+    ))
 }
 
 /// Runs `work` and measures it.

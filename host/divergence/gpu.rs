@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use kernels_gpu::divergence::Job;
 use kernels_gpu::kernels::{Shared, Thread};
 
-use super::{DivergenceKernel, Validated};
 use super::cpu::zeroed;
 use super::engine::{Computed, Engine, EngineError, Monitor};
+use super::{DivergenceKernel, Validated};
 use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
@@ -63,7 +63,10 @@ impl GpuEngine {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_kernel(device: u32, kernel: DivergenceKernel) -> Result<Self, EngineError> {
-        Ok(Self { gpu: Gpu::open(device)?, kernel })
+        Ok(Self {
+            gpu: Gpu::open(device)?,
+            kernel,
+        })
     }
 }
 
@@ -221,8 +224,11 @@ impl<'a> Fetching<'a> {
         times: &DeviceMemory<'_, u32>,
         slot: usize,
     ) -> Result<Mark<'a>, EngineError> {
-        let (times, threads, shared) =
-            (times.address(), self.threads.address(), self.shared.address());
+        let (times, threads, shared) = (
+            times.address(),
+            self.threads.address(),
+            self.shared.address(),
+        );
         let slice = SLICE.as_nanos() as u64;
         // SAFETY: Counters are an integer each of Shared's atomics; the fields below are the kernel's parameters,
         // and all buffers live until this job's launches have been waited for.
@@ -266,10 +272,24 @@ impl From<GpuError> for EngineError {
     fn from(error: GpuError) -> Self {
         match error {
             GpuError::Unavailable(why) => Self::NoGpu(why),
-            GpuError::Call { device, call, reason } => Self::Gpu { device, call, reason },
-            GpuError::OutOfMemory { device, needed, available } => {
-                Self::OutOfMemory { device, needed, available }
-            }
+            GpuError::Call {
+                device,
+                call,
+                reason,
+            } => Self::Gpu {
+                device,
+                call,
+                reason,
+            },
+            GpuError::OutOfMemory {
+                device,
+                needed,
+                available,
+            } => Self::OutOfMemory {
+                device,
+                needed,
+                available,
+            },
         }
     }
 }

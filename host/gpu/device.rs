@@ -105,7 +105,9 @@ impl Gpu {
     pub fn open(index: u32) -> Result<Self, GpuError> {
         let count = devices()?.len();
         if index as usize >= count {
-            return Err(GpuError::Unavailable(format!("there is no GPU {index}, only {count}")));
+            return Err(GpuError::Unavailable(format!(
+                "there is no GPU {index}, only {count}"
+            )));
         }
         let (device, info) = describe(index)?;
         if info.compute_capability < (7, 0) {
@@ -115,12 +117,21 @@ impl Gpu {
                 info.name
             )));
         }
-        let fail = |call, e| GpuError::Call { device: info.name.clone(), call, reason: explain(e) };
+        let fail = |call, e| GpuError::Call {
+            device: info.name.clone(),
+            call,
+            reason: explain(e),
+        };
         let context = Context::new(device).map_err(|e| fail("creating a context", e))?;
         let module = Module::from_ptx(PTX, &[]).map_err(|e| fail("loading the kernels", e))?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None)
             .map_err(|e| fail("creating a stream", e))?;
-        Ok(Self { info, stream, module, context })
+        Ok(Self {
+            info,
+            stream,
+            module,
+            context,
+        })
     }
 
     /// What the device is.
@@ -133,8 +144,7 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`].
     pub fn enter(&self) -> Result<(), GpuError> {
-        CurrentContext::set_current(&self.context)
-            .map_err(|e| self.fail("entering the context", e))
+        CurrentContext::set_current(&self.context).map_err(|e| self.fail("entering the context", e))
     }
 
     /// The kernel of this name.
@@ -142,9 +152,14 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`] if there is none.
     pub fn kernel(&self, name: &'static str) -> Result<Kernel<'_>, GpuError> {
-        let function =
-            self.module.get_function(name).map_err(|e| self.fail("finding a kernel", e))?;
-        Ok(Kernel { gpu: self, function })
+        let function = self
+            .module
+            .get_function(name)
+            .map_err(|e| self.fail("finding a kernel", e))?;
+        Ok(Kernel {
+            gpu: self,
+            function,
+        })
     }
 
     /// Waits until all that was queued is done.
@@ -152,7 +167,9 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`] if any of it failed.
     pub fn synchronise(&self) -> Result<(), GpuError> {
-        self.stream.synchronize().map_err(|e| self.fail("waiting for the device", e))
+        self.stream
+            .synchronize()
+            .map_err(|e| self.fail("waiting for the device", e))
     }
 
     /// A mark in the stream of what has been queued so far.
@@ -162,7 +179,9 @@ impl Gpu {
     pub fn mark(&self) -> Result<Mark<'_>, GpuError> {
         let event =
             Event::new(EventFlags::DEFAULT).map_err(|e| self.fail("creating an event", e))?;
-        event.record(&self.stream).map_err(|e| self.fail("recording an event", e))?;
+        event
+            .record(&self.stream)
+            .map_err(|e| self.fail("recording an event", e))?;
         Ok(Mark { gpu: self, event })
     }
 
@@ -171,7 +190,11 @@ impl Gpu {
     }
 
     pub(super) fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
-        GpuError::Call { device: self.info.name.clone(), call, reason: explain(error) }
+        GpuError::Call {
+            device: self.info.name.clone(),
+            call,
+            reason: explain(error),
+        }
     }
 }
 
@@ -224,7 +247,9 @@ impl Kernel<'_> {
         let pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
         // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
         unsafe {
-            self.gpu.stream.launch(&self.function, blocks, threads, shared_bytes, &pointers)
+            self.gpu
+                .stream
+                .launch(&self.function, blocks, threads, shared_bytes, &pointers)
         }
         .map_err(|e| self.gpu.fail("launching a kernel", e))
     }

@@ -48,5 +48,7 @@ pub fn driver_present() -> bool {
 /// [`GpuError::Unavailable`] without the feature `gpu`.
 #[cfg(not(feature = "gpu"))]
 pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
-    Err(GpuError::Unavailable("this program was built without the feature `gpu`".into()))
+    Err(GpuError::Unavailable(
+        "this program was built without the feature `gpu`".into(),
+    ))
 }

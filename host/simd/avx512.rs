@@ -1,7 +1,15 @@
 //! 8 lanes of `f64`: AVX-512 F.
 
 use core::arch::x86_64::{
-    __m512 as Single, __m512d as Double, __m512i as Int, __mmask8 as Answers, _CMP_LE_OQ, _mm512_cmp_pd_mask, _mm512_test_epi64_mask, _mm512_castps_si512 as castps_int, _mm512_castsi512_ps as castint_ps, _mm512_castpd_si512 as castpd_int, _mm512_castsi512_pd as castint_pd, _mm512_set1_epi64 as set1_epi64, _mm512_srli_epi64 as srli_epi64, _mm512_slli_epi32 as slli_epi32, _mm512_add_epi32 as add_epi32, _mm512_sub_epi32 as sub_epi32, _mm512_xor_si512 as xor_int, _mm512_and_si512 as and_int, _mm512_or_si512 as or_int, _mm512_fmadd_pd as fmadd_pd, _mm512_fmadd_ps as fmadd_ps, _mm512_set1_pd as set1_pd, _mm512_mul_pd as mul_pd, _mm512_add_pd as add_pd, _mm512_mul_ps as mul_ps, _mm512_sub_pd as sub_pd,
+    __m512 as Single, __m512d as Double, __m512i as Int, __mmask8 as Answers, _CMP_LE_OQ,
+    _mm512_add_epi32 as add_epi32, _mm512_add_pd as add_pd, _mm512_and_si512 as and_int,
+    _mm512_castpd_si512 as castpd_int, _mm512_castps_si512 as castps_int,
+    _mm512_castsi512_pd as castint_pd, _mm512_castsi512_ps as castint_ps, _mm512_cmp_pd_mask,
+    _mm512_fmadd_pd as fmadd_pd, _mm512_fmadd_ps as fmadd_ps, _mm512_mul_pd as mul_pd,
+    _mm512_mul_ps as mul_ps, _mm512_or_si512 as or_int, _mm512_set1_epi64 as set1_epi64,
+    _mm512_set1_pd as set1_pd, _mm512_slli_epi32 as slli_epi32, _mm512_srli_epi64 as srli_epi64,
+    _mm512_sub_epi32 as sub_epi32, _mm512_sub_pd as sub_pd, _mm512_test_epi64_mask,
+    _mm512_xor_si512 as xor_int,
 };
 
 use super::lanes::lanes;

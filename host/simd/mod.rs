@@ -47,7 +47,9 @@ impl Simd {
 
     /// The fastest that this machine can run.
     pub fn best() -> Self {
-        *Self::available().last().expect("the scalar one is always there")
+        *Self::available()
+            .last()
+            .expect("the scalar one is always there")
     }
 
     /// Numbers side by side.

@@ -42,8 +42,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sums = sums_device.as_host_vec().map_err(code)?;
 
     let expected: Vec<f32> = x.chunks(BLOCK as usize).map(sum_in_halves).collect();
-    let different = sums.iter().zip(&expected).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
-    println!("{} blocks, {different} sums differ from the CPU's", sums.len());
+    let different = sums
+        .iter()
+        .zip(&expected)
+        .filter(|(a, b)| a.to_bits() != b.to_bits())
+        .count();
+    println!(
+        "{} blocks, {different} sums differ from the CPU's",
+        sums.len()
+    );
     if different > 0 {
         return Err("GPU and CPU disagree".into());
     }

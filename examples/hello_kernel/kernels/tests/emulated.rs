@@ -11,8 +11,12 @@ fn block_sums_are_right_for_any_order_of_threads() {
         let mut sums = vec![f32::NAN; blocks as usize];
         let pointer = sums.as_mut_ptr();
         // SAFETY: there is a sum for each block.
-        unsafe { Launch::new(blocks, BLOCK).seed(seed).run(|| block_sums(&x, pointer)) }
-            .expect("every thread reaches every barrier");
+        unsafe {
+            Launch::new(blocks, BLOCK)
+                .seed(seed)
+                .run(|| block_sums(&x, pointer))
+        }
+        .expect("every thread reaches every barrier");
         for (sum, part) in sums.iter().zip(x.chunks(BLOCK as usize)) {
             // Quarters of small integers add up without rounding, in any order.
             assert_eq!(*sum, part.iter().sum::<f32>(), "seed {seed}");
