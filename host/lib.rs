@@ -5,12 +5,14 @@
 //!
 //! - [`divergence`]: three-body divergence maps
 //! - [`nbody`]: all-pairs N-body
+//! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`gpu`][]: devices
 
 pub mod config;
 pub mod divergence;
 pub mod gpu;
+pub mod hermite;
 pub mod io;
 pub mod machine;
 pub mod nbody;

@@ -194,12 +194,12 @@ fn polynomial(coefficients: &[[f64; 3]], degree: usize, t: f64) -> Taylor<f64> {
     std::array::from_fn(|d| {
         let mut sum = [0.0; 3];
         let mut term = 1.0;
-        for k in d..=degree {
+        for (k, c) in coefficients.iter().enumerate().take(degree + 1).skip(d) {
             if k > d {
                 term *= t / (k - d) as f64;
             }
-            for i in 0..3 {
-                sum[i] += coefficients[k][i] * term;
+            for (sum, c) in sum.iter_mut().zip(c) {
+                *sum += c * term;
             }
         }
         vec3(sum)

@@ -1,0 +1,496 @@
+//! A cluster under integration: predict all, evaluate and correct the active, choose their next steps.
+
+use std::time::{Duration, Instant};
+
+use kernels_gpu::Vec3;
+use kernels_gpu::hermite::correct::correct;
+use kernels_gpu::hermite::predict::predict;
+use kernels_gpu::hermite::step::{criterion, first_criterion, power, quantised};
+use kernels_gpu::hermite::{TERMS, Taylor};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::spec::SMALLEST_RATIO;
+use super::{
+    Engine, Forces, HermiteError, Motion, Order, Schedule, Specification, Star, Validated,
+};
+
+const ZERO: Vec3<f64> = Vec3 {
+    x: 0.0,
+    y: 0.0,
+    z: 0.0,
+};
+/// Active particles from which on they are corrected by several threads.
+const PARALLEL_CORRECTIONS: usize = 1 << 10;
+
+/// What has been done so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Block steps.
+    pub blocks: u64,
+    /// Steps of particles.
+    pub steps: u64,
+    /// Blocks by the number of active particles: 1, 2-3, 4-7, and so on.
+    pub active: Vec<u64>,
+    /// Steps of particles by length: the longest, half of it, and so on.
+    pub lengths: Vec<u64>,
+    /// Steps that were lengthened to the shortest one allowed.
+    pub clamped: u64,
+}
+
+impl Counters {
+    fn count(histogram: &mut Vec<u64>, bin: usize, n: u64) {
+        if histogram.len() <= bin {
+            histogram.resize(bin + 1, 0);
+        }
+        histogram[bin] += n;
+    }
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Prediction of all particles.
+    pub predict: Duration,
+    /// Forces on the active ones.
+    pub force: Duration,
+    /// Correction and choice of the next step.
+    pub correct: Duration,
+    /// Which particles are due, and renewing them in the engine.
+    pub schedule: Duration,
+}
+
+/// Energies of a cluster (mass · length² / time²).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Kinetic.
+    pub kinetic: f64,
+    /// Potential, softened.
+    pub potential: f64,
+}
+
+impl Energy {
+    /// The sum.
+    pub fn total(&self) -> f64 {
+        self.kinetic + self.potential
+    }
+}
+
+/// A cluster under integration.
+pub struct Cluster {
+    specification: Specification,
+    stars: Vec<Star>,
+    schedule: Schedule,
+    counters: Counters,
+    split: Split,
+    engine: Box<dyn Engine>,
+    active: Vec<u32>,
+    forces: Vec<Forces>,
+    moved: Vec<Star>,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster")
+            .field("specification", &self.specification)
+            .field("stars", &self.stars.len())
+            .field("time", &self.time())
+            .field("engine", &self.engine.device())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// The start model at time 0, with its forces and first steps.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub fn new(start: &Validated, mut engine: Box<dyn Engine>) -> Result<Self, HermiteError> {
+        let specification = start.specification().clone();
+        let order = specification.order;
+        let mut stars: Vec<Star> = (start.bodies().iter())
+            .map(|body| {
+                let vector = |a: [f64; 3]| Vec3 {
+                    x: a[0],
+                    y: a[1],
+                    z: a[2],
+                };
+                let mut taylor = [ZERO; TERMS];
+                taylor[0] = vector(body.position);
+                taylor[1] = vector(body.velocity);
+                Star {
+                    mass: body.mass,
+                    time: 0.0,
+                    step: 0.0,
+                    taylor,
+                }
+            })
+            .collect();
+        engine.load(order, specification.softening, &stars)?;
+        let all: Vec<u32> = (0..stars.len() as u32).collect();
+        let mut forces = vec![[ZERO; 4]; stars.len()];
+        // Snap and crackle depend on accelerations and jerks, which the first evaluation finds.
+        let evaluations = if order == Order::Four { 1 } else { 2 };
+        for _ in 0..evaluations {
+            engine.predict(0.0)?;
+            engine.forces(&all, &mut forces)?;
+            for (star, force) in stars.iter_mut().zip(&forces) {
+                star.taylor[2..2 + order.derivatives()]
+                    .copy_from_slice(&force[..order.derivatives()]);
+            }
+            engine.store(&all, &stars)?;
+        }
+        first_steps(&specification, &mut stars);
+        let lengths = stars.iter().map(|s| s.step);
+        let schedule = Schedule::new(specification.max_step, 0.0, lengths);
+        Ok(Self::assembled(
+            specification,
+            stars,
+            schedule,
+            Counters::default(),
+            engine,
+        ))
+    }
+
+    /// A cluster in the state that [`stars`](Self::stars), [`time`](Self::time) and [`counters`](Self::counters) had:
+    /// it goes on to the same bits.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub fn resumed(
+        specification: Specification,
+        stars: Vec<Star>,
+        time: f64,
+        counters: Counters,
+        mut engine: Box<dyn Engine>,
+    ) -> Result<Self, HermiteError> {
+        engine.load(specification.order, specification.softening, &stars)?;
+        let lengths = stars.iter().map(|s| s.step);
+        let schedule = Schedule::new(specification.max_step, time, lengths);
+        Ok(Self::assembled(
+            specification,
+            stars,
+            schedule,
+            counters,
+            engine,
+        ))
+    }
+
+    fn assembled(
+        specification: Specification,
+        stars: Vec<Star>,
+        schedule: Schedule,
+        counters: Counters,
+        engine: Box<dyn Engine>,
+    ) -> Self {
+        Self {
+            specification,
+            stars,
+            schedule,
+            counters,
+            split: Split::default(),
+            engine,
+            active: Vec::new(),
+            forces: Vec::new(),
+            moved: Vec::new(),
+        }
+    }
+
+    /// What it is integrated with.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// The particles, each at the time of its last step.
+    pub fn stars(&self) -> &[Star] {
+        &self.stars
+    }
+
+    /// Time of the last block.
+    pub fn time(&self) -> f64 {
+        self.schedule.time()
+    }
+
+    /// Time of the next block.
+    pub fn next_time(&self) -> f64 {
+        self.schedule.next_time()
+    }
+
+    /// What has been done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Where the time went, since this object was made.
+    pub fn split(&self) -> Split {
+        self.split
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &dyn Engine {
+        self.engine.as_ref()
+    }
+
+    /// Floating-point operations of the forces so far, counted as the order's operations a pair.
+    pub fn operations(&self) -> f64 {
+        let evaluations = self.counters.steps as f64 * f64::from(self.specification.iterations);
+        evaluations * self.stars.len() as f64 * f64::from(self.specification.order.operations())
+    }
+
+    /// Steps block by block up to the last block that is not after `time`.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn advance_to(&mut self, time: f64) -> Result<(), HermiteError> {
+        while self.next_time() <= time {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// One block: the particles that are due. Returns how many there were.
+    ///
+    /// # Errors
+    /// [`HermiteError::StepTooSmall`], [`HermiteError::NotFinite`], or as the engine.
+    pub fn step(&mut self) -> Result<usize, HermiteError> {
+        let start = Instant::now();
+        let mut active = std::mem::take(&mut self.active);
+        let time = self.schedule.take(&mut active);
+        let scheduled = Instant::now();
+        self.engine.predict(time)?;
+        let predicted = Instant::now();
+        self.split.schedule += scheduled - start;
+        self.split.predict += predicted - scheduled;
+        self.evaluate_and_correct(&active, time)?;
+        let begin = Instant::now();
+        self.choose_steps(&active, time)?;
+        let corrected = Instant::now();
+        self.split.correct += corrected - begin;
+        self.engine.store(&active, &self.moved)?;
+        for (place, star) in active.iter().zip(&self.moved) {
+            self.stars[*place as usize] = *star;
+            self.schedule.insert(*place, star.step);
+        }
+        self.split.schedule += corrected.elapsed();
+        let n = active.len();
+        self.counters.blocks += 1;
+        self.counters.steps += n as u64;
+        Counters::count(&mut self.counters.active, n.ilog2() as usize, 1);
+        self.active = active;
+        Ok(n)
+    }
+
+    /// P(EC)ⁿ of particles to `time`, from each one's own: the results are in `moved`.
+    fn evaluate_and_correct(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
+        self.forces.resize(active.len(), [ZERO; 4]);
+        for n in 0..self.specification.iterations {
+            let start = Instant::now();
+            if n > 0 {
+                let motions: Vec<Motion> = self.moved.iter().map(motion).collect();
+                self.engine.replace(active, &motions)?;
+            }
+            self.engine.forces(active, &mut self.forces)?;
+            let evaluated = Instant::now();
+            let (stars, order) = (&self.stars, self.specification.order);
+            let correct_one = |(place, force): (&u32, &Forces)| {
+                corrected(&stars[*place as usize], force, time, order)
+            };
+            if active.len() < PARALLEL_CORRECTIONS {
+                self.moved.clear();
+                self.moved
+                    .extend(active.iter().zip(&self.forces).map(correct_one));
+            } else {
+                (active.par_iter().zip(&self.forces).map(correct_one))
+                    .collect_into_vec(&mut self.moved);
+            }
+            self.split.force += evaluated - start;
+            self.split.correct += evaluated.elapsed();
+        }
+        Ok(())
+    }
+
+    /// The next steps of the particles in `moved`.
+    fn choose_steps(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
+        let spec = &self.specification;
+        let longest = self.schedule.longest_at(time);
+        let shortest = spec
+            .min_step
+            .unwrap_or_else(|| lowest_step(spec.max_step, time));
+        let mut failed = None;
+        for (star, place) in self.moved.iter_mut().zip(active) {
+            let x = &star.taylor;
+            if !(x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite() {
+                return Err(HermiteError::NotFinite {
+                    time,
+                    body: *place as usize,
+                });
+            }
+            let before = time - self.stars[*place as usize].time;
+            let bin = (spec.max_step / before).log2();
+            Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
+            let allowed = criterion(spec.order.number(), x, spec.eta);
+            star.step = quantised(allowed, longest, shortest);
+            if power(star.step, allowed.exponent) > allowed.value {
+                self.counters.clamped += 1;
+                if spec.min_step.is_none() {
+                    failed = failed.or(Some(*place as usize));
+                }
+            }
+        }
+        match failed {
+            Some(body) => Err(self.too_small(body, time, shortest)),
+            None => Ok(()),
+        }
+    }
+
+    fn too_small(&self, body: usize, time: f64, shortest: f64) -> HermiteError {
+        let at = |star: &Star| {
+            let x: [Vec3<f64>; 4] = std::array::from_fn(|k| star.taylor[k]);
+            predict::<f64, 4, 2>(&x, time - star.time)[0]
+        };
+        let here = at(&self.stars[body]);
+        let (neighbour, distance2) = (self.stars.iter().enumerate())
+            .filter(|(place, _)| *place != body)
+            .map(|(place, star)| (place, (at(star) - here).norm2_plus(0.0)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap_or((body, f64::NAN));
+        HermiteError::StepTooSmall {
+            time,
+            body,
+            neighbour,
+            distance: distance2.sqrt(),
+            shortest,
+        }
+    }
+
+    /// All particles at the same `time`, not before [`time`](Self::time) and not after
+    /// [`next_time`](Self::next_time): those that are not there yet as if they made a step of just that length. The
+    /// integration itself does not notice.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub fn at(&mut self, time: f64) -> Result<Vec<Star>, HermiteError> {
+        assert!(
+            (self.time()..=self.next_time()).contains(&time),
+            "{time} is not between the last block and the next"
+        );
+        let late: Vec<u32> = (0..self.stars.len() as u32)
+            .filter(|place| self.stars[*place as usize].time < time)
+            .collect();
+        let mut all = self.stars.clone();
+        if !late.is_empty() {
+            self.engine.predict(time)?;
+            self.evaluate_and_correct(&late, time)?;
+            for (place, star) in late.iter().zip(&self.moved) {
+                all[*place as usize] = *star;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Potentials of particles that [`at`](Self::at) put at one time, each without its own.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub fn potentials(&mut self, stars: &[Star]) -> Result<Vec<f64>, HermiteError> {
+        let all: Vec<u32> = (0..stars.len() as u32).collect();
+        let motions: Vec<Motion> = stars.iter().map(motion).collect();
+        self.engine.replace(&all, &motions)?;
+        let mut potentials = vec![0.0; stars.len()];
+        self.engine.potentials(&mut potentials)?;
+        Ok(potentials)
+    }
+
+    /// Energies at `time`, as [`at`](Self::at).
+    ///
+    /// # Errors
+    /// As the engine.
+    pub fn energy(&mut self, time: f64) -> Result<Energy, HermiteError> {
+        let stars = self.at(time)?;
+        let potentials = self.potentials(&stars)?;
+        Ok(energy(&stars, &potentials))
+    }
+}
+
+/// Energies of particles at one time, with compensated sums.
+pub(super) fn energy(stars: &[Star], potentials: &[f64]) -> Energy {
+    let kinetic = stars
+        .iter()
+        .map(|s| 0.5 * s.mass * s.taylor[1].norm2_plus(0.0));
+    let potential = stars.iter().zip(potentials).map(|(s, p)| 0.5 * s.mass * p);
+    Energy {
+        kinetic: compensated(kinetic),
+        potential: compensated(potential),
+    }
+}
+
+/// The sum, with the rounding errors of the additions added at the end (Neumaier).
+pub(super) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for x in terms {
+        let new = sum + x;
+        lost += if sum.abs() >= x.abs() {
+            (sum - new) + x
+        } else {
+            (x - new) + sum
+        };
+        sum = new;
+    }
+    sum + lost
+}
+
+fn motion(star: &Star) -> Motion {
+    std::array::from_fn(|k| star.taylor[k])
+}
+
+/// A particle after a step to `time` with these forces there.
+fn corrected(star: &Star, force: &Forces, time: f64, order: Order) -> Star {
+    let step = time - star.time;
+    let (h, inv_h) = (0.5 * step, 2.0 / step);
+    let x = &star.taylor;
+    let taylor: Taylor<f64> = match order {
+        Order::Four => correct::<f64, 2>(x, &[force[0], force[1]], h, inv_h),
+        Order::Six => correct::<f64, 3>(x, &[force[0], force[1], force[2]], h, inv_h),
+        Order::Eight => correct::<f64, 4>(x, force, h, inv_h),
+    };
+    Star {
+        time,
+        taylor,
+        ..*star
+    }
+}
+
+/// The shortest step that can be told from 0 at `time`.
+fn lowest_step(max_step: f64, time: f64) -> f64 {
+    let mut step = max_step * SMALLEST_RATIO;
+    while time + step == time || (time + step) - time != step {
+        step *= 2.0;
+    }
+    step
+}
+
+/// Steps of a start model: at most a quarter of the longest. A particle whose criterion says nothing (no acceleration by
+/// symmetry, say) takes the shortest step of the others.
+fn first_steps(spec: &Specification, stars: &mut [Star]) {
+    let shortest = spec
+        .min_step
+        .unwrap_or_else(|| lowest_step(spec.max_step, 0.0));
+    let longest = (0.25 * spec.max_step).max(shortest);
+    let mut least = longest;
+    for star in stars.iter_mut() {
+        let allowed = first_criterion(spec.order.number(), &star.taylor, spec.eta_start);
+        star.step = if allowed.value > 0.0 {
+            quantised(allowed, longest, shortest)
+        } else {
+            0.0
+        };
+        if star.step > 0.0 {
+            least = least.min(star.step);
+        }
+    }
+    for star in stars {
+        if star.step == 0.0 {
+            star.step = least;
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What predicts particles and sums their forces: one trait, chosen at run time.
+
+use kernels_gpu::Vec3;
+
+use super::{Order, Star};
+use crate::divergence::EngineError;
+
+/// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
+pub type Forces = [Vec3<f64>; 4];
+
+/// Position, velocity, acceleration and jerk of a particle, as far as the order goes.
+pub type Motion = [Vec3<f64>; 4];
+
+/// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits.
+pub trait Engine {
+    /// `cpu`, `gpu` or `emulator`.
+    fn name(&self) -> &'static str;
+    /// The device in words, for reports.
+    fn device(&self) -> String;
+
+    /// Takes over a cluster; what was there before is forgotten.
+    ///
+    /// # Errors
+    /// As the device.
+    fn load(&mut self, order: Order, softening: f64, stars: &[Star]) -> Result<(), HermiteError>;
+
+    /// Renews the particles at `places`, after a step.
+    ///
+    /// # Errors
+    /// As the device.
+    fn store(&mut self, places: &[u32], stars: &[Star]) -> Result<(), HermiteError>;
+
+    /// Predicts every particle to this time.
+    ///
+    /// # Errors
+    /// As the device.
+    fn predict(&mut self, time: f64) -> Result<(), HermiteError>;
+
+    /// Puts `motions` in the place of what was predicted for the particles at `places`.
+    ///
+    /// # Errors
+    /// As the device.
+    fn replace(&mut self, places: &[u32], motions: &[Motion]) -> Result<(), HermiteError>;
+
+    /// Forces of all predicted particles on those at `places`, in the same order.
+    ///
+    /// # Errors
+    /// As the device.
+    fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError>;
+
+    /// Potentials of all predicted particles at the place of each, without its own.
+    ///
+    /// # Errors
+    /// As the device.
+    fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError>;
+}
+
+/// Why an integration ended.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum HermiteError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The step of a particle cannot be told from 0 any more.
+    #[error(
+        "time {time}: body {body} needs a step below {shortest:e}; its nearest neighbour is body {neighbour} at a \
+         distance of {distance:e}. Close pairs are not regularised, and a small --eta at high order follows rounding \
+         errors: give a --softening, a --min-step or a larger --eta"
+    )]
+    StepTooSmall {
+        /// When.
+        time: f64,
+        /// Which body.
+        body: usize,
+        /// Its nearest neighbour.
+        neighbour: usize,
+        /// Their distance.
+        distance: f64,
+        /// The shortest step possible.
+        shortest: f64,
+    },
+    /// A position or velocity is no number any more.
+    #[error(
+        "time {time}: the position of body {body} is no finite number any more: it came too near to another one for \
+         its step"
+    )]
+    NotFinite {
+        /// When.
+        time: f64,
+        /// Which body.
+        body: usize,
+    },
+}

@@ -1,0 +1,32 @@
+//! Star clusters by Hermite integration with individual block time steps: [`Specification`] and [`Star`]s -> an
+//! [`Engine`] -> a [`Cluster`] that is advanced block by block.
+//!
+//! Units: G = 1.
+
+mod cluster;
+mod cpu;
+mod engine;
+mod packets;
+mod schedule;
+mod spec;
+
+pub use cluster::{Cluster, Counters, Energy, Split};
+pub use cpu::CpuEngine;
+pub use engine::{Engine, Forces, HermiteError, Motion};
+pub use schedule::Schedule;
+pub use spec::{Body, Order, SpecError, Specification, Validated};
+
+use kernels_gpu::hermite::Taylor;
+
+/// A particle at the time of its last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Star {
+    /// G·m.
+    pub mass: f64,
+    /// Time of its last step.
+    pub time: f64,
+    /// Length of its next step, a power of two.
+    pub step: f64,
+    /// Position and derivatives at `time`.
+    pub taylor: Taylor<f64>,
+}

@@ -1,0 +1,132 @@
+//! Particles in packets of 8 as SIMD lanes want them: all first components, all second ones, and so on.
+
+use kernels_gpu::{Lanes, Vec3};
+
+/// Particles of a packet, a multiple of every number of lanes.
+pub(super) const PACKET: usize = 8;
+
+/// Lanes in memory.
+pub(super) trait Memory: Lanes {
+    /// Reads the lanes from consecutive places.
+    ///
+    /// # Safety
+    /// As many numbers as there are lanes must be readable at `from`, and the instruction set be there.
+    unsafe fn load(from: *const f64) -> Self;
+    /// Writes the lanes to consecutive places.
+    ///
+    /// # Safety
+    /// As many numbers as there are lanes must be writable at `to`, and the instruction set be there.
+    unsafe fn store(self, to: *mut f64);
+}
+
+macro_rules! memory {
+    ($($lanes:ty),*) => {$(
+        impl Memory for $lanes {
+            #[inline(always)]
+            unsafe fn load(from: *const f64) -> Self {
+                const { assert!(size_of::<$lanes>() == 8 * <$lanes>::COUNT) };
+                // SAFETY: the lanes are that many numbers and nothing else; the caller vouches for the memory.
+                unsafe { from.cast::<Self>().read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut f64) {
+                // SAFETY: as above.
+                unsafe { to.cast::<Self>().write_unaligned(self) }
+            }
+        }
+    )*};
+}
+
+memory!(f64);
+#[cfg(target_arch = "x86_64")]
+memory!(crate::simd::F64x4, crate::simd::F64x8);
+
+/// Numbers of particles, `components` each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packets {
+    components: usize,
+    data: Vec<f64>,
+}
+
+impl Packets {
+    /// All 0, for this many particles (a multiple of [`PACKET`]).
+    pub(super) fn zeroed(components: usize, places: usize) -> Self {
+        assert!(places.is_multiple_of(PACKET));
+        Self {
+            components,
+            data: vec![0.0; components * places],
+        }
+    }
+
+    /// Where a component of a particle is.
+    #[inline(always)]
+    fn index(&self, place: usize, component: usize) -> usize {
+        (place / PACKET * self.components + component) * PACKET + place % PACKET
+    }
+
+    /// One number.
+    #[inline(always)]
+    pub(super) fn get(&self, place: usize, component: usize) -> f64 {
+        self.data[self.index(place, component)]
+    }
+
+    /// Sets one number.
+    #[inline(always)]
+    pub(super) fn set(&mut self, place: usize, component: usize, value: f64) {
+        let index = self.index(place, component);
+        self.data[index] = value;
+    }
+
+    /// Three numbers.
+    #[inline(always)]
+    pub(super) fn vector(&self, place: usize, component: usize) -> Vec3<f64> {
+        let get = |k| self.get(place, component + k);
+        Vec3 {
+            x: get(0),
+            y: get(1),
+            z: get(2),
+        }
+    }
+
+    /// Sets three numbers.
+    #[inline(always)]
+    pub(super) fn set_vector(&mut self, place: usize, component: usize, v: Vec3<f64>) {
+        self.set(place, component, v.x);
+        self.set(place, component + 1, v.y);
+        self.set(place, component + 2, v.z);
+    }
+
+    /// The packets themselves, each `components` · [`PACKET`] numbers.
+    #[inline(always)]
+    pub(super) fn data(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// As [`data`](Self::data).
+    #[inline(always)]
+    pub(super) fn data_mut(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// Numbers of a packet.
+    #[inline(always)]
+    pub(super) fn stride(&self) -> usize {
+        self.components * PACKET
+    }
+}
+
+/// Three consecutive components of the lanes that begin at `from`.
+///
+/// # Safety
+/// `from` must point into a packet, with three components from there on and as many places as there are lanes.
+#[inline(always)]
+pub(super) unsafe fn load_vector<R: Memory>(from: *const f64) -> Vec3<R> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        Vec3 {
+            x: R::load(from),
+            y: R::load(from.add(PACKET)),
+            z: R::load(from.add(2 * PACKET)),
+        }
+    }
+}

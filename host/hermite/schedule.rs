@@ -1,0 +1,99 @@
+//! Block time steps: which particles are stepped together, and when.
+//!
+//! Steps are powers of two, and the time of a particle is a multiple of its step. So those with the shortest step
+//! are due at every block, and those whose step divides the block's time with them.
+
+/// Levels of steps, each half of the one before.
+const LEVELS: usize = 64;
+
+/// Particles by the length of their steps.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    longest: f64,
+    levels: Vec<Vec<u32>>,
+    time: f64,
+}
+
+impl Schedule {
+    /// Particles with these steps, as of the block at `time`; `longest` is a power of two.
+    pub fn new(longest: f64, time: f64, steps: impl Iterator<Item = f64>) -> Self {
+        let mut schedule = Self {
+            longest,
+            levels: vec![Vec::new(); LEVELS],
+            time,
+        };
+        for (place, step) in steps.enumerate() {
+            schedule.insert(place as u32, step);
+        }
+        schedule
+    }
+
+    /// Puts a particle that was [`take`](Self::take)n back, with a step of this length.
+    pub fn insert(&mut self, place: u32, step: f64) {
+        let level = (self.longest / step).log2().round() as usize;
+        self.levels[level].push(place);
+    }
+
+    /// The time of the next block.
+    pub fn next_time(&self) -> f64 {
+        let level = self.levels.iter().rposition(|l| !l.is_empty());
+        self.time + self.longest * 0.5f64.powi(level.unwrap_or(0) as i32)
+    }
+
+    /// The longest step that divides `time`.
+    pub fn longest_at(&self, time: f64) -> f64 {
+        let mut step = self.longest;
+        while (time / step).fract() != 0.0 {
+            step *= 0.5;
+        }
+        step
+    }
+
+    /// Goes to the next block: takes out the particles due then, in ascending order. They have to be put back
+    /// before the next one.
+    pub fn take(&mut self, active: &mut Vec<u32>) -> f64 {
+        active.clear();
+        self.time = self.next_time();
+        let longest = self.longest_at(self.time);
+        let first = (self.longest / longest).log2().round() as usize;
+        for level in &mut self.levels[first..] {
+            active.append(level);
+        }
+        active.sort_unstable();
+        self.time
+    }
+
+    /// The time of the last block.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// How many particles have steps of the longest length, of half of it, and so on.
+    pub fn counts(&self) -> Vec<usize> {
+        let mut counts: Vec<usize> = self.levels.iter().map(Vec::len).collect();
+        counts.truncate(counts.iter().rposition(|n| *n > 0).map_or(0, |l| l + 1));
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn particles_are_due_at_multiples_of_their_steps() {
+        let steps = [0.25, 1.0, 0.125, 0.25];
+        let mut schedule = Schedule::new(1.0, 0.0, steps.into_iter());
+        let mut active = Vec::new();
+        for k in 1..=16 {
+            let time = schedule.take(&mut active);
+            assert_eq!(time, 0.125 * f64::from(k));
+            let due = (0..4).filter(|p: &u32| (time / steps[*p as usize]).fract() == 0.0);
+            assert_eq!(active, due.collect::<Vec<_>>());
+            for p in &active {
+                schedule.insert(*p, steps[*p as usize]);
+            }
+        }
+        assert_eq!(schedule.counts(), [1, 0, 2, 1]);
+    }
+}

@@ -1,0 +1,272 @@
+//! What a cluster is integrated with: plain data, validated once.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The order of the scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub enum Order {
+    /// 4: acceleration and jerk.
+    Four,
+    /// 6: and snap.
+    Six,
+    /// 8: and crackle.
+    Eight,
+}
+
+impl Order {
+    /// All, lowest first.
+    pub const ALL: [Self; 3] = [Self::Four, Self::Six, Self::Eight];
+
+    /// 4, 6 or 8.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Four => 4,
+            Self::Six => 6,
+            Self::Eight => 8,
+        }
+    }
+
+    /// Vectors a force consists of: 2, 3 or 4.
+    pub fn derivatives(self) -> usize {
+        self.number() as usize / 2
+    }
+
+    /// Operations a pair counts as: 60, 97 or 144.
+    pub fn operations(self) -> u32 {
+        kernels_gpu::hermite::force::operations(self.derivatives())
+    }
+
+    /// The usual accuracy parameters: of the steps and of the first step.
+    pub fn usual_eta(self) -> (f64, f64) {
+        match self {
+            Self::Four => (0.1, 0.01),
+            Self::Six => (0.5, 0.1),
+            Self::Eight => (0.75, 0.1),
+        }
+    }
+}
+
+impl TryFrom<u32> for Order {
+    type Error = String;
+    fn try_from(n: u32) -> Result<Self, String> {
+        match n {
+            4 => Ok(Self::Four),
+            6 => Ok(Self::Six),
+            8 => Ok(Self::Eight),
+            _ => Err(format!("order {n}: must be 4, 6 or 8")),
+        }
+    }
+}
+
+impl From<Order> for u32 {
+    fn from(order: Order) -> Self {
+        order.number()
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number().fmt(f)
+    }
+}
+
+/// Everything a run depends on but the start model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Specification {
+    /// The scheme.
+    pub order: Order,
+    /// Softening length (length).
+    pub softening: f64,
+    /// Accuracy parameter of the generalised criterion. At order 4 it is the square root of the parameter of
+    /// Aarseth's formula.
+    pub eta: f64,
+    /// Accuracy parameter of the first step.
+    pub eta_start: f64,
+    /// The longest step, a power of two (time).
+    pub max_step: f64,
+    /// The shortest step, a power of two (time): a criterion that asks for less gets this. Without it such a
+    /// criterion is an error once steps cannot be told from 0.
+    pub min_step: Option<f64>,
+    /// How often each step is evaluated and corrected, n of P(EC)ⁿ.
+    pub iterations: u32,
+}
+
+impl Specification {
+    /// The usual values for an order.
+    pub fn new(order: Order) -> Self {
+        let (eta, eta_start) = order.usual_eta();
+        Self {
+            order,
+            softening: 0.0,
+            eta,
+            eta_start,
+            max_step: 0.0625,
+            min_step: None,
+            iterations: 1,
+        }
+    }
+}
+
+/// A body of a start model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Body {
+    /// G·m.
+    pub mass: f64,
+    /// Position (length).
+    pub position: [f64; 3],
+    /// Velocity (length / time).
+    pub velocity: [f64; 3],
+}
+
+/// A value that cannot be computed with.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{option} {given}: {allowed}")]
+pub struct SpecError {
+    /// What is wrong: an option as on the command line, or `body`.
+    pub option: &'static str,
+    /// The value given.
+    pub given: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+/// A specification and bodies that go together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validated {
+    specification: Specification,
+    bodies: Vec<Body>,
+}
+
+/// The most bodies: places are u32, and an all-pairs sum of this many takes minutes on any device.
+pub const MAX_BODIES: usize = 1 << 24;
+
+impl Specification {
+    /// Checks every value and the start model.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, and what is.
+    pub fn validate(self, bodies: Vec<Body>) -> Result<Validated, SpecError> {
+        self.check()?;
+        self.check_bodies(&bodies)?;
+        Ok(Validated {
+            specification: self,
+            bodies,
+        })
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let fail = |option, given: String, allowed: &str| {
+            Err(SpecError {
+                option,
+                given,
+                allowed: allowed.into(),
+            })
+        };
+        let (eps, eps2) = (self.softening, self.softening * self.softening);
+        if eps != 0.0 && !(eps > 0.0 && eps2.is_finite() && eps2.is_normal()) {
+            let allowed =
+                "must be 0 or from 1.5e-154 to 1.3e154, so that its square is a number (length)";
+            return fail("--softening", eps.to_string(), allowed);
+        }
+        for (option, eta) in [("--eta", self.eta), ("--eta-start", self.eta_start)] {
+            if !(eta >= 1e-6 && eta <= 1e6) {
+                return fail(option, eta.to_string(), "must be from 1e-6 to 1e6");
+            }
+        }
+        if !is_step(self.max_step) {
+            let allowed = "must be a power of two from 2^-30 to 2^30, such as 0.0625 (time)";
+            return fail("--max-step", self.max_step.to_string(), allowed);
+        }
+        if let Some(min) = self.min_step
+            && !(is_power_of_two(min)
+                && min <= self.max_step
+                && min >= self.max_step * SMALLEST_RATIO)
+        {
+            let allowed = format!(
+                "must be a power of two from {:e} to the longest step, {} (time)",
+                self.max_step * SMALLEST_RATIO,
+                self.max_step
+            );
+            return fail("--min-step", min.to_string(), &allowed);
+        }
+        if !(1..=100).contains(&self.iterations) {
+            return fail(
+                "--iterations",
+                self.iterations.to_string(),
+                "must be from 1 to 100",
+            );
+        }
+        Ok(())
+    }
+
+    fn check_bodies(&self, bodies: &[Body]) -> Result<(), SpecError> {
+        let fail = |given: String, allowed: &str| {
+            Err(SpecError {
+                option: "body",
+                given,
+                allowed: allowed.into(),
+            })
+        };
+        if bodies.is_empty() || bodies.len() > MAX_BODIES {
+            let allowed = format!("there must be from 1 to {MAX_BODIES}");
+            return Err(SpecError {
+                option: "bodies",
+                given: bodies.len().to_string(),
+                allowed,
+            });
+        }
+        for (i, body) in bodies.iter().enumerate() {
+            if !(body.mass.is_finite() && body.mass >= 0.0) {
+                return fail(
+                    format!("{i} (mass {})", body.mass),
+                    "a mass must be finite and at least 0",
+                );
+            }
+            let numbers = body.position.iter().chain(&body.velocity);
+            if !numbers.clone().all(|x| x.is_finite()) {
+                return fail(i.to_string(), "positions and velocities must be finite");
+            }
+        }
+        if self.softening == 0.0 {
+            let mut order: Vec<usize> = (0..bodies.len()).collect();
+            let key = |i: &usize| bodies[*i].position;
+            order.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("finite"));
+            if let Some(pair) = order.windows(2).find(|w| key(&w[0]) == key(&w[1])) {
+                let given = format!("{} and {}", pair[0].min(pair[1]), pair[0].max(pair[1]));
+                return fail(
+                    given,
+                    "they coincide; give them different positions or a --softening above 0",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ratio of the shortest step there can be to the longest.
+pub(super) const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;
+
+fn is_power_of_two(x: f64) -> bool {
+    x > 0.0 && x.is_normal() && x.to_bits() << 12 == 0
+}
+
+fn is_step(x: f64) -> bool {
+    let limit = (1u64 << 30) as f64;
+    is_power_of_two(x) && x <= limit && x >= 1.0 / limit
+}
+
+impl Validated {
+    /// The specification.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// The start model.
+    pub fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+}

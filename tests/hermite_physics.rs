@@ -1,0 +1,365 @@
+//! Promises of the Hermite integrator: known orbits, known counts, orders of error, the same bits everywhere.
+
+use std::f64::consts::PI;
+
+use trisolar::hermite::{
+    Body, Cluster, CpuEngine, HermiteError, Order, Specification, Star, Validated,
+};
+use trisolar::simd::Simd;
+
+fn cluster(spec: Specification, bodies: &[Body]) -> Cluster {
+    let engine = CpuEngine::new(None).unwrap();
+    Cluster::new(&validated(spec, bodies), Box::new(engine)).unwrap()
+}
+
+fn validated(spec: Specification, bodies: &[Body]) -> Validated {
+    spec.validate(bodies.to_vec()).unwrap()
+}
+
+/// Constant steps of the same length for all.
+fn constant(order: Order, step: f64, iterations: u32) -> Specification {
+    Specification {
+        max_step: step,
+        min_step: Some(step),
+        iterations,
+        ..Specification::new(order)
+    }
+}
+
+fn body(mass: f64, position: [f64; 3], velocity: [f64; 3]) -> Body {
+    Body {
+        mass,
+        position,
+        velocity,
+    }
+}
+
+fn place(star: &Star) -> [f64; 3] {
+    [star.taylor[0].x, star.taylor[0].y, star.taylor[0].z]
+}
+
+fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b) * (a - b))
+        .sum::<f64>()
+        .sqrt()
+}
+
+fn plummer() -> Vec<Body> {
+    include_str!("golden/plummer_1024.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let n: Vec<f64> = line
+                .split_whitespace()
+                .map(|w| w.parse().unwrap())
+                .collect();
+            body(n[1], [n[2], n[3], n[4]], [n[5], n[6], n[7]])
+        })
+        .collect()
+}
+
+fn plummer_run(order: Order) -> (Specification, Vec<Body>) {
+    let bodies = plummer();
+    let softening = 4.0 / bodies.len() as f64;
+    (
+        Specification {
+            softening,
+            ..Specification::new(order)
+        },
+        bodies,
+    )
+}
+
+/// Relative energy error, block steps and particle steps up to t = 2.
+fn two_time_units(order: Order) -> (f64, u64, u64) {
+    let (spec, bodies) = plummer_run(order);
+    let mut cluster = cluster(spec, &bodies);
+    let start = cluster.energy(0.0).unwrap();
+    assert!((start.kinetic - 0.24284807471546).abs() < 1e-13);
+    assert!((start.potential + 0.50512314611667).abs() < 1e-13);
+    cluster.advance_to(2.0).unwrap();
+    let end = cluster.energy(2.0).unwrap().total();
+    let counters = cluster.counters();
+    assert_eq!(counters.lengths.iter().sum::<u64>(), counters.steps);
+    assert_eq!(counters.active.iter().sum::<u64>(), counters.blocks);
+    (
+        (start.total() - end) / start.total(),
+        counters.blocks,
+        counters.steps,
+    )
+}
+
+fn within_a_percent(got: u64, known: u64) -> bool {
+    got.abs_diff(known) * 100 <= known
+}
+
+#[test]
+fn order_4_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
+    let (error, blocks, steps) = two_time_units(Order::Four);
+    println!("order 4: {blocks} {steps} {error:e}");
+    assert!(within_a_percent(blocks, 9124), "{blocks} block steps");
+    assert!(within_a_percent(steps, 496195), "{steps} particle steps");
+    assert!(error.abs() < 5e-9, "dE/E = {error:e}");
+}
+
+#[test]
+fn order_6_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
+    let (error, blocks, steps) = two_time_units(Order::Six);
+    println!("order 6: {blocks} {steps} {error:e}");
+    assert!(within_a_percent(blocks, 2532), "{blocks} block steps");
+    assert!(within_a_percent(steps, 192964), "{steps} particle steps");
+    assert!(error.abs() < 1e-8, "dE/E = {error:e}");
+}
+
+#[test]
+fn order_8_keeps_the_energy_of_the_plummer_model_as_well() {
+    let (error, blocks, steps) = two_time_units(Order::Eight);
+    println!("order 8: {blocks} {steps} {error:e}");
+    assert!(error.abs() < 1e-8, "dE/E = {error:e}");
+    assert!((1500..4000).contains(&blocks), "{blocks} block steps");
+    assert!(steps < 250_000, "{steps} particle steps");
+}
+
+/// Two bodies of mass 1/2 with semi-major axis 1 at the apocentre; period 2π.
+fn kepler(eccentricity: f64) -> [Body; 2] {
+    let (r, v) = (
+        1.0 + eccentricity,
+        ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt(),
+    );
+    [
+        body(0.5, [r / 2.0, 0.0, 0.0], [0.0, v / 2.0, 0.0]),
+        body(0.5, [-r / 2.0, 0.0, 0.0], [0.0, -v / 2.0, 0.0]),
+    ]
+}
+
+/// Distance from the start after one period in steps of this length.
+fn period_error(order: Order, step: f64) -> f64 {
+    let bodies = kepler(0.5);
+    // With the corrector converged nothing of the predictor's error is left to steepen the slope.
+    let mut cluster = cluster(constant(order, step, 3), &bodies);
+    cluster.advance_to(2.0 * PI).unwrap();
+    let stars = cluster.at(2.0 * PI).unwrap();
+    distance(place(&stars[0]), bodies[0].position)
+}
+
+#[test]
+fn the_error_of_an_eccentric_orbit_falls_with_the_order_of_the_scheme() {
+    for (order, step) in [
+        (Order::Four, 0.03125),
+        (Order::Six, 0.03125),
+        (Order::Eight, 0.0625),
+    ] {
+        let errors = [step, step / 2.0].map(|step| period_error(order, step));
+        let slope = (errors[0] / errors[1]).log2();
+        println!("order {order}: {errors:?}, slope {slope:.2}");
+        assert!(
+            (slope - f64::from(order.number())).abs() < 0.1,
+            "order {order}: slope {slope:.2}"
+        );
+    }
+}
+
+#[test]
+fn converged_correction_is_reversible_in_time() {
+    for order in Order::ALL {
+        let bodies = kepler(0.3);
+        let spec = constant(order, 1.0 / 64.0, 30);
+        let mut there = cluster(spec.clone(), &bodies);
+        there.advance_to(4.0).unwrap();
+        let turned: Vec<Body> = (there.at(4.0).unwrap().iter())
+            .map(|s| {
+                body(
+                    s.mass,
+                    place(s),
+                    [-s.taylor[1].x, -s.taylor[1].y, -s.taylor[1].z],
+                )
+            })
+            .collect();
+        let mut back = cluster(spec, &turned);
+        back.advance_to(4.0).unwrap();
+        let stars = back.at(4.0).unwrap();
+        let error = distance(place(&stars[0]), bodies[0].position);
+        println!("order {order}: {error:e}");
+        assert!(error < 1e-12, "order {order}: {error:e}");
+    }
+}
+
+#[test]
+fn burraus_three_bodies_are_known_to_eight_digits_at_time_20() {
+    let rest = [0.0; 3];
+    let bodies = [
+        body(3.0, [1.0, 3.0, 0.0], rest),
+        body(4.0, [-2.0, -1.0, 0.0], rest),
+        body(5.0, [1.0, -1.0, 0.0], rest),
+    ];
+    let spec = Specification {
+        eta: 0.1,
+        eta_start: 0.01,
+        ..Specification::new(Order::Eight)
+    };
+    let mut cluster = cluster(spec, &bodies);
+    let energy = cluster.energy(0.0).unwrap().total();
+    assert!((energy + 769.0 / 60.0).abs() < 1e-13);
+    for (time, known) in [
+        (10.0, [0.778480410138085493, 0.141392300290086169, 0.0]),
+        (20.0, [3.004292636696399205, 0.511925235024685866, 0.0]),
+    ] {
+        cluster.advance_to(time).unwrap();
+        let error = distance(place(&cluster.at(time).unwrap()[0]), known);
+        println!("t = {time}: {error:e}, {:?}", cluster.counters());
+        assert!(error < 1e-8, "t = {time}: {error:e}");
+    }
+    let after = cluster.energy(20.0).unwrap().total();
+    assert!(((after - energy) / energy).abs() < 1e-8);
+}
+
+#[test]
+fn the_figure_eight_closes_after_a_hundred_periods() {
+    let v = [-0.932407371441052301548232, -0.864731460921005956374659];
+    let r = [0.970004356697333439943497, -0.243087531535848861715740];
+    let half = [-v[0] / 2.0, -v[1] / 2.0, 0.0];
+    let bodies = [
+        body(1.0, [r[0], r[1], 0.0], half),
+        body(1.0, [-r[0], -r[1], 0.0], half),
+        body(1.0, [0.0; 3], [v[0], v[1], 0.0]),
+    ];
+    let spec = Specification {
+        eta: 0.1,
+        eta_start: 0.01,
+        ..Specification::new(Order::Eight)
+    };
+    let mut cluster = cluster(spec, &bodies);
+    let time = 100.0 * 6.325913982926211677589;
+    cluster.advance_to(time).unwrap();
+    let stars = cluster.at(time).unwrap();
+    for (star, body) in stars.iter().zip(&bodies) {
+        let error = distance(place(star), body.position);
+        println!("{error:e}");
+        assert!(error < 1e-9, "{error:e}");
+    }
+    let energy = cluster.energy(time).unwrap().total();
+    assert!((energy + 1.287141995631857705).abs() < 1e-11);
+}
+
+fn bits(cluster: &Cluster) -> Vec<u64> {
+    (cluster.stars().iter())
+        .flat_map(|s| {
+            s.taylor
+                .iter()
+                .flat_map(|v| [v.x, v.y, v.z])
+                .chain([s.time, s.step])
+        })
+        .map(f64::to_bits)
+        .collect()
+}
+
+#[test]
+fn threads_and_lanes_do_not_change_a_bit() {
+    for order in Order::ALL {
+        for n in [3, 17, 300] {
+            let (mut spec, bodies) = plummer_run(order);
+            if n == 17 {
+                spec.softening = 0.0;
+            }
+            let start = validated(spec, &bodies[..n]);
+            let results: Vec<Vec<u64>> = (Simd::available().into_iter())
+                .flat_map(|simd| [1, 3].map(|threads| (simd, threads)))
+                .map(|(simd, threads)| {
+                    let engine = CpuEngine::with_simd(Some(threads), simd).unwrap();
+                    let mut cluster = Cluster::new(&start, Box::new(engine)).unwrap();
+                    cluster.advance_to(0.25).unwrap();
+                    let potentials = {
+                        let stars = cluster.at(0.25).unwrap();
+                        cluster.potentials(&stars).unwrap()
+                    };
+                    let mut all = bits(&cluster);
+                    all.extend(potentials.iter().map(|p| p.to_bits()));
+                    all
+                })
+                .collect();
+            assert!(
+                results.windows(2).all(|w| w[0] == w[1]),
+                "order {order}, {n} bodies"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_resumed_cluster_goes_on_to_the_same_bits() {
+    let (spec, bodies) = plummer_run(Order::Six);
+    let mut whole = cluster(spec, &bodies[..200]);
+    whole.advance_to(0.3).unwrap();
+    let mut resumed = Cluster::resumed(
+        whole.specification().clone(),
+        whole.stars().to_vec(),
+        whole.time(),
+        whole.counters().clone(),
+        Box::new(CpuEngine::new(Some(1)).unwrap()),
+    )
+    .unwrap();
+    whole.advance_to(0.6).unwrap();
+    resumed.advance_to(0.6).unwrap();
+    assert_eq!(bits(&whole), bits(&resumed));
+    assert_eq!(whole.counters(), resumed.counters());
+}
+
+#[test]
+fn looking_at_a_cluster_does_not_change_it() {
+    let (spec, bodies) = plummer_run(Order::Four);
+    let mut plain = cluster(spec.clone(), &bodies[..100]);
+    let mut watched = cluster(spec, &bodies[..100]);
+    plain.advance_to(0.5).unwrap();
+    for k in 1..=10 {
+        let time = 0.05 * f64::from(k);
+        watched.advance_to(time).unwrap();
+        watched.energy(time).unwrap();
+    }
+    assert_eq!(bits(&plain), bits(&watched));
+}
+
+#[test]
+fn a_pair_that_falls_together_is_named() {
+    let rest = [0.0; 3];
+    let bodies = [
+        body(1.0, [9.0, 0.0, 0.0], rest),
+        body(1.0, [0.001, 0.0, 0.0], rest),
+        body(1.0, [-0.001, 0.0, 0.0], rest),
+    ];
+    let mut cluster = cluster(Specification::new(Order::Six), &bodies);
+    match cluster.advance_to(1.0) {
+        Err(HermiteError::StepTooSmall {
+            body,
+            neighbour,
+            distance,
+            ..
+        }) => {
+            assert_eq!(body + neighbour, 3);
+            assert!(distance < 1e-6);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_shortest_step_is_kept_and_counted() {
+    let min = 1.0 / 256.0;
+    let (mut spec, bodies) = plummer_run(Order::Four);
+    spec.min_step = Some(min);
+    let mut cluster = cluster(spec, &bodies[..300]);
+    cluster.advance_to(0.25).unwrap();
+    assert!(cluster.stars().iter().all(|s| s.step >= min));
+    assert!(cluster.counters().clamped > 0);
+}
+
+#[test]
+fn a_single_body_moves_straight_on() {
+    let bodies = [body(1.0, [1.0, 2.0, 3.0], [0.5, 0.0, -1.0])];
+    for order in Order::ALL {
+        let mut cluster = cluster(Specification::new(order), &bodies);
+        cluster.advance_to(2.0).unwrap();
+        assert_eq!(place(&cluster.at(2.0).unwrap()[0]), [2.0, 2.0, 1.0]);
+    }
+}
