@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::TARGET;
 use crate::error::{CudaBuilderError, at};
+use crate::legacy::Mirror;
 use crate::toolchain::{Toolchain, isolate};
 
 /// What to compile and how.
@@ -25,7 +26,7 @@ pub struct Job<'a> {
     pub arch_number: String,
     /// cargo's release profile, or its dev profile.
     pub release: bool,
-    /// Whether LLVM optimises.
+    /// Optimisation level 3, or 1: at 0 all of `core` would stay in the PTX.
     pub optimise: bool,
     /// More arguments for cargo.
     pub build_args: &'a [String],
@@ -46,26 +47,46 @@ pub struct Inputs {
     pub packages: Vec<(String, String)>,
 }
 
-/// Runs cargo; its messages go to stderr as they come.
-pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
-    fs::create_dir_all(job.target_dir).map_err(at(job.target_dir))?;
-    // Two kernel crates of the same name share file names in the target directory: one build at a time.
-    let lock_path = job.target_dir.join("cuda_builder.lock");
-    let lock = File::create(&lock_path).map_err(at(&lock_path))?;
-    lock.lock().map_err(at(&lock_path))?;
-    // rustc writes the PTX even if it is there; remove it so that an old one is never taken for new.
-    if job.ptx.exists() {
-        fs::remove_file(job.ptx).map_err(at(job.ptx))?;
-    }
+/// Waits for other builds in a target directory; they wait for this one until the file is dropped.
+///
+/// Two kernel crates of the same name, or one that is built twice, share file names there.
+pub fn lock(target_dir: &Path) -> Result<File, CudaBuilderError> {
+    fs::create_dir_all(target_dir).map_err(at(target_dir))?;
+    let path = target_dir.join("cuda_builder.lock");
+    let file = File::create(&path).map_err(at(&path))?;
+    file.lock().map_err(at(&path))?;
+    Ok(file)
+}
 
-    let (stdout, diagnostics, success) = run(toolchain, command(toolchain, job))?;
+/// Runs cargo; its messages go to stderr as they come. The caller holds the [`lock`].
+pub fn compile(toolchain: &Toolchain, job: &Job) -> Result<Inputs, CudaBuilderError> {
+    let place = job.ptx.parent().unwrap_or(job.target_dir);
+    let mirror = Mirror::prepare(job.krate, place)?;
+    let mut command = command(toolchain, job);
+    if let Some(mirror) = &mirror {
+        command
+            .env("RUSTC_WORKSPACE_WRAPPER", &mirror.wrapper)
+            .env("CUDA_BUILDER_ROOT", &mirror.root)
+            .env("CUDA_BUILDER_MIRROR", &mirror.folder);
+    }
+    let (stdout, diagnostics, success) = run(toolchain, command)?;
     if !success {
         return Err(CudaBuilderError::BuildFailed {
             krate: job.krate.to_owned(),
             diagnostics,
         });
     }
-    inputs(job, &stdout)
+    let mut found = inputs(job, &stdout)?;
+    if let Some(mirror) = &mirror {
+        for path in &mut found.sources {
+            if let Some(original) = mirror.original(path) {
+                *path = original;
+            }
+        }
+        found.sources.sort();
+        found.sources.dedup();
+    }
+    Ok(found)
 }
 
 fn command(toolchain: &Toolchain, job: &Job) -> Command {
@@ -88,7 +109,7 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         // The profile is ours: what the user's workspace sets for the host must not change the kernels.
         .env(
             format!("CARGO_PROFILE_{profile}_OPT_LEVEL"),
-            if job.optimise { "3" } else { "0" },
+            if job.optimise { "3" } else { "1" },
         )
         .env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0")
         .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")

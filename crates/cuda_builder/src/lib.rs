@@ -26,6 +26,7 @@
 mod arch;
 mod compile;
 mod error;
+mod legacy;
 pub mod ptx;
 mod record;
 mod sysroot;
@@ -76,7 +77,7 @@ pub struct CudaBuilder {
     pub ptx_file_copy_path: Option<PathBuf>,
     /// Whether the PTX tells source lines. `false` by default.
     pub generate_line_info: bool,
-    /// Whether LLVM optimises. `true` by default.
+    /// Whether LLVM optimises in full (level 3) or little (level 1). `true` by default.
     pub nvvm_opts: bool,
     /// The oldest architecture that the PTX shall run on. 7.0 by default.
     pub arch: NvvmArch,
@@ -143,7 +144,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Whether to use cargo's release profile, with optimisation, or its dev profile, with overflow checks and without.
+    /// Whether to use cargo's release profile, or its dev profile, which checks for overflow and
+    /// optimises little.
     pub fn release(mut self, release: bool) -> Self {
         self.release = release;
         self.nvvm_opts = release;
@@ -156,7 +158,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Whether LLVM optimises.
+    /// Whether LLVM optimises in full (level 3) or little (level 1; without any, code that no kernel needs would stay).
     pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
         self.nvvm_opts = nvvm_opts;
         self
@@ -286,7 +288,8 @@ impl CudaBuilder {
             .join("ptx")
             .join(sysroot::key(&[&krate.to_string_lossy(), &settings]));
         fs::create_dir_all(&output).map_err(at(&output))?;
-        let ptx_path = output.join("kernels.ptx");
+        let (written_by_rustc, ptx_path) = (output.join("kernels.s"), output.join("kernels.ptx"));
+        let _lock = compile::lock(&target_dir)?;
 
         let mut emit = Vec::new();
         match self.emit {
@@ -308,7 +311,7 @@ impl CudaBuilder {
                 release: self.release,
                 optimise: self.nvvm_opts,
                 build_args: &self.build_args,
-                ptx: &ptx_path,
+                ptx: &written_by_rustc,
                 emit: &emit,
             },
         )?;
@@ -321,8 +324,12 @@ impl CudaBuilder {
             watch(&lock);
         }
 
-        let text = fs::read_to_string(&ptx_path).map_err(at(&ptx_path))?;
+        let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
         verify(&text, &krate)?;
+        // Renamed into place: who reads the file while it is built again gets all of it.
+        let unfinished = output.join("kernels.part");
+        fs::write(&unfinished, &text).map_err(at(&unfinished))?;
+        fs::rename(&unfinished, &ptx_path).map_err(at(&ptx_path))?;
         if let Some(path) = &self.final_module_path {
             fs::copy(output.join("kernels.ll"), path).map_err(at(path))?;
         }

@@ -22,11 +22,24 @@ pub fn entry<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
         }
         from = rest;
     };
-    // A body is closed by a brace in the first column; braces within it are indented.
-    let end = ptx[start..]
-        .find("\n}")
-        .map_or(ptx.len(), |e| start + e + 2);
-    Some(&ptx[start..end])
+    // Braces nest: call sequences and inline assembly have their own.
+    let mut depth = 0;
+    let mut position = start;
+    for line in ptx[start..].split_inclusive('\n') {
+        for (at, brace) in line
+            .split("//")
+            .next()
+            .unwrap_or_default()
+            .match_indices(['{', '}'])
+        {
+            depth += if brace == "{" { 1 } else { -1 };
+            if depth == 0 {
+                return Some(&ptx[start..=position + at]);
+            }
+        }
+        position += line.len();
+    }
+    None
 }
 
 /// The functions that a module calls, does not define, and does not get from the driver either.
@@ -88,6 +101,11 @@ mod tests {
 	{ // callseq
 	bar.sync 	0;
 	}
+	// begin inline asm
+	{
+.reg .b64 a;
+}
+	// end of a block }
 	ret;
 }
 .visible .entry two()
@@ -101,7 +119,7 @@ mod tests {
         assert_eq!(entry_points(PTX), ["one", "two"]);
         assert_eq!(unresolved(PTX), ["lost", "lost_too"]);
         let one = entry(PTX, "one").unwrap();
-        assert!(one.contains("bar.sync") && one.ends_with('}') && !one.contains("two"));
+        assert!(one.contains("bar.sync") && one.ends_with("ret;\n}") && !one.contains("two"));
         assert!(!entry(PTX, "two").unwrap().contains("bar.sync"));
         assert_eq!(entry(PTX, "on"), None);
     }

@@ -117,6 +117,14 @@ fn output_of(program: &OsString, arguments: &[&str]) -> Result<String, CudaBuild
 /// Takes from a command the variables by which an outer cargo or its user would change what is built, but leaves
 /// those about the network, registries, and the job server.
 pub fn isolate(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(changes_the_build) {
+            command.env_remove(&name);
+        }
+    }
+}
+
+fn changes_the_build(variable: &str) -> bool {
     const KEPT: &[&str] = &[
         "CARGO_HOME",
         "CARGO_HTTP_",
@@ -142,19 +150,40 @@ pub fn isolate(command: &mut Command) {
         "RUSTFLAGS",
         "TARGET",
     ];
-    for (name, _) in env::vars_os() {
-        let Some(text) = name.to_str() else { continue };
-        let of_cargo = text.starts_with("CARGO_") && !KEPT.iter().any(|k| text.starts_with(k));
-        if of_cargo || REMOVED.contains(&text) {
-            command.env_remove(&name);
-        }
-    }
+    let of_cargo = variable.starts_with("CARGO_") && !KEPT.iter().any(|k| variable.starts_with(k));
+    of_cargo || REMOVED.contains(&variable)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::source_version;
+    use super::{changes_the_build, source_version};
     use std::fs;
+
+    #[test]
+    fn an_outer_build_does_not_reach_the_inner_one() {
+        for name in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_BUILD_TARGET",
+            "CARGO_TARGET_DIR",
+            "CARGO_PROFILE_RELEASE_OPT_LEVEL",
+            "CARGO_FEATURE_GPU",
+            "RUSTC_WORKSPACE_WRAPPER",
+        ] {
+            assert!(changes_the_build(name), "{name}");
+        }
+        for name in [
+            "PATH",
+            "HOME",
+            "CARGO_HOME",
+            "CARGO_NET_OFFLINE",
+            "CARGO_HTTP_CAINFO",
+            "CARGO_MAKEFLAGS",
+            "RUSTUP_HOME",
+        ] {
+            assert!(!changes_the_build(name), "{name}");
+        }
+    }
 
     #[test]
     fn version_of_sources_is_read_where_it_is_written() {

@@ -1,0 +1,52 @@
+//! The compiled `core` is made once, and only a complete one counts.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{BARE, crate_of, text_of};
+use cuda_builder::CudaBuilder;
+
+#[test]
+fn builds_at_the_same_time_share_one_core_and_an_interrupted_one_is_repeated() {
+    let krate = crate_of(BARE);
+    let cache = tempfile::tempdir().unwrap();
+    let build = || text_of(CudaBuilder::new(krate.path()).cache_dir(cache.path()));
+
+    let texts: Vec<_> = std::thread::scope(|scope| {
+        let both = [scope.spawn(build), scope.spawn(build)];
+        both.into_iter().map(|b| b.join().unwrap()).collect()
+    });
+    let Some(first) = texts[0].clone() else {
+        return;
+    };
+    assert_eq!(texts[1].as_ref(), Some(&first));
+    let finished = sysroots(cache.path());
+    assert_eq!(finished.len(), 1, "{finished:?}");
+
+    // As if the machine had gone down while `core` was being compiled.
+    let sysroot = &finished[0];
+    fs::rename(sysroot, sysroot.with_extension("part")).unwrap();
+    let libraries = sysroot
+        .with_extension("part")
+        .join("lib/rustlib/nvptx64-nvidia-cuda/lib");
+    fs::write(libraries.join("libcore.rlib"), "half").unwrap();
+    assert_eq!(build().as_ref(), Some(&first));
+    assert_eq!(sysroots(cache.path()), finished);
+}
+
+/// The finished ones.
+fn sysroots(cache: &Path) -> Vec<PathBuf> {
+    fs::read_dir(cache)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.is_dir() && p.extension().is_none())
+        .filter(|p| {
+            p.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("sysroot-")
+        })
+        .collect()
+}

@@ -1,0 +1,122 @@
+//! Kernel crates to build, and what the tests need of the machine.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+use tempfile::TempDir;
+
+/// A kernel crate that needs nothing but `core`.
+pub const BARE: &str = r#"
+#![feature(abi_ptx, core_float_math)]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn arithmetic(x: *mut f32, y: *mut f64) {
+    unsafe {
+        let (a, b, c) = (*x, *x.add(1), *x.add(2));
+        *x.add(3) = a * b + c;
+        *x.add(4) = core::f32::math::sqrt(a);
+        *x.add(5) = a / b;
+        *y.add(3) = *y * *y.add(1) + *y.add(2);
+        #[cfg(feature = "extra")]
+        { *y.add(4) = 42.0; }
+    }
+}
+"#;
+
+/// Compiled `core`s and dependencies, kept between the test programs.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cuda-builder")
+}
+
+/// A kernel crate of one file in a folder of its own.
+pub fn crate_of(source: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    write_crate(dir.path(), source);
+    dir
+}
+
+pub fn write_crate(dir: &Path, source: &str) {
+    fs::create_dir_all(dir.join("src")).unwrap();
+    fs::write(
+        dir.join("Cargo.toml"),
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[features]\nextra = []\n[workspace]\n",
+    )
+    .unwrap();
+    fs::write(dir.join("src/lib.rs"), source).unwrap();
+}
+
+/// A builder with the shared cache.
+pub fn builder(krate: impl AsRef<Path>) -> CudaBuilder {
+    CudaBuilder::new(krate).cache_dir(cache())
+}
+
+/// The PTX text, or `None`, said loudly, where there are no sources of `core`.
+pub fn text_of(builder: CudaBuilder) -> Option<String> {
+    match builder.build() {
+        Ok(path) => Some(fs::read_to_string(path).unwrap()),
+        Err(error @ CudaBuilderError::NoRustSource { .. }) => {
+            skip(&error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Says that a test checks nothing here; where TRISOLAR_NO_SKIP is set, that is a failure.
+pub fn skip(reason: &str) {
+    assert!(
+        std::env::var_os("TRISOLAR_NO_SKIP").is_none(),
+        "must not be skipped here: {reason}"
+    );
+    // Not through eprintln!, which the test harness hides for tests that pass.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {reason}");
+}
+
+/// Has ptxas compile a PTX text for each architecture, and refuses spills in the kernels (not in what they call, such
+/// as the formatting of numbers).
+pub fn assemble(ptx: &str, architectures: &[&str]) {
+    let given = std::env::var_os("TRISOLAR_PTXAS").filter(|v| !v.is_empty());
+    let ptxas = given.clone().unwrap_or_else(|| "ptxas".into());
+    if Command::new(&ptxas).arg("--version").output().is_err() {
+        assert!(
+            given.is_none(),
+            "TRISOLAR_PTXAS is {}, which cannot be run",
+            ptxas.display()
+        );
+        return skip(
+            "no ptxas; TRISOLAR_PTXAS can name one (it is in the PyPI package nvidia-cuda-nvcc)",
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("kernels.ptx");
+    fs::write(&file, ptx).unwrap();
+    for arch in architectures {
+        let output = Command::new(&ptxas)
+            .args(["-v", "-o", "/dev/null", &format!("-arch={arch}")])
+            .arg(&file)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arch}: {said}");
+        for kernel in cuda_builder::ptx::entry_points(ptx) {
+            let properties = format!("Function properties for {kernel}\n");
+            let spills = said
+                .split_once(&properties)
+                .and_then(|(_, rest)| rest.lines().next())
+                .unwrap_or_default();
+            assert!(
+                spills.contains("0 bytes spill stores, 0 bytes spill loads"),
+                "{arch}: {kernel}: {said}"
+            );
+        }
+    }
+}
+
+pub const ARCHITECTURES: [&str; 6] = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"];

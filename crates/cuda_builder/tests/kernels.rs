@@ -1,0 +1,102 @@
+//! Kernel crates written for rust-cuda compile unchanged, to the instructions one expects.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{builder, text_of};
+use cuda_builder::{NvvmArch, ptx};
+
+fn kernels(name: &str) -> PathBuf {
+    [
+        env!("CARGO_MANIFEST_DIR"),
+        "../cuda_std/tests/kernels",
+        name,
+    ]
+    .iter()
+    .collect()
+}
+
+fn count(text: &str, what: &str) -> usize {
+    text.matches(what).count()
+}
+
+#[test]
+fn crates_of_every_style_compile() {
+    for (name, expected) in [
+        ("style_new", &["saxpy"][..]),
+        ("style_no_std", &["sum", "histogram"]),
+        ("style_old", &["difference"]),
+    ] {
+        let Some(text) = text_of(builder(kernels(name))) else {
+            return;
+        };
+        for kernel in expected {
+            assert!(
+                ptx::entry_points(&text).contains(kernel),
+                "{name}: {:?}",
+                ptx::entry_points(&text)
+            );
+        }
+        common::assemble(&text, &common::ARCHITECTURES);
+    }
+}
+
+#[test]
+fn barriers_are_neither_copied_nor_lost() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "three_barriers").unwrap();
+    assert_eq!(count(body, "bar.sync"), 3, "{body}");
+    // A kernel for every facility is a lot of code: the ends and the middle of the range will do.
+    common::assemble(&text, &["sm_75", "sm_90", "sm_120"]);
+}
+
+#[test]
+fn shared_memory_is_addressed_as_such() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "wide_shared").unwrap();
+    for instruction in ["ld.shared", "st.shared"] {
+        assert!(body.contains(instruction), "{instruction} in {body}");
+    }
+    let Some(text) = text_of(builder(kernels("style_no_std"))) else {
+        return;
+    };
+    let sum = ptx::entry(&text, "sum").unwrap();
+    assert!(sum.contains("bar.sync") && sum.contains("atom"), "{sum}");
+}
+
+#[test]
+fn kernels_keep_their_variables_in_registers() {
+    for (name, kernel) in [
+        ("style_new", "saxpy"),
+        ("style_no_std", "sum"),
+        ("style_old", "difference"),
+    ] {
+        let Some(text) = text_of(builder(kernels(name))) else {
+            return;
+        };
+        assert!(
+            !ptx::entry(&text, kernel).unwrap().contains(".local"),
+            "{kernel} of {name}"
+        );
+    }
+}
+
+#[test]
+fn instructions_of_newer_architectures_appear_when_compiled_for_them() {
+    let newer = builder(kernels("facilities"))
+        .arch(NvvmArch::Compute80)
+        .build_args(&["--features=sm_80"]);
+    let Some(text) = text_of(newer) else { return };
+    assert!(
+        ptx::entry(&text, "reductions")
+            .unwrap()
+            .contains("redux.sync"),
+        "{text}"
+    );
+    common::assemble(&text, &["sm_80"]);
+}

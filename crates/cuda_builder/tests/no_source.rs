@@ -1,0 +1,39 @@
+//! Without the sources of `core` the message says what to install.
+
+mod common;
+
+use common::{BARE, builder, crate_of};
+use cuda_builder::{CudaBuilderError, RUST_SRC_VARIABLE};
+
+#[test]
+fn missing_and_foreign_sources_are_told_apart() {
+    let krate = crate_of(BARE);
+    let place = tempfile::tempdir().unwrap();
+    let library = place.path().join("rustc-1.0.0/library");
+    // SAFETY: the only test of this process has just begun; nobody reads the environment at the same time.
+    unsafe { std::env::set_var(RUST_SRC_VARIABLE, &library) };
+
+    let error = builder(krate.path()).build().unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::NoRustSource { .. }),
+        "{error:?}"
+    );
+    let message = error.to_string();
+    for words in [
+        "rustup component add rust-src",
+        "apt install rust-src",
+        RUST_SRC_VARIABLE,
+        "rustc-1.0.0",
+    ] {
+        assert!(message.contains(words), "{words} in {message}");
+    }
+
+    std::fs::create_dir_all(library.join("core/src")).unwrap();
+    std::fs::write(library.join("core/src/lib.rs"), "").unwrap();
+    let error = builder(krate.path()).build().unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::RustSourceMismatch { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("version 1.0.0"), "{error}");
+}
