@@ -350,3 +350,24 @@ fn an_output_that_cannot_be_printed_is_a_failure() {
             .starts_with("error: cannot write to the standard output")
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_map_that_does_not_fit_in_memory_is_said_with_exit_code_1() {
+    let directory = tempfile::tempdir().unwrap();
+    let limited = "ulimit -v 4000000 && exec \"$0\" divergence --backend cpu --threads 1 --size 60000 --steps 1";
+    let output = Process::new("sh")
+        .current_dir(directory.path())
+        .args(["-c", limited])
+        .arg(assert_cmd::cargo::cargo_bin("trisolar"))
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.starts_with("error: host: out of memory: 14400000000 bytes"),
+        "{message}"
+    );
+    assert!(message.contains("smaller --size"), "{message}");
+    assert!(names(directory.path()).is_empty());
+}

@@ -2,7 +2,7 @@
 //! others; what cannot be read is refused here.
 
 use glam::DVec3;
-use trisolar::divergence::{Backend, OneOrThree, OneOrTwo, Plane, Precision};
+use trisolar::divergence::{Backend, Integrator, OneOrThree, OneOrTwo, Plane, Precision, Start};
 
 /// `W` or `WxH`.
 pub(crate) fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
@@ -107,12 +107,19 @@ pub(crate) fn plane(text: &str) -> Result<Plane, String> {
     }
 }
 
-/// `exact`.
+/// A precision mode by name, `fixed` with its bits.
 pub(crate) fn precision(text: &str) -> Result<Precision, String> {
-    match text {
-        "exact" => Ok(Precision::Exact),
-        _ => Err("must be exact".into()),
-    }
+    text.parse()
+}
+
+/// An integrator by name.
+pub(crate) fn integrator(text: &str) -> Result<Integrator, String> {
+    text.parse()
+}
+
+/// A start of multistep integrators by name.
+pub(crate) fn start(text: &str) -> Result<Start, String> {
+    text.parse()
 }
 
 /// `auto`, `cpu` or `gpu`.

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use kernels_gpu::Lanes;
 use kernels_gpu::divergence::{Feed, IDLE, Job, Walker};
+use kernels_gpu::integrator::three_body as by;
+use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
 
 use super::engine::{Computed, Engine, EngineError, Monitor, timed};
-use super::{Validated, spec::MAX_PIXELS};
+use super::{Integrator, Precision, Specification, Validated, spec::MAX_PIXELS};
 use crate::simd::Simd;
 
 /// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
@@ -80,6 +82,7 @@ impl Engine for CpuEngine {
                 let job = spec.job(done, part.len() as u32);
                 let before = done * u64::from(job.steps);
                 self.run(
+                    spec.specification(),
                     &job,
                     part,
                     &|steps| monitor.progress(before + steps, total),
@@ -129,6 +132,7 @@ struct Shared<'a> {
 impl CpuEngine {
     fn run(
         &self,
+        method: &Specification,
         job: &Job,
         times: &mut [u32],
         progress: &(dyn Fn(u64) + Sync),
@@ -159,15 +163,7 @@ impl CpuEngine {
                     shared.cancelled.store(true, Ordering::Relaxed);
                 }
             };
-            match self.simd {
-                Simd::Scalar => worker::<f64, 1>(&shared, &report),
-                // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 => unsafe { worker_avx2(&shared, &report) },
-                // SAFETY: as above.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx512 => unsafe { worker_avx512(&shared, &report) },
-            }
+            work(self.simd, method, &shared, &report);
         });
         if shared.cancelled.into_inner() {
             Err(EngineError::Cancelled)
@@ -177,22 +173,78 @@ impl CpuEngine {
     }
 }
 
+/// The worker of a map's precision and integrator, on the lanes asked for.
+fn work(simd: Simd, method: &Specification, shared: &Shared<'_>, report: &dyn Fn(u64)) {
+    /// Number and lanes of each instruction set, and the integrator.
+    macro_rules! on_lanes {
+        ($one:ty, $four:ty: $n4:literal, $eight:ty: $n8:literal, $integrator:ty) => {
+            match simd {
+                Simd::Scalar => worker::<$one, 1, $integrator>(shared, report),
+                // SAFETY: a CpuEngine holds only instruction sets that the machine has.
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx2 => unsafe { worker_avx2::<$four, $n4, $integrator>(shared, report) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx512 => unsafe {
+                    worker_avx512::<$eight, $n8, $integrator>(shared, report)
+                },
+            }
+        };
+    }
+    macro_rules! exact {
+        ($integrator:ty) => {
+            on_lanes!(f64, F64x4: 4, F64x8: 8, $integrator)
+        };
+    }
+    #[cfg(target_arch = "x86_64")]
+    use crate::simd::{F32x8, F32x16, F64x4, F64x8};
+    use by::ExplicitEuler as Euler;
+    match (method.precision, method.integrator) {
+        // Their specification allows explicit Euler only.
+        (Precision::Mixed, _) => {
+            on_lanes!(Mixed<f64>, Mixed<F64x4>: 4, Mixed<F64x8>: 8, Euler)
+        }
+        (Precision::F32, _) => on_lanes!(f32, F32x8: 8, F32x16: 16, Euler),
+        (Precision::FloatFloat, _) => {
+            on_lanes!(FloatFloat<f32>, FloatFloat<F32x8>: 8, FloatFloat<F32x16>: 16, Euler)
+        }
+        // One number at a time, with the set's fused multiply-add.
+        (Precision::Fixed { .. }, _) => on_lanes!(Fixed, Fixed: 1, Fixed: 1, by::FixedEuler),
+        // Fast is exact where there is no approximate instruction of a GPU.
+        (Precision::Exact | Precision::Fast, integrator) => match integrator {
+            Integrator::ExplicitEuler => exact!(Euler),
+            Integrator::SemiImplicitEuler => exact!(by::SemiImplicitEuler),
+            Integrator::Leapfrog => exact!(by::Leapfrog),
+            Integrator::AdamsBashforth2 => exact!(by::AdamsBashforth2),
+            Integrator::AdamsBashforth4 => exact!(by::AdamsBashforth4),
+            Integrator::RungeKutta4 => exact!(by::RungeKutta4),
+            Integrator::Hermite4 => exact!(by::Hermite4),
+        },
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn worker_avx2(shared: &Shared<'_>, report: &dyn Fn(u64)) {
-    worker::<crate::simd::F64x4, 4>(shared, report);
+fn worker_avx2<R: Lanes, const N: usize, I: by::Integrator<R>>(
+    shared: &Shared<'_>,
+    report: &dyn Fn(u64),
+) {
+    worker::<R, N, I>(shared, report);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn worker_avx512(shared: &Shared<'_>, report: &dyn Fn(u64)) {
-    worker::<crate::simd::F64x8, 8>(shared, report);
+fn worker_avx512<R: Lanes, const N: usize, I: by::Integrator<R>>(
+    shared: &Shared<'_>,
+    report: &dyn Fn(u64),
+) {
+    worker::<R, N, I>(shared, report);
 }
 
 /// Steps pixels until none is left. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<R: Lanes, const N: usize>(shared: &Shared<'_>, report: &dyn Fn(u64)) {
-    let mut walker = Walker::<R, N>::fresh();
+fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(shared: &Shared<'_>, report: &dyn Fn(u64)) {
+    let mut walker = Walker::<R, N, I>::fresh();
     let mut feed = Batches {
         shared,
         next: 0,

@@ -75,10 +75,10 @@ fn accelerations(p: &[Vector; 3], m: &[f64; 3], g: f64, softening2: f64) -> [Vec
 
 /// Explicit Euler: positions by the old velocities.
 fn advance(s: &mut System, a: &[Vector; 3], dt: f64) {
-    for body in 0..3 {
+    for ((p, v), a) in s.p.iter_mut().zip(&mut s.v).zip(a) {
         for axis in 0..3 {
-            s.p[body][axis] += dt * s.v[body][axis];
-            s.v[body][axis] += dt * a[body][axis];
+            p[axis] += dt * v[axis];
+            v[axis] += dt * a[axis];
         }
     }
 }
