@@ -1,0 +1,326 @@
+//! Trisolar for C. What each function does is said in `include/trisolar.h`; here is how pointers become references
+//! and failures a status.
+//!
+//! The caller of every function keeps what the header says: pointers are NULL where that is allowed, otherwise they
+//! come from this library (and are not freed yet) or point at memory of their type.
+
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the conditions are the header's, said once for all above"
+)]
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::Path;
+use std::ptr::null;
+
+use trisolar::config;
+use trisolar::divergence::{self, Backend, DivergenceMap, RunOptions, Specification, Validated};
+use trisolar::io::atomic::check_writable;
+use trisolar::output::{Output, Style};
+
+mod boundary;
+mod monitor;
+
+use boundary::{Failure, Status, guard, input, text};
+use monitor::Callback;
+
+/// `trisolar_spec`.
+pub struct Spec(Validated);
+
+/// `trisolar_map`.
+pub struct Map {
+    map: DivergenceMap,
+    engine: CString,
+    device: CString,
+    notes: CString,
+    spec_json: CString,
+}
+
+/// `trisolar_progress`.
+pub type Progress = Option<unsafe extern "C" fn(done: u64, total: u64, user: *mut c_void) -> i32>;
+
+/// `trisolar_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// `TRISOLAR_AUTO`, `TRISOLAR_CPU` or `TRISOLAR_GPU`.
+    pub backend: i32,
+    /// Threads of the CPU engine; 0 for as many as the process may use.
+    pub threads: u32,
+    /// Called during the run.
+    pub progress: Progress,
+    /// Handed to `progress`.
+    pub user: *mut c_void,
+}
+
+/// `trisolar_info`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// The sum of `times`.
+    pub pixel_steps: u64,
+    /// Pixels whose twins never parted.
+    pub never_parted: u64,
+    /// Of the computation itself.
+    pub seconds: f64,
+    /// `cpu` or `gpu`.
+    pub engine: *const c_char,
+    /// In words.
+    pub device: *const c_char,
+    /// A line each.
+    pub notes: *const c_char,
+    /// Every value of the specification.
+    pub spec_json: *const c_char,
+}
+
+/// The most threads that can be asked for.
+const MAX_THREADS: u32 = 4096;
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn trisolar_version() -> *const c_char {
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => panic!("a version has no NUL in it"),
+        };
+    VERSION.as_ptr()
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn trisolar_last_error() -> *const c_char {
+    boundary::last_error()
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_spec_from_toml(
+    toml: *const c_char,
+    spec: *mut *mut Spec,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module.
+        let (toml, out) = unsafe { (input(toml, "toml")?, boundary::output(spec, "spec")?) };
+        let given =
+            config::parse(text(toml, "toml")?).map_err(|e| Failure::input(e.to_string()))?;
+        let valid = Specification::from(given).validate().map_err(|e| {
+            let key = e.option.replace('-', "_");
+            Failure::input(format!(
+                "invalid value '{}' for '{key}': {}",
+                e.given, e.allowed
+            ))
+        })?;
+        *out = Box::into_raw(Box::new(Spec(valid)));
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_spec_size(
+    spec: *const Spec,
+    width: *mut u32,
+    height: *mut u32,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module.
+        let (spec, width, height) = unsafe {
+            (
+                boundary::object(spec, "spec")?,
+                boundary::place(width, "width")?,
+                boundary::place(height, "height")?,
+            )
+        };
+        let [w, h] = spec.0.size();
+        width.write(w);
+        height.write(h);
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_spec_free(spec: *mut Spec) {
+    // SAFETY: the caller's promise, see the module: from Box::into_raw, not freed before.
+    unsafe { boundary::free(spec) }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_divergence_run(
+    spec: *const Spec,
+    options: *const Options,
+    map: *mut *mut Map,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module; options may be NULL.
+        let (spec, options, out) = unsafe {
+            (
+                boundary::object(spec, "spec")?,
+                options.as_ref(),
+                boundary::output(map, "map")?,
+            )
+        };
+        let (run, callback) = match options {
+            None => (RunOptions::default(), Callback::none()),
+            // SAFETY: the header says how progress is called, and what it is called with comes with it.
+            Some(options) => (run_options(options)?, unsafe {
+                Callback::new(options.progress, options.user)
+            }),
+        };
+        let computed = divergence::run(&spec.0, &run, &callback)?;
+        *out = Box::into_raw(Box::new(Map::new(computed)?));
+        Ok(())
+    })
+}
+
+fn run_options(options: &Options) -> Result<RunOptions, Failure> {
+    let backend = match options.backend {
+        0 => Backend::Auto,
+        1 => Backend::Cpu,
+        2 => Backend::Gpu,
+        other => {
+            return Err(Failure::input(format!(
+                "invalid value '{other}' for 'backend': must be TRISOLAR_AUTO (0), TRISOLAR_CPU (1) or \
+                 TRISOLAR_GPU (2)"
+            )));
+        }
+    };
+    let threads = match options.threads {
+        0 => None,
+        n @ 1..=MAX_THREADS => Some(n as usize),
+        n => {
+            return Err(Failure::input(format!(
+                "invalid value '{n}' for 'threads': must be from 1 to {MAX_THREADS}, or 0 for as many as the \
+                 process may use"
+            )));
+        }
+    };
+    Ok(RunOptions { backend, threads })
+}
+
+impl Map {
+    fn new(map: DivergenceMap) -> Result<Self, Failure> {
+        let json = serde_json::to_string(&map.specification)
+            .map_err(|e| Failure::failed(e.to_string()))?;
+        Ok(Self {
+            engine: boundary::c_string(map.engine),
+            device: boundary::c_string(&map.device),
+            notes: boundary::c_string(&map.notes.join("\n")),
+            spec_json: boundary::c_string(&json),
+            map,
+        })
+    }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module.
+        let (map, info) = unsafe {
+            (
+                boundary::object(map, "map")?,
+                boundary::place(info, "info")?,
+            )
+        };
+        let [width, height] = map.map.specification.size.map(|n| n as u32);
+        info.write(Info {
+            width,
+            height,
+            pixel_steps: map.map.pixel_steps,
+            never_parted: map.map.never_parted,
+            seconds: map.map.elapsed.as_secs_f64(),
+            engine: map.engine.as_ptr(),
+            device: map.device.as_ptr(),
+            notes: map.notes.as_ptr(),
+            spec_json: map.spec_json.as_ptr(),
+        });
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_times(map: *const Map) -> *const u32 {
+    // SAFETY: the caller's promise, see the module.
+    unsafe { map.as_ref() }.map_or(null(), |map| map.map.times.as_ptr())
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_copy_times(
+    map: *const Map,
+    times: *mut u32,
+    count: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module.
+        let (map, times) = unsafe {
+            (
+                boundary::object(map, "map")?,
+                boundary::place(times, "times")?,
+            )
+        };
+        let needed = map.map.times.len();
+        if count < needed {
+            return Err(Failure::input(format!(
+                "invalid value '{count}' for 'count': the map has {needed} values"
+            )));
+        }
+        // SAFETY: the caller's promise: times has room for count values, and is not part of the map.
+        unsafe {
+            map.map
+                .times
+                .as_ptr()
+                .copy_to_nonoverlapping(times.as_mut_ptr(), needed)
+        };
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_save(map: *const Map, path: *const c_char) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module.
+        let (map, path) = unsafe { (boundary::object(map, "map")?, input(path, "path")?) };
+        let path = Path::new(text(path, "path")?);
+        let output = Output::new(path)?;
+        check_writable(path)?;
+        output.write(&map.map, &Style::default())?;
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_free(map: *mut Map) {
+    // SAFETY: the caller's promise, see the module: from Box::into_raw, not freed before.
+    unsafe { boundary::free(map) }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_devices(json: *mut *mut c_char) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module.
+        let out = unsafe { boundary::output(json, "json")? };
+        *out = boundary::c_string(&trisolar::machine::inventory().to_string()).into_raw();
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_string_free(string: *mut c_char) {
+    if !string.is_null() {
+        // SAFETY: the caller's promise, see the module: from CString::into_raw, not freed before.
+        drop(unsafe { CString::from_raw(string) });
+    }
+}

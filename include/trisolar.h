@@ -1,0 +1,127 @@
+/*
+ * Trisolar's C interface: three-body divergence maps on CPUs and GPUs.
+ *
+ * A specification is made from TOML text, a map from a specification. Objects are opaque; each is freed by the
+ * function named after it. Functions that can fail return a status, and trisolar_last_error() tells why.
+ *
+ * Threads: every function may be called from any thread. A specification or a map may be used by several threads
+ * at a time, as long as none frees it.
+ *
+ * Link with -ltrisolar_c (libtrisolar_c.so or libtrisolar_c.a). No CUDA is needed to build or start a program; a
+ * GPU is looked for at run time.
+ */
+#ifndef TRISOLAR_H
+#define TRISOLAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a function returns; the same numbers as the exit codes of the command line. */
+typedef int32_t trisolar_status;
+#define TRISOLAR_OK 0
+/* Something went wrong on the way: no usable GPU, out of memory, a file that cannot be written. */
+#define TRISOLAR_FAILED 1
+/* What was given cannot be worked with. */
+#define TRISOLAR_BAD_INPUT 2
+/* A defect of the library; its message is also on the standard error. */
+#define TRISOLAR_INTERNAL 3
+/* The progress function ended the run. */
+#define TRISOLAR_CANCELLED 130
+
+/* Where to compute. */
+#define TRISOLAR_AUTO 0 /* a GPU if one can be used, otherwise the CPU */
+#define TRISOLAR_CPU 1
+#define TRISOLAR_GPU 2
+
+/* A validated specification of a divergence map. */
+typedef struct trisolar_spec trisolar_spec;
+/* A computed map with what made it. */
+typedef struct trisolar_map trisolar_map;
+
+/*
+ * Called some times a second during a run with the steps accounted for so far and those of the whole map. Anything
+ * but 0 ends the run. Called from the library's threads, never by two at once, and not after
+ * trisolar_divergence_run() has returned.
+ */
+typedef int32_t (*trisolar_progress)(uint64_t done, uint64_t total, void *user);
+
+/* How to compute; nothing here changes a map's values. All zero is the default. */
+typedef struct trisolar_options {
+    int32_t backend;            /* TRISOLAR_AUTO, TRISOLAR_CPU or TRISOLAR_GPU */
+    uint32_t threads;           /* of the CPU engine, up to 4096; 0: as many as the process may use */
+    trisolar_progress progress; /* or NULL */
+    void *user;                 /* handed to progress */
+} trisolar_options;
+
+/* A map in numbers. The strings belong to the map and end with it. */
+typedef struct trisolar_info {
+    uint32_t width;        /* pixels */
+    uint32_t height;       /* pixels */
+    uint64_t pixel_steps;  /* the sum of times */
+    uint64_t never_parted; /* pixels whose twins never parted */
+    double seconds;        /* of the computation itself */
+    const char *engine;    /* "cpu" or "gpu" */
+    const char *device;    /* in words */
+    const char *notes;     /* what should be known, a line each; "" if nothing */
+    const char *spec_json; /* every value of the specification, as JSON */
+} trisolar_info;
+
+/* The version of the library. Valid for ever. */
+const char *trisolar_version(void);
+
+/*
+ * What went wrong in the last call of this thread that failed, in words; "" if none did. Valid until the next call
+ * of this thread that fails, and until the thread ends.
+ */
+const char *trisolar_last_error(void);
+
+/*
+ * Makes a specification from TOML text (UTF-8): the keys of `trisolar divergence --save-config`; what is missing
+ * has its default, so "" is the headline map.
+ */
+trisolar_status trisolar_spec_from_toml(const char *toml, trisolar_spec **spec);
+
+/* Width and height in pixels; a map has width * height values. */
+trisolar_status trisolar_spec_size(const trisolar_spec *spec, uint32_t *width, uint32_t *height);
+
+/* NULL is allowed. */
+void trisolar_spec_free(trisolar_spec *spec);
+
+/* Computes a map. options may be NULL. */
+trisolar_status trisolar_divergence_run(const trisolar_spec *spec, const trisolar_options *options,
+                                        trisolar_map **map);
+
+/* The map in numbers. */
+trisolar_status trisolar_map_info(const trisolar_map *map, trisolar_info *info);
+
+/*
+ * Where the values are: height rows of width, row 0 first; each the number of steps that the pixel's twins began
+ * together, equal to the specification's steps where they never parted. They belong to the map and end with it.
+ * NULL if map is NULL.
+ */
+const uint32_t *trisolar_map_times(const trisolar_map *map);
+
+/* Copies the values out; count, the room in times, must be at least width * height. */
+trisolar_status trisolar_map_copy_times(const trisolar_map *map, uint32_t *times, size_t count);
+
+/* Writes the map to a file: .png (picture), .npy (array) or .npz (array and specification). path is UTF-8. */
+trisolar_status trisolar_map_save(const trisolar_map *map, const char *path);
+
+/* NULL is allowed. */
+void trisolar_map_free(trisolar_map *map);
+
+/* What there is to compute on, as JSON; to be freed by trisolar_string_free(). */
+trisolar_status trisolar_devices(char **json);
+
+/* NULL is allowed. */
+void trisolar_string_free(char *string);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

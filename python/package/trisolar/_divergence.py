@@ -1,0 +1,278 @@
+"""Divergence maps: how many steps until a trajectory and its slightly shifted twin part."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _trisolar
+from ._progress import Progress, watching
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Numbers = Union[Sequence[float], npt.NDArray[Any]]
+Vectors = Union[Sequence[Numbers], npt.NDArray[Any]]
+Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
+
+
+class DivergenceMap:
+    """A computed divergence map with what made it. Made by :func:`divergence`.
+
+    ``numpy.asarray(map)`` is :attr:`times`.
+    """
+
+    def __init__(self, computed: _trisolar.Map) -> None:
+        self._map = computed
+        self._times: npt.NDArray[np.uint32] = np.asarray(computed)
+
+    @property
+    def times(self) -> npt.NDArray[np.uint32]:
+        """For each pixel, the number of steps that began with the twins together: uint32, (height, width).
+
+        Equal to ``spec["steps"]`` where the twins never parted. Row 0 has the lowest second coordinate, column 0
+        the lowest first. The memory is the computation's own, not a copy; it is read-only, ``times.copy()`` is not.
+        """
+        return self._times
+
+    @property
+    def spec(self) -> Dict[str, Any]:
+        """Every value that the map depends on, under the names of :func:`divergence`. As ``spec=`` of another call
+        it gives the same map, to the bit."""
+        spec: Dict[str, Any] = json.loads(self._map.spec_json)
+        return spec
+
+    @property
+    def spec_toml(self) -> str:
+        """:attr:`spec` as TOML text: as a file, for ``trisolar divergence --config``."""
+        return self._map.spec_toml
+
+    @property
+    def engine(self) -> str:
+        """``"cpu"`` or ``"gpu"``."""
+        return self._map.engine
+
+    @property
+    def device(self) -> str:
+        """The device in words."""
+        return self._map.device
+
+    @property
+    def seconds(self) -> float:
+        """Time of the computation itself (s)."""
+        return self._map.seconds
+
+    @property
+    def pixel_steps(self) -> int:
+        """The sum of :attr:`times`: steps taken, each by a pixel's both systems."""
+        return self._map.pixel_steps
+
+    @property
+    def never_parted(self) -> int:
+        """The number of pixels whose twins never parted."""
+        return self._map.never_parted
+
+    @property
+    def notes(self) -> List[str]:
+        """What should be known, such as that a GPU failed and the CPU took over."""
+        return self._map.notes
+
+    @property
+    def extent(self) -> Tuple[float, float, float, float]:
+        """The edges of the map (length): left, right, bottom, top, with row 0 on top."""
+        (cx, cy), (sx, sy) = self.spec["center"], self.spec["span"]
+        return (cx - sx / 2, cx + sx / 2, cy + sy / 2, cy - sy / 2)
+
+    @property
+    def __array_interface__(self) -> Dict[str, Any]:
+        return self._map.__array_interface__
+
+    def __repr__(self) -> str:
+        height, width = self._times.shape
+        return (
+            f"<DivergenceMap {width}x{height}, {self.spec['steps']} steps, "
+            f"{self.never_parted} pixels never parted, {self.engine}: {self.device}>"
+        )
+
+    def _repr_png_(self) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "map.png")
+            self.save(path)
+            return path.read_bytes()
+
+    def save(
+        self,
+        path: Union[str, "os.PathLike[str]"],
+        *,
+        bare: bool = False,
+        colormap: str = "inferno",
+        title: Optional[str] = None,
+    ) -> None:
+        """Writes the map, as the command line's ``--out`` does, byte for byte.
+
+        :param path: ``.png`` (picture of steps - times), ``.npy`` (array) or ``.npz`` (array ``times`` and
+            ``spec.json``). A file of that name is replaced, once the new one is complete.
+        :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
+        :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
+        :param title: above the picture.
+        :raises ValueError: an extension or a colour map that does not exist.
+        :raises OSError: the file cannot be written.
+        """
+        self._map.save(path, bare=bare, colormap=colormap, title=title)
+
+    def plot(
+        self,
+        ax: Optional[Axes] = None,
+        *,
+        cmap: str = "inferno",
+        colorbar: bool = True,
+        title: Optional[str] = None,
+        **imshow: Any,
+    ) -> Axes:
+        """Draws steps - times with matplotlib, row 0 on top, and gives back the axes.
+
+        :param ax: where to draw; a new figure if ``None``.
+        :param cmap: matplotlib's colour map.
+        :param colorbar: whether a colour bar is drawn beside it.
+        :param title: above it.
+        :param imshow: further options of ``Axes.imshow``.
+        :raises ImportError: without matplotlib.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
+        if ax is None:
+            _, ax = plt.subplots(layout="constrained")
+        spec = self.spec
+        left = np.uint32(spec["steps"]) - self._times
+        options: Dict[str, Any] = {
+            "cmap": cmap,
+            "extent": self.extent,
+            "origin": "upper",
+            "interpolation": "nearest",
+            **imshow,
+        }
+        image = ax.imshow(left, **options)
+        first, second = spec["plane"]
+        ax.set_xlabel(f"start {first} of body {spec['body']} (length)")
+        ax.set_ylabel(f"start {second} of body {spec['body']} (length)")
+        if title is not None:
+            ax.set_title(title)
+        if colorbar:
+            ax.figure.colorbar(image, ax=ax, label="time left when the twins part (steps)")
+        return ax
+
+
+def divergence(
+    spec: Optional[Spec] = None,
+    *,
+    size: Union[int, Sequence[int], None] = None,
+    center: Optional[Numbers] = None,
+    span: Union[float, Numbers, None] = None,
+    plane: Optional[str] = None,
+    body: Optional[int] = None,
+    masses: Optional[Numbers] = None,
+    positions: Optional[Vectors] = None,
+    velocities: Optional[Vectors] = None,
+    g: Optional[float] = None,
+    softening: Optional[float] = None,
+    steps: Optional[int] = None,
+    dt: Optional[float] = None,
+    shift: Union[float, Numbers, None] = None,
+    critical_distance: Optional[float] = None,
+    precision: Optional[str] = None,
+    backend: str = "auto",
+    threads: Optional[int] = None,
+    progress: Progress = None,
+) -> DivergenceMap:
+    """Computes a divergence map: for each start position of one body, how many steps until its trajectory and that
+    of a slightly shifted twin part.
+
+    Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map.
+    Lengths, times and masses are in any consistent units: ``g`` ties them together. Numbers may be Python's or
+    NumPy's, sequences lists, tuples or arrays. A map has the same bits on every CPU and GPU.
+
+    Other Python threads run meanwhile. Ctrl-C ends the run within a second with ``KeyboardInterrupt``.
+
+    :param spec: where values come from that are not given below: a mapping with the same names (such as another
+        map's ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in
+        ``.toml``).
+    :param size: pixels: (width, height), or one number for a square [300].
+    :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
+    :param span: extent along the two spanned axes, 2 numbers, or one, which makes pixels square (length) [40].
+    :param plane: which two coordinates of the grid body the map spans: "xy", "xz" or "yz" ["xy"].
+    :param body: the grid body, which the pixel places and whose twin is shifted: 1, 2 or 3 [1].
+    :param masses: of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)].
+    :param positions: at the start, 3 x 3: a row a body (length); of the grid body only the coordinate outside the
+        plane counts [((0, 0, -11), (0, 0, 0), (10, 10, 12))].
+    :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))].
+    :param g: gravitational constant (length^3 / mass / time^2) [9.8].
+    :param softening: softening length (length) [0].
+    :param steps: after which a pixel counts as never parted, 1 to 4294967294 [50000].
+    :param dt: time step (time) [0.001].
+    :param shift: of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
+    :param critical_distance: up to which the grid body counts as together with its twin (length) [0.5].
+    :param precision: the arithmetic ["exact"].
+    :param backend: where to compute: "auto" (a GPU if one can be used, otherwise the CPU), "cpu" or "gpu".
+    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param progress: a function that is called some times a second, in the calling thread, with the steps accounted
+        for and those of the whole map; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
+    :returns: the map; ``.times`` is the array.
+    :raises ValueError: a value that is not allowed, with the message of the command line.
+    :raises TypeError: a value of another kind.
+    :raises OSError: a specification file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
+
+    What may not have been meant (pixels that are not square, a shift close to rounding) is a ``UserWarning``.
+    """
+    options: Dict[str, object] = {
+        "size": size,
+        "center": center,
+        "span": span,
+        "plane": plane,
+        "body": body,
+        "masses": masses,
+        "positions": positions,
+        "velocities": velocities,
+        "g": g,
+        "softening": softening,
+        "steps": steps,
+        "dt": dt,
+        "shift": shift,
+        "critical_distance": critical_distance,
+        "precision": precision,
+    }
+    specification = _specification(spec, options)
+    for message in specification.warnings:
+        warnings.warn(message, UserWarning, stacklevel=2)
+    with watching(progress, "divergence") as callback:
+        return DivergenceMap(specification.run(backend, threads, callback))
+
+
+def _specification(spec: Optional[Spec], options: Dict[str, object]) -> _trisolar.Specification:
+    """The options over what ``spec`` has."""
+    if spec is None:
+        return _trisolar.Specification(options)
+    if isinstance(spec, Mapping):
+        given = {name: value for name, value in options.items() if value is not None}
+        return _trisolar.Specification({**spec, **given})
+    if isinstance(spec, str) and ("\n" in spec or not spec.lower().endswith(".toml")):
+        return _trisolar.Specification(options, spec)
+    try:
+        path = os.fspath(spec)
+    except TypeError:
+        kind = type(spec).__name__
+        raise TypeError(
+            f"spec must be a mapping, TOML text or the path of a TOML file, not {kind}"
+        ) from None
+    with open(path, encoding="utf-8") as file:
+        return _trisolar.Specification(options, file.read(), str(path))

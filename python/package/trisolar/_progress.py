@@ -1,0 +1,34 @@
+"""The progress of a run: to a function of the user's, or a bar."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Callable, Iterator, Optional, Union
+
+Progress = Union[bool, Callable[[int, int], object], None]
+"""``True`` for a bar (needs tqdm), or a function that is called with the steps done and all steps."""
+
+
+@contextmanager
+def watching(progress: Progress, name: str) -> Iterator[Optional[Callable[[int, int], object]]]:
+    """The function to be called with the steps done and all steps, if any."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError(
+                "progress=True needs tqdm: pip install tqdm, or give a function(done, total)"
+            ) from error
+        with tqdm(desc=name, unit="step", unit_scale=True) as bar:
+
+            def show(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            yield show
+    elif callable(progress):
+        yield progress
+    else:
+        raise TypeError("progress must be True, False, None or a function(done, total)")

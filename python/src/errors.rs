@@ -1,0 +1,49 @@
+//! Failures as the exceptions that Python has for them, in the words of the command line.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyMemoryError,
+    PyNotADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
+use trisolar::divergence::{EngineError, SpecError};
+use trisolar::io::IoError;
+
+/// A value that is not allowed.
+pub(crate) fn value(given: &str, option: &str, allowed: &str) -> PyErr {
+    PyValueError::new_err(format!("invalid value '{given}' for '{option}': {allowed}"))
+}
+
+/// A value of a specification; `file` where it comes from a file.
+pub(crate) fn specification(error: &SpecError, file: Option<&str>) -> PyErr {
+    let place = match file {
+        Some(file) => format!("{} in {file}", error.option.replace('-', "_")),
+        None => format!("--{}", error.option),
+    };
+    value(&error.given, &place, &error.allowed)
+}
+
+/// A computation that did not end with a map.
+pub(crate) fn engine(error: EngineError) -> PyErr {
+    match error {
+        EngineError::Cancelled => PyKeyboardInterrupt::new_err(()),
+        EngineError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
+        error => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// A file that could not be written.
+pub(crate) fn file(error: &IoError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        IoError::NoDirectory { .. } | IoError::NotFound { .. } => {
+            PyFileNotFoundError::new_err(message)
+        }
+        IoError::NotADirectory { .. } => PyNotADirectoryError::new_err(message),
+        IoError::IsDirectory { .. } => PyIsADirectoryError::new_err(message),
+        IoError::NotPermitted { .. } => PyPermissionError::new_err(message),
+        IoError::UnknownFormat { .. } | IoError::Malformed { .. } | IoError::Data { .. } => {
+            PyValueError::new_err(message)
+        }
+        _ => PyOSError::new_err(message),
+    }
+}

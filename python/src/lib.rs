@@ -1,0 +1,31 @@
+//! The compiled half of the Python package `trisolar`: specifications, runs and maps. What users call is in
+//! `package/trisolar`, which adds NumPy, pictures and progress bars.
+
+use pyo3::prelude::*;
+
+mod errors;
+mod map;
+mod specification;
+mod values;
+mod watch;
+
+/// The compiled half of Trisolar; use the package `trisolar`.
+#[pymodule]
+mod _trisolar {
+    #[pymodule_export]
+    use super::map::Map;
+    #[pymodule_export]
+    use super::specification::Specification;
+    use super::*;
+
+    /// The version of the library.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// What there is to compute on, as JSON: what `trisolar devices --json` prints.
+    #[pyfunction]
+    fn devices_json(py: Python<'_>) -> String {
+        py.detach(|| trisolar::machine::inventory().to_string())
+    }
+}

@@ -1,0 +1,120 @@
+//! A computed map. Its array is lent to NumPy, never copied.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trisolar::config;
+use trisolar::divergence::DivergenceMap;
+use trisolar::io::atomic::check_writable;
+use trisolar::io::colour::ColourMap;
+use trisolar::output::{Output, Style};
+
+use crate::{errors, specification};
+
+/// A computed map; `numpy.asarray` of it is the array `times`.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct Map(DivergenceMap);
+
+impl Map {
+    pub(crate) fn new(map: DivergenceMap) -> Self {
+        Self(map)
+    }
+}
+
+#[pymethods]
+impl Map {
+    /// NumPy's array interface: u32, height x width, read-only, memory of this object, which NumPy keeps alive.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let [width, height] = self.0.specification.size;
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (height, width))?;
+        interface.set_item(
+            "typestr",
+            if cfg!(target_endian = "big") {
+                ">u4"
+            } else {
+                "<u4"
+            },
+        )?;
+        // The object is frozen: the vector neither moves nor changes.
+        interface.set_item("data", (self.0.times.as_ptr() as usize, true))?;
+        Ok(interface)
+    }
+
+    /// Every value of the specification, as JSON.
+    #[getter]
+    fn spec_json(&self) -> String {
+        specification::json(&self.0.specification)
+    }
+
+    /// Every value of the specification, as TOML: a file for `trisolar divergence --config`.
+    #[getter]
+    fn spec_toml(&self) -> String {
+        config::to_text(&self.0.specification)
+    }
+
+    /// `cpu` or `gpu`.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        self.0.engine
+    }
+
+    /// The device in words.
+    #[getter]
+    fn device(&self) -> &str {
+        &self.0.device
+    }
+
+    /// Seconds of the computation itself.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.0.elapsed.as_secs_f64()
+    }
+
+    /// The sum of `times`.
+    #[getter]
+    fn pixel_steps(&self) -> u64 {
+        self.0.pixel_steps
+    }
+
+    /// Pixels whose twins never parted.
+    #[getter]
+    fn never_parted(&self) -> u64 {
+        self.0.never_parted
+    }
+
+    /// What should be known, such as that the CPU took over from a GPU that failed.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.clone()
+    }
+
+    /// Writes a file: picture, array or both, by the extension.
+    #[pyo3(signature = (path, bare=false, colormap="inferno", title=None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        bare: bool,
+        colormap: &str,
+        title: Option<String>,
+    ) -> PyResult<()> {
+        let colormap = ColourMap::from_str(colormap)
+            .map_err(|e| errors::value(colormap, "--colormap", &e.to_string()))?;
+        let style = Style {
+            bare,
+            colormap,
+            title,
+        };
+        py.detach(|| {
+            let output = Output::new(&path)?;
+            check_writable(&path)?;
+            output.write(&self.0, &style)
+        })
+        .map_err(|e| errors::file(&e))
+    }
+}

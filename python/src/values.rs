@@ -1,0 +1,88 @@
+//! Python values as the plain data that a specification is read from: numbers, names, and lists of them, be they
+//! Python's or NumPy's.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use toml::{Table, Value};
+use trisolar::divergence::Given;
+
+/// The options in `options` (names with underscores; `None` leaves the default).
+pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Given> {
+    let mut table = Table::new();
+    for (name, value) in options {
+        if value.is_none() {
+            continue;
+        }
+        let name: String = name
+            .extract()
+            .map_err(|_| PyTypeError::new_err("the names of options must be strings"))?;
+        let value = plain(&value, 0).map_err(|reason| match reason {
+            Reason::Python(error) => error,
+            Reason::Kind(kind) => PyTypeError::new_err(format!(
+                "{name} must be a number, a name or a sequence of numbers, not {kind}"
+            )),
+            Reason::Range(number) => PyValueError::new_err(format!(
+                "invalid value '{number}' for '--{}': whole numbers must be within 64 bits",
+                name.replace('_', "-")
+            )),
+        })?;
+        table.insert(name, value);
+    }
+    let names: Vec<String> = table.keys().cloned().collect();
+    table.try_into().map_err(|e| {
+        let error: toml::de::Error = e;
+        let text = error.to_string();
+        // serde names the key after the message; the user should read it first.
+        let key = names
+            .iter()
+            .find(|name| text.contains(&format!("in `{name}")));
+        let place = key.map_or(String::new(), |key| format!("{key}: "));
+        PyValueError::new_err(format!("{place}{}", error.message()))
+    })
+}
+
+/// Why a value cannot be taken.
+enum Reason {
+    Python(PyErr),
+    Kind(String),
+    Range(String),
+}
+
+impl From<PyErr> for Reason {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+/// Arrays of positions are two deep.
+const MAX_DEPTH: usize = 4;
+
+fn plain(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Reason> {
+    if let Ok(value) = value.cast::<PyBool>() {
+        return Ok(Value::Boolean(value.is_true()));
+    }
+    if value.is_instance_of::<PyInt>() {
+        let range = |_| Reason::Range(value.to_string());
+        return Ok(Value::Integer(value.extract().map_err(range)?));
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(Value::Float(value.extract()?));
+    }
+    if value.is_instance_of::<PyString>() {
+        return Ok(Value::String(value.extract()?));
+    }
+    let unfit = || Ok::<_, PyErr>(Reason::Kind(value.get_type().name()?.to_string()));
+    if depth == MAX_DEPTH || value.is_instance_of::<PyDict>() {
+        return Err(unfit()?);
+    }
+    // NumPy's arrays and scalars give Python's own numbers.
+    if let Some(to_list) = value.getattr_opt("tolist")? {
+        return plain(&to_list.call0()?, depth + 1);
+    }
+    let Ok(items) = value.try_iter() else {
+        return Err(unfit()?);
+    };
+    let items = items.map(|item| plain(&item?, depth + 1));
+    Ok(Value::Array(items.collect::<Result<_, _>>()?))
+}

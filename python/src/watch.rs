@@ -1,0 +1,106 @@
+//! A run in a thread of its own, while the calling thread looks after Python: signals and the progress callback.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use trisolar::divergence::{self, DivergenceMap, EngineError, Monitor, RunOptions, Validated};
+
+use crate::errors;
+
+/// How often signals are looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+type Outcome = std::thread::Result<Result<DivergenceMap, EngineError>>;
+
+/// What the two threads share.
+#[derive(Default)]
+struct Shared {
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+    outcome: Mutex<Option<Outcome>>,
+    ended: Condvar,
+}
+
+impl Monitor for Shared {
+    fn progress(&self, done: u64, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    /// The outcome, if it comes within `patience`.
+    fn wait(&self, patience: Duration) -> Option<Outcome> {
+        let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut outcome, _) = self
+            .ended
+            .wait_timeout_while(outcome, patience, |outcome| outcome.is_none())
+            .unwrap_or_else(PoisonError::into_inner);
+        outcome.take()
+    }
+}
+
+/// Computes the map. An exception of a signal handler or of `progress` ends the run and is raised.
+pub(crate) fn run(
+    py: Python<'_>,
+    spec: &Arc<Validated>,
+    options: RunOptions,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<DivergenceMap> {
+    let shared = Arc::new(Shared::default());
+    let (theirs, spec) = (Arc::clone(&shared), Arc::clone(spec));
+    std::thread::Builder::new()
+        .name("trisolar".into())
+        .spawn(move || {
+            let compute = || divergence::run(&spec, &options, &*theirs);
+            let outcome = catch_unwind(AssertUnwindSafe(compute));
+            *theirs
+                .outcome
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            theirs.ended.notify_all();
+        })
+        .map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
+
+    let mut told = None;
+    let mut tell = || -> PyResult<()> {
+        let now = (
+            shared.done.load(Ordering::Relaxed),
+            shared.total.load(Ordering::Relaxed),
+        );
+        if let Some(progress) = progress.filter(|_| now.1 > 0 && told != Some(now)) {
+            told = Some(now);
+            progress.call1(now)?;
+        }
+        Ok(())
+    };
+    let outcome = loop {
+        if let Some(outcome) = py.detach(|| shared.wait(TICK)) {
+            break outcome;
+        }
+        if let Err(error) = py.check_signals().and_then(|()| tell()) {
+            shared.cancelled.store(true, Ordering::Relaxed);
+            while py.detach(|| shared.wait(TICK)).is_none() {}
+            return Err(error);
+        }
+    };
+    match outcome {
+        Ok(map) => {
+            let map = map.map_err(errors::engine)?;
+            tell()?;
+            Ok(map)
+        }
+        Err(_) => Err(PyRuntimeError::new_err(
+            "internal error: the computation panicked; the message is on the standard error",
+        )),
+    }
+}

@@ -1,0 +1,145 @@
+"""Python and the command line give the same bytes and say the same."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trisolar
+from conftest import SMALL, Run
+
+#: Options of Python, and the same for the command line.
+CASES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"size": 9, "steps": 20000}, ["--size", "9", "--steps", "20000"]),
+    (
+        {"size": (7, 11), "center": (5.30031, -0.45), "span": (2, 3), "steps": 9000},
+        ["--size", "7x11", "--center", "5.30031,-0.45", "--span", "2,3", "--steps", "9000"],
+    ),
+    (
+        {
+            "size": (5, 6),
+            "plane": "yz",
+            "body": 3,
+            "masses": (1, 0, 2.5),
+            "positions": ((0, 1, 2), (3, 4, 5.5), (-1, 0, 0)),
+            "velocities": ((0, 0, 0.1), (0, 0, 0), (0.1, 0.2, 0.3)),
+            "g": 1.5,
+            "softening": 0.05,
+            "dt": 0.002,
+            "shift": (0.001, 0, 0),
+            "critical_distance": 0.1,
+            "steps": 15000,
+        },
+        "--size 5x6 --plane yz --body 3 --masses 1,0,2.5 --positions 0,1,2:3,4,5.5:-1,0,0 "
+        "--velocities 0,0,0.1:0,0,0:0.1,0.2,0.3 --g 1.5 --softening 0.05 --dt 0.002 "
+        "--shift 0.001,0,0 --critical-distance 0.1 --steps 15000".split(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["headline", "window", "every"])
+@pytest.mark.filterwarnings("ignore:pixels are not square")
+def test_files_are_those_of_the_command_line_byte_for_byte(
+    options: dict[str, Any], arguments: list[str], command_line: Run, tmp_path: Path
+) -> None:
+    map = trisolar.divergence(**options)
+    names = ["map.npy", "map.npz", "map.png"]
+    outs = [word for name in names for word in ("--out", str(tmp_path / f"theirs-{name}"))]
+    reported = json.loads(command_line("divergence", *arguments, *outs, "--json").stdout)
+    assert reported["specification"] == map.spec
+    assert reported["pixel_steps"] == map.pixel_steps
+    assert reported["never_parted"] == map.never_parted
+    for name in names:
+        map.save(tmp_path / name)
+        ours, theirs = (tmp_path / name).read_bytes(), (tmp_path / f"theirs-{name}").read_bytes()
+        assert ours == theirs, name
+    assert np.array_equal(np.load(tmp_path / "theirs-map.npy"), map.times)
+
+
+def test_pictures_take_the_options_of_the_command_line(command_line: Run, tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs.png", tmp_path / "ours.png"
+    command_line(
+        "divergence", "--size", "6", "--steps", "9000", "--out", str(theirs),
+        "--colormap", "viridis", "--title", "A title",
+    )  # fmt: skip
+    map = trisolar.divergence(size=6, steps=9000)
+    map.save(str(ours), colormap="viridis", title="A title")
+    assert ours.read_bytes() == theirs.read_bytes()
+    command_line("divergence", "--size", "6", "--steps", "9000", "--out", str(theirs), "--bare")
+    map.save(ours, bare=True)
+    assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_a_saved_configuration_is_understood_both_ways(command_line: Run, tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
+    map = trisolar.divergence(SMALL)
+    ours.write_text(map.spec_toml, encoding="utf-8")
+    out = ["--out", str(tmp_path / "map.npy")]
+    command_line("divergence", "--config", str(ours), "--save-config", str(theirs), *out)
+    assert theirs.read_text(encoding="utf-8") == map.spec_toml
+    assert np.array_equal(np.load(tmp_path / "map.npy"), map.times)
+    assert np.array_equal(trisolar.divergence(theirs).times, map.times)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"size": 0}, ["--size", "0"]),
+        ({"size": (70000, 70000)}, ["--size", "70000x70000"]),
+        ({"dt": -1.0}, ["--dt", "-1"]),
+        ({"dt": float("nan")}, ["--dt", "nan"]),
+        ({"g": float("inf")}, ["--g", "inf"]),
+        ({"masses": (1, -2, 3)}, ["--masses", "1,-2,3"]),
+        ({"positions": np.zeros((3, 3))}, ["--positions", "0,0,0:0,0,0:0,0,0"]),
+        ({"critical_distance": 0}, ["--critical-distance", "0"]),
+        ({"span": (1, 0)}, ["--span", "1,0"]),
+        ({"body": 4}, ["--body", "4"]),
+        ({"steps": 0}, ["--steps", "0"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_bad_values_get_the_words_of_the_command_line(
+    options: dict[str, Any], arguments: list[str], command_line: Run
+) -> None:
+    refused = command_line("divergence", *arguments, check=False)
+    assert refused.returncode == 2
+    with pytest.raises(ValueError) as error:
+        trisolar.divergence(**options)
+    assert refused.stderr == f"error: {error.value}\n"
+
+
+def test_a_bad_file_gets_the_words_of_the_command_line(command_line: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    for text in ("dt = -1\n", "steps = 5\n\nstep = 6\n", "steps = [\n"):
+        file.write_text(text)
+        refused = command_line("divergence", "--config", str(file), check=False)
+        assert refused.returncode == 2
+        with pytest.raises(ValueError) as error:
+            trisolar.divergence(file)
+        assert refused.stderr.strip() == f"error: {error.value}".strip()
+
+
+def test_the_devices_are_those_of_the_command_line(command_line: Run) -> None:
+    theirs = json.loads(command_line("devices", "--json").stdout)
+    ours: dict[str, Any] = dict(trisolar.devices())
+    # The package and the program may have been built differently.
+    for machine in (theirs, ours):
+        machine["cpu"] = {k: v for k, v in machine["cpu"].items() if k != "memory_available_bytes"}
+        machine.pop("kernels")
+        machine.pop("no_gpu")
+    assert ours == theirs
+
+
+def test_an_npz_holds_the_array_and_what_made_it(
+    small: trisolar.DivergenceMap, tmp_path: Path
+) -> None:
+    small.save(tmp_path / "map.npz")
+    with np.load(tmp_path / "map.npz") as file:
+        assert np.array_equal(file["times"], small.times)
+    with zipfile.ZipFile(tmp_path / "map.npz") as file:
+        assert json.load(io.TextIOWrapper(file.open("spec.json"), "utf-8")) == small.spec

@@ -1,0 +1,92 @@
+"""What cannot be done is an exception of the right kind that says why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trisolar
+
+
+@pytest.mark.parametrize(
+    ("options", "exception", "said"),
+    [
+        ({"steps": "many"}, ValueError, "steps"),
+        ({"steps": 2.5}, ValueError, "steps"),
+        ({"steps": 2**64}, ValueError, "within 64 bits"),
+        ({"steps": -1}, ValueError, "steps"),
+        ({"masses": (1, 2)}, ValueError, "masses"),
+        ({"size": (1, 2, 3)}, ValueError, "two numbers"),
+        ({"shift": "far"}, ValueError, "three numbers"),
+        ({"plane": "zx"}, ValueError, "xy"),
+        ({"precision": "best"}, ValueError, "exact"),
+        ({"masses": object()}, TypeError, "masses must be .* not object"),
+        ({"masses": {1: 2}}, TypeError, "not dict"),
+        ({"center": 1j}, TypeError, "not complex"),
+        ({"stepz": 5}, TypeError, "stepz"),
+        ({"backend": "tpu"}, ValueError, "auto, cpu or gpu"),
+        ({"threads": 0}, ValueError, "'--threads': must be a whole number from 1 to 4096"),
+        ({"threads": 5000}, ValueError, "'5000' for '--threads'"),
+        ({"progress": 5}, TypeError, "progress"),
+        ({"spec": 5}, TypeError, "spec must be"),
+        ({"spec": {"stepz": 5}}, ValueError, "unknown field `stepz`"),
+        ({"spec": "stepz = 5\n"}, ValueError, "line 1: stepz = 5\nunknown field `stepz`"),
+        ({"spec": "dt = -1\n"}, ValueError, "'-1' for '--dt'"),
+    ],
+)
+def test_bad_input(options: dict[str, Any], exception: type[Exception], said: str) -> None:
+    with pytest.raises(exception, match=said):
+        trisolar.divergence(**options)
+
+
+def test_a_missing_file_is_named() -> None:
+    for path in (Path("nowhere/map.toml"), "nowhere/map.toml"):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            trisolar.divergence(path)
+
+
+def test_a_bad_value_of_a_file_is_named_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "map.toml"
+    file.write_text("critical_distance = -1\n")
+    with pytest.raises(ValueError, match="for 'critical_distance in .*map.toml'"):
+        trisolar.divergence(file)
+    with pytest.raises(ValueError, match="'-2' for '--critical-distance'"):
+        trisolar.divergence(file, critical_distance=-2)
+
+
+def test_files_that_cannot_be_written(small: trisolar.DivergenceMap, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"unknown extension .jpg.*\.png, \.npy and \.npz"):
+        small.save(tmp_path / "map.jpg")
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        small.save(tmp_path / "no" / "map.png")
+    (tmp_path / "folder.npy").mkdir()
+    with pytest.raises(IsADirectoryError):
+        small.save(tmp_path / "folder.npy")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        small.save(tmp_path / "file" / "map.npy")
+    with pytest.raises(ValueError, match="colormap"):
+        small.save(tmp_path / "map.png", colormap="jet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.npy"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_an_os_error(small: trisolar.DivergenceMap, tmp_path: Path) -> None:
+    (tmp_path / "map.npy").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="disk is full"):
+        small.save(tmp_path / "map.npy")
+
+
+def test_a_gpu_that_is_not_there_is_a_runtime_error() -> None:
+    if trisolar.devices()["gpus"]:
+        pytest.skip("there is a GPU")
+    with pytest.raises(RuntimeError, match="no usable GPU"):
+        trisolar.divergence(size=2, steps=2, backend="gpu")
+
+
+def test_what_may_not_be_meant_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="not square") as caught:
+        trisolar.divergence(size=4, span=(1, 2), steps=5)
+    assert caught[0].filename == __file__

@@ -1,0 +1,147 @@
+"""A run leaves Python alive: threads, signals, progress."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import trisolar
+from conftest import SMALL
+
+#: Takes minutes: nothing parts.
+LONG = "size=2000, steps=4_000_000_000, critical_distance=1e150, backend='cpu'"
+
+
+def interrupted(script: str) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Runs a script that prints `running`, interrupts it then; with the seconds until it ended."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "running\n"
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        seconds = time.monotonic() - start
+    finally:
+        child.kill()
+        child.wait()
+    return subprocess.CompletedProcess(child.args, child.returncode, out, err), seconds
+
+
+def test_ctrl_c_raises_keyboard_interrupt_within_a_second() -> None:
+    ended, seconds = interrupted(f"""
+import trisolar
+told = []
+def progress(done, total):
+    if not told:
+        print("running", flush=True)
+        told.append(done)
+try:
+    trisolar.divergence({LONG}, progress=progress)
+except KeyboardInterrupt:
+    print("interrupted")
+map = trisolar.divergence(size=2, steps=3)
+print(map.pixel_steps)
+""")
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted\n12\n", "", 0)
+    # A second for the run to end, and some for a busy machine.
+    assert seconds < 3
+
+
+def test_a_signal_handler_of_the_users_may_end_the_run() -> None:
+    ended, _ = interrupted(f"""
+import signal, trisolar
+def stop(number, frame):
+    raise RuntimeError("enough")
+signal.signal(signal.SIGINT, stop)
+told = []
+def progress(done, total):
+    if not told:
+        print("running", flush=True)
+        told.append(done)
+try:
+    trisolar.divergence({LONG}, progress=progress)
+except RuntimeError as error:
+    print(error)
+""")
+    assert (ended.stdout, ended.stderr) == ("enough\n", "")
+
+
+def test_other_threads_run_meanwhile() -> None:
+    counted, seen = 0, []
+    stop = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    other = threading.Thread(target=count)
+    other.start()
+    start = time.monotonic()
+
+    def enough(done: int, total: int) -> None:
+        seen.append(counted)
+        if time.monotonic() - start > 0.5:
+            raise StopIteration
+
+    with pytest.raises(StopIteration):
+        trisolar.divergence(size=2000, critical_distance=1e150, backend="cpu", progress=enough)
+    stop.set()
+    other.join()
+    assert seen[-1] > seen[0] + 20, "the interpreter was held while computing"
+
+
+def test_maps_computed_at_once_are_those_computed_alone(small: trisolar.DivergenceMap) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        maps = list(pool.map(lambda _: trisolar.divergence(SMALL), range(8)))
+    assert all(np.array_equal(map.times, small.times) for map in maps)
+
+
+def test_progress_is_told_in_the_calling_thread_up_to_the_end() -> None:
+    told: list[tuple[int, int]] = []
+    threads = set()
+
+    def progress(done: int, total: int) -> None:
+        told.append((done, total))
+        threads.add(threading.current_thread())
+
+    trisolar.divergence(size=64, steps=20_000, critical_distance=1e150, progress=progress)
+    total = 64 * 64 * 20_000
+    assert told[-1] == (total, total)
+    assert all(a[0] <= b[0] for a, b in zip(told, told[1:]))
+    assert threads == {threading.current_thread()}
+
+
+def test_an_exception_of_the_progress_function_ends_the_run() -> None:
+    def progress(done: int, total: int) -> None:
+        raise LookupError("no more")
+
+    start = time.monotonic()
+    with pytest.raises(LookupError, match="no more"):
+        trisolar.divergence(
+            size=2000, steps=4_000_000_000, critical_distance=1e150, progress=progress
+        )
+    assert time.monotonic() - start < 10
+
+
+def test_a_bar_shows_the_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    trisolar.divergence(size=32, steps=20_000, critical_distance=1e150, progress=True)
+    shown = capsys.readouterr().err
+    assert "divergence" in shown and "20.5M/20.5M" in shown and "100%" in shown
+
+
+def test_importing_loads_neither_matplotlib_nor_tqdm() -> None:
+    script = "import sys, trisolar; print([m for m in ('matplotlib', 'tqdm') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
