@@ -2,6 +2,7 @@
 
 #![cfg(feature = "gpu")]
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -85,8 +86,10 @@ fn ptxas() -> Option<PathBuf> {
 #[test]
 fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
     let Some(ptxas) = ptxas() else {
-        eprintln!(
-            "SKIPPED: no ptxas (set TRISOLAR_PTXAS, or install the PyPI package nvidia-cuda-nvcc)"
+        // .ci/run provides ptxas and sets this. (Not eprintln!, which the harness hides for tests that pass.)
+        assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "no ptxas");
+        let _ = std::io::stderr().write_all(
+            b"SKIPPED: no ptxas (set TRISOLAR_PTXAS, or install the PyPI package nvidia-cuda-nvcc)\n",
         );
         return;
     };
