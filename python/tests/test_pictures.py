@@ -36,7 +36,9 @@ def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(
 
     ax = small.plot(title="A title")
     (image,) = ax.get_images()
-    assert np.array_equal(image.get_array(), 8000 - small.times.astype(np.int64))
+    drawn = image.get_array()
+    assert drawn is not None
+    assert np.array_equal(drawn, 8000 - small.times.astype(np.int64))
     assert image.get_cmap().name == "inferno"
     half = 30 * (12 / 17) / 2
     assert image.get_extent() == pytest.approx([-15, 15, half, -half])
@@ -44,7 +46,7 @@ def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(
     assert ax.get_xlabel() == "start x of body 1 (length)"
     assert ax.get_title() == "A title"
     assert len(ax.figure.axes) == 2, "the map and its colour bar"
-    plt.close(ax.figure)
+    plt.close("all")
 
     figure, ax = plt.subplots()
     assert small.plot(ax, cmap="viridis", colorbar=False, alpha=0.5) is ax

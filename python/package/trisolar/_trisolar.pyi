@@ -1,5 +1,7 @@
 from os import PathLike
-from typing import Any, Callable, Dict, List, Mapping, Optional, Union, final
+from typing import Any, Callable, Dict, List, Optional, Union, final
+
+__all__ = ["Map", "Specification", "__version__", "devices_json"]
 
 __version__: str
 

@@ -1,0 +1,157 @@
+/*
+ * The C interface's promises, to be run under a leak checker by python/ci.sh. With the argument "leak" it forgets to
+ * free a map: the checker must notice.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trisolar.h"
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition,                    \
+                    trisolar_last_error());                                                                            \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static int says(const char *text)
+{
+    return strstr(trisolar_last_error(), text) != NULL;
+}
+
+static const char *const small = "size = [5, 3]\nsteps = 200\n";
+
+static trisolar_map *compute(const char *toml)
+{
+    trisolar_options cpu = {TRISOLAR_CPU, 1, NULL, NULL};
+    trisolar_spec *spec = NULL;
+    trisolar_map *map = NULL;
+    CHECK(trisolar_spec_from_toml(toml, &spec) == TRISOLAR_OK);
+    CHECK(trisolar_divergence_run(spec, &cpu, &map) == TRISOLAR_OK);
+    trisolar_spec_free(spec);
+    return map;
+}
+
+static void a_map_can_be_looked_at_and_copied(void)
+{
+    trisolar_map *map = compute(small);
+    trisolar_info info;
+    uint32_t copy[16];
+    const uint32_t *times = trisolar_map_times(map);
+
+    CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK);
+    CHECK(info.width == 5 && info.height == 3);
+    CHECK(info.pixel_steps == 15 * 200 && info.never_parted == 15 && info.seconds > 0);
+    CHECK(strcmp(info.engine, "cpu") == 0 && strstr(info.device, "1 thread") != NULL);
+    CHECK(strcmp(info.notes, "") == 0 && strstr(info.spec_json, "\"steps\":200") != NULL);
+
+    copy[15] = 7;
+    CHECK(trisolar_map_copy_times(map, copy, 15) == TRISOLAR_OK);
+    CHECK(memcmp(copy, times, 15 * sizeof *copy) == 0 && copy[14] == 200 && copy[15] == 7);
+    CHECK(trisolar_map_copy_times(map, copy, 14) == TRISOLAR_BAD_INPUT);
+    CHECK(says("'14' for 'count'") && says("15 values"));
+    trisolar_map_free(map);
+}
+
+static void bad_input_is_told(void)
+{
+    trisolar_spec *spec = (trisolar_spec *)&spec; /* must become NULL */
+    trisolar_map *map = NULL;
+    uint32_t width, height;
+    trisolar_options bad_backend = {9, 0, NULL, NULL}, bad_threads = {TRISOLAR_CPU, 5000, NULL, NULL};
+
+    CHECK(trisolar_spec_from_toml("dt = -1", &spec) == TRISOLAR_BAD_INPUT && spec == NULL);
+    CHECK(says("invalid value '-1' for 'dt'"));
+    CHECK(trisolar_spec_from_toml("\nstepz = 1", &spec) == TRISOLAR_BAD_INPUT && says("line 2: stepz = 1"));
+    CHECK(trisolar_spec_from_toml("\xff", &spec) == TRISOLAR_BAD_INPUT && says("not UTF-8"));
+    CHECK(trisolar_spec_from_toml(NULL, &spec) == TRISOLAR_BAD_INPUT && says("'NULL' for 'toml'"));
+    CHECK(trisolar_spec_from_toml("", NULL) == TRISOLAR_BAD_INPUT && says("'NULL' for 'spec'"));
+    CHECK(trisolar_divergence_run(NULL, NULL, &map) == TRISOLAR_BAD_INPUT && map == NULL);
+    CHECK(trisolar_map_times(NULL) == NULL);
+    CHECK(trisolar_map_info(NULL, NULL) == TRISOLAR_BAD_INPUT);
+
+    CHECK(trisolar_spec_from_toml(small, &spec) == TRISOLAR_OK);
+    CHECK(trisolar_spec_size(spec, &width, &height) == TRISOLAR_OK && width == 5 && height == 3);
+    CHECK(trisolar_spec_size(spec, NULL, &height) == TRISOLAR_BAD_INPUT && says("'width'"));
+    CHECK(trisolar_divergence_run(spec, &bad_backend, &map) == TRISOLAR_BAD_INPUT && says("'9' for 'backend'"));
+    CHECK(trisolar_divergence_run(spec, &bad_threads, &map) == TRISOLAR_BAD_INPUT && says("'5000' for 'threads'"));
+    trisolar_spec_free(spec);
+}
+
+struct told {
+    uint64_t calls, total;
+};
+
+static int32_t stop(uint64_t done, uint64_t total, void *user)
+{
+    struct told *told = user;
+    told->calls++;
+    told->total = total;
+    return done <= total;
+}
+
+static void a_progress_function_can_end_a_run(void)
+{
+    struct told told = {0, 0};
+    trisolar_options options = {TRISOLAR_CPU, 2, stop, &told};
+    trisolar_spec *spec = NULL;
+    trisolar_map *map = (trisolar_map *)&map;
+
+    CHECK(trisolar_spec_from_toml("size = 1000\nsteps = 4000000000\ncritical_distance = 1e150", &spec) == 0);
+    CHECK(trisolar_divergence_run(spec, &options, &map) == TRISOLAR_CANCELLED);
+    CHECK(map == NULL && says("cancelled"));
+    CHECK(told.calls > 0 && told.total == 1000ull * 1000 * 4000000000);
+    trisolar_spec_free(spec);
+}
+
+static void files_are_written_or_refused(const char *folder)
+{
+    trisolar_map *map = compute(small);
+    char path[4096];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/interface.npy", folder);
+    CHECK(trisolar_map_save(map, path) == TRISOLAR_OK);
+    file = fopen(path, "rb");
+    CHECK(file != NULL && fgetc(file) == 0x93 && fgetc(file) == 'N');
+    fclose(file);
+    CHECK(remove(path) == 0);
+    snprintf(path, sizeof path, "%s/interface.png", folder);
+    CHECK(trisolar_map_save(map, path) == TRISOLAR_OK && remove(path) == 0);
+    CHECK(trisolar_map_save(map, "interface.jpg") == TRISOLAR_BAD_INPUT && says("unknown extension .jpg"));
+    snprintf(path, sizeof path, "%s/nowhere/interface.npy", folder);
+    CHECK(trisolar_map_save(map, path) == TRISOLAR_FAILED && says("does not exist"));
+    trisolar_map_free(map);
+}
+
+static void devices_are_json(void)
+{
+    char *json = NULL;
+    CHECK(trisolar_devices(&json) == TRISOLAR_OK && json[0] == '{' && strstr(json, "\"cpu\"") != NULL);
+    trisolar_string_free(json);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc > 1);
+    if (strcmp(argv[1], "leak") == 0) {
+        CHECK(compute(small) != NULL);
+        return 0;
+    }
+    CHECK(strcmp(trisolar_last_error(), "") == 0);
+    CHECK(strchr(trisolar_version(), '.') != NULL);
+    a_map_can_be_looked_at_and_copied();
+    bad_input_is_told();
+    a_progress_function_can_end_a_run();
+    files_are_written_or_refused(argv[1]);
+    devices_are_json();
+    trisolar_spec_free(NULL);
+    trisolar_map_free(NULL);
+    trisolar_string_free(NULL);
+    puts("the C interface keeps its promises");
+    return 0;
+}
