@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::divergence::{Given, Specification};
 
 /// What each key means, in the order of the file.
-const MEANINGS: [(&str, &str); 15] = [
+const MEANINGS: [(&str, &str); 17] = [
     ("size", "pixels: width, height"),
     (
         "center",
@@ -28,8 +28,10 @@ const MEANINGS: [(&str, &str); 15] = [
     ),
     (
         "precision",
-        "exact: 64-bit IEEE, the same bits on every machine",
+        "exact, fast, mixed, f32, fixed:BITS or float-float",
     ),
+    ("integrator", "what steps the trajectories"),
+    ("start", "of multistep integrators: euler or runge-kutta"),
 ];
 
 /// A text that is no specification.

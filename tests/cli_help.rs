@@ -52,6 +52,8 @@ fn defaults_are_those_of_the_library() {
         ("--shift", s.shift.x.to_string()),
         ("--critical-distance", s.critical_distance.to_string()),
         ("--precision", "exact".into()),
+        ("--integrator", "explicit-euler".into()),
+        ("--start", "euler".into()),
         ("--backend", "auto".into()),
         ("--colormap", "inferno".into()),
         ("--out", "divergence.png and divergence.npy".into()),

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 use proptest::prelude::*;
-use trisolar::divergence::{Given, Plane, Precision, Specification};
+use trisolar::divergence::{Given, Integrator, Plane, Precision, Specification, Start};
 
 fn vector(number: &BoxedStrategy<f64>) -> BoxedStrategy<DVec3> {
     let n = || number.clone();
@@ -68,6 +68,8 @@ fn specification(
                 shift,
                 critical_distance: critical,
                 precision: Precision::Exact,
+                integrator: Integrator::ExplicitEuler,
+                start: Start::Euler,
             }
         },
     )

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, Given, Integrator, OneOrThree, OneOrTwo, Plane, Precision, RunOptions,
-    Specification, Start, Validated,
+    self, Backend, DivergenceMap, Given, Integrator, OneOrThree, OneOrTwo, Plane, Precision,
+    RunOptions, Specification, Start, Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;

@@ -243,7 +243,10 @@ fn worker_avx512<R: Lanes, const N: usize, I: by::Integrator<R>>(
 
 /// Steps pixels until none is left. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(shared: &Shared<'_>, report: &dyn Fn(u64)) {
+fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
+    shared: &Shared<'_>,
+    report: &dyn Fn(u64),
+) {
     let mut walker = Walker::<R, N, I>::fresh();
     let mut feed = Batches {
         shared,

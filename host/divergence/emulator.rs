@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use cuda_std::emulator::{EmulatorError, Launch};
+use kernels_gpu::Lanes;
 use kernels_gpu::divergence::{Job, Walker};
-use kernels_gpu::kernels::{Shared, Thread, divergence_fetch, divergence_plain};
+use kernels_gpu::integrator::three_body::Integrator as Stepper;
+use kernels_gpu::kernels::{self, Shared, divergence_plain};
 
 use super::cpu::zeroed;
 use super::engine::{Computed, Engine, EngineError, Monitor};
-use super::{DivergenceKernel, Validated};
+use super::{DivergenceKernel, Integrator, Precision, Validated};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +58,16 @@ impl EmulatorEngine {
             })
     }
 
-    fn fetch(&self, job: Job, times: *mut u32, monitor: &dyn Monitor) -> Result<(), EngineError> {
+    /// Launches a kernel of fetching threads until the job is done.
+    fn fetch<R: Lanes, I: Stepper<R>>(
+        &self,
+        job: Job,
+        times: *mut u32,
+        monitor: &dyn Monitor,
+        kernel: unsafe fn(Job, u64, *mut u32, *mut Walker<R, 1, I>, *const Shared),
+    ) -> Result<(), EngineError> {
         let count = self.blocks * self.block;
-        let mut threads: Vec<Thread> = vec![Walker::fresh(); count as usize];
+        let mut threads = vec![Walker::fresh(); count as usize];
         let threads = threads.as_mut_ptr();
         let shared = Shared {
             steps: AtomicU64::new(0),
@@ -68,7 +77,7 @@ impl EmulatorEngine {
         while shared.idle.load(Ordering::Relaxed) < count {
             self.launch(self.blocks, || {
                 // SAFETY: room for every pixel of the job and for every thread of the grid.
-                unsafe { divergence_fetch(job, self.slice_ns, times, threads, &shared) }
+                unsafe { kernel(job, self.slice_ns, times, threads, &shared) }
             })?;
             if monitor.cancelled() {
                 return Err(EngineError::Cancelled);
@@ -100,15 +109,37 @@ impl Engine for EmulatorEngine {
             let job = spec.job(first, part.len() as u32);
             first += part.len() as u64;
             let pointer = part.as_mut_ptr();
-            match self.kernel {
-                DivergenceKernel::Plain => {
-                    self.launch(job.count.div_ceil(self.block), || {
-                        // SAFETY: room for every pixel of the job.
-                        unsafe { divergence_plain(job, pointer) }
-                    })?;
-                }
-                DivergenceKernel::Fetch => self.fetch(job, pointer, monitor)?,
+            let job_of = spec.specification();
+            // Refuses what the kernel has no entry for.
+            self.kernel.entry(job_of, &|| self.device())?;
+            if self.kernel == DivergenceKernel::Plain {
+                self.launch(job.count.div_ceil(self.block), || {
+                    // SAFETY: room for every pixel of the job.
+                    unsafe { divergence_plain(job, pointer) }
+                })?;
+                continue;
             }
+            macro_rules! fetch {
+                ($kernel:ident) => {
+                    self.fetch(job, pointer, monitor, kernels::$kernel)
+                };
+            }
+            match (job_of.precision, job_of.integrator) {
+                (Precision::Fast, _) => fetch!(divergence_fetch_fast),
+                (Precision::Mixed, _) => fetch!(divergence_fetch_mixed),
+                (Precision::F32, _) => fetch!(divergence_fetch_f32),
+                (Precision::Fixed { .. }, _) => fetch!(divergence_fetch_fixed),
+                (Precision::FloatFloat, _) => fetch!(divergence_fetch_float_float),
+                (Precision::Exact, integrator) => match integrator {
+                    Integrator::ExplicitEuler => fetch!(divergence_fetch),
+                    Integrator::SemiImplicitEuler => fetch!(divergence_fetch_semi_implicit_euler),
+                    Integrator::Leapfrog => fetch!(divergence_fetch_leapfrog),
+                    Integrator::AdamsBashforth2 => fetch!(divergence_fetch_adams_bashforth_2),
+                    Integrator::AdamsBashforth4 => fetch!(divergence_fetch_adams_bashforth_4),
+                    Integrator::RungeKutta4 => fetch!(divergence_fetch_runge_kutta_4),
+                    Integrator::Hermite4 => fetch!(divergence_fetch_hermite_4),
+                },
+            }?;
         }
         Ok(Computed {
             times,

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kernels_gpu::divergence::Job;
-use kernels_gpu::kernels::{Shared, Thread};
+use kernels_gpu::kernels::Shared;
 
 use super::cpu::zeroed;
 use super::engine::{Computed, Engine, EngineError, Monitor};
@@ -34,14 +34,6 @@ const _: () = assert!(size_of::<Counters>() == size_of::<Shared>());
 
 // SAFETY: repr(C) of integers without padding.
 unsafe impl Plain for Counters {}
-// SAFETY: repr(C) of floats and integers, all bit patterns valid.
-unsafe impl Plain for SavedThread {}
-
-/// A [`Thread`] as device memory holds it.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct SavedThread(#[allow(dead_code)] Thread);
-
 /// Computes maps on a GPU.
 #[derive(Debug)]
 pub struct GpuEngine {
@@ -84,7 +76,8 @@ impl Engine for GpuEngine {
         let pixels = spec.pixels();
         let mut times = zeroed(pixels)?;
         let total = pixels * spec.specification().steps;
-        let kernel = self.gpu.kernel(self.kernel.name())?;
+        let (entry, kept) = self.kernel.entry(spec.specification(), &|| self.device())?;
+        let kernel = self.gpu.kernel(entry)?;
         let band = pixels.min(u64::from(BAND)) as usize;
         let device_times = DeviceMemory::<u32>::filled(&self.gpu, band, 0)?;
         let piece = band.min(PIECE);
@@ -93,7 +86,7 @@ impl Engine for GpuEngine {
             Pinned::new(&self.gpu, if band > piece { piece } else { 1 }, 0)?,
         ];
         let mut fetching = match self.kernel {
-            DivergenceKernel::Fetch => Some(Fetching::new(&self.gpu, &kernel, band)?),
+            DivergenceKernel::Fetch => Some(Fetching::new(&self.gpu, &kernel, band, kept)?),
             DivergenceKernel::Plain => None,
         };
         self.gpu.synchronise()?;
@@ -168,20 +161,27 @@ struct Fetching<'a> {
     gpu: &'a Gpu,
     kernel: &'a Kernel<'a>,
     blocks: u32,
-    threads: DeviceMemory<'a, SavedThread>,
+    threads: DeviceMemory<'a, u64>,
     shared: DeviceMemory<'a, Counters>,
     counters: [Pinned<'a, Counters>; 2],
 }
 
 impl<'a> Fetching<'a> {
-    fn new(gpu: &'a Gpu, kernel: &'a Kernel<'a>, pixels: usize) -> Result<Self, EngineError> {
+    /// For jobs of up to `pixels` pixels; each thread keeps `kept` bytes between launches.
+    fn new(
+        gpu: &'a Gpu,
+        kernel: &'a Kernel<'a>,
+        pixels: usize,
+        kept: usize,
+    ) -> Result<Self, EngineError> {
         let resident = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
         let blocks = resident.min(pixels.div_ceil(BLOCK as usize) as u32);
+        let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
         Ok(Self {
             gpu,
             kernel,
             blocks,
-            threads: DeviceMemory::filled(gpu, (blocks * BLOCK) as usize, FRESH_BYTE)?,
+            threads: DeviceMemory::filled(gpu, words, FRESH_BYTE)?,
             shared: DeviceMemory::filled(gpu, 1, 0)?,
             counters: [
                 Pinned::new(gpu, 1, Counters::default())?,
@@ -252,7 +252,7 @@ impl<'a> Fetching<'a> {
     }
 }
 
-/// Every byte of a [`Thread`] that has not asked for a pixel: its pixel number is then
+/// Every byte of a [`Walker`](kernels_gpu::divergence::Walker) that has not asked for a pixel: its pixel number is then
 /// [`FRESH`](kernels_gpu::divergence::FRESH), and the rest does not matter.
 const FRESH_BYTE: u8 = 0xff;
 const _: () = assert!(kernels_gpu::divergence::FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));

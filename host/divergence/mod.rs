@@ -6,6 +6,7 @@ mod engine;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod kernel;
+mod method;
 mod spec;
 
 pub use cpu::CpuEngine;
@@ -16,7 +17,7 @@ pub use engine::{
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
 pub use kernel::DivergenceKernel;
+pub use method::{Integrator, Precision, Start};
 pub use spec::{
-    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Precision, SpecError, Specification,
-    Validated,
+    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
 };

@@ -10,6 +10,8 @@ use kernels_gpu::divergence::{Grid, Job, Parting};
 use kernels_gpu::gravity::{Pulls, Relative};
 use serde::{Deserialize, Serialize};
 
+use super::method::{Integrator, Precision, Start};
+
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
 /// Lengths, times and masses are in any consistent units: [`g`](Self::g) ties them together. Read from TOML or
@@ -47,6 +49,10 @@ pub struct Specification {
     pub critical_distance: f64,
     /// The arithmetic.
     pub precision: Precision,
+    /// What steps the trajectories.
+    pub integrator: Integrator,
+    /// How multistep integrators start; others must have [`Start::Euler`].
+    pub start: Start,
 }
 
 impl Default for Specification {
@@ -75,6 +81,8 @@ impl Default for Specification {
             shift: DVec3::splat(0.001),
             critical_distance: 0.5,
             precision: Precision::Exact,
+            integrator: Integrator::ExplicitEuler,
+            start: Start::Euler,
         }
     }
 }
@@ -143,6 +151,10 @@ pub struct Given {
     pub critical_distance: Option<f64>,
     /// As in [`Specification`].
     pub precision: Option<Precision>,
+    /// As in [`Specification`].
+    pub integrator: Option<Integrator>,
+    /// As in [`Specification`].
+    pub start: Option<Start>,
 }
 
 impl Given {
@@ -165,6 +177,8 @@ impl Given {
             shift: self.shift.or(under.shift),
             critical_distance: self.critical_distance.or(under.critical_distance),
             precision: self.precision.or(under.precision),
+            integrator: self.integrator.or(under.integrator),
+            start: self.start.or(under.start),
         }
     }
 }
@@ -202,6 +216,8 @@ impl From<Given> for Specification {
             shift,
             critical_distance: given.critical_distance.unwrap_or(default.critical_distance),
             precision: given.precision.unwrap_or(default.precision),
+            integrator: given.integrator.unwrap_or(default.integrator),
+            start: given.start.unwrap_or(default.start),
         }
     }
 }
@@ -241,14 +257,6 @@ impl Plane {
     pub fn labels(self) -> [&'static str; 2] {
         self.axes().map(|axis| ["x", "y", "z"][axis])
     }
-}
-
-/// The arithmetic of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Precision {
-    /// f64, IEEE operations in a fixed order: the same bits on every engine.
-    Exact,
 }
 
 /// A value of a specification that cannot be computed with.
@@ -296,9 +304,11 @@ impl Specification {
         self.check_map()?;
         self.check_bodies()?;
         self.check_stepping()?;
+        self.check_method()?;
         let valid = Validated(self);
         valid.check_derived()?;
         valid.check_shift()?;
+        valid.check_range()?;
         Ok(valid)
     }
 
@@ -406,6 +416,24 @@ impl Specification {
         Ok(())
     }
 
+    fn check_method(&self) -> Result<(), SpecError> {
+        if self.precision != Precision::Exact && self.integrator != Integrator::ExplicitEuler {
+            let allowed = format!(
+                "with --precision {} it must be explicit-euler",
+                self.precision
+            );
+            return Err(SpecError::new("integrator", self.integrator, allowed));
+        }
+        if self.start != Start::Euler && !self.integrator.is_multistep() {
+            let allowed = format!(
+                "is for adams-bashforth-2 and adams-bashforth-4; --integrator {} needs none",
+                self.integrator
+            );
+            return Err(SpecError::new("start", self.start.name(), allowed));
+        }
+        Ok(())
+    }
+
     /// The bodies as the kernels count them: the grid body first, the others in their own order.
     fn order(&self) -> [usize; 3] {
         match self.body {
@@ -454,8 +482,25 @@ impl Validated {
         self.0.size[0] * self.0.size[1]
     }
 
-    /// The part of the map from pixel `first` (row-major) on, `count` pixels long, as the engines take it.
+    /// The part of the map from pixel `first` (row-major) on, `count` pixels long, as the engines take it: in the unit of
+    /// length that the precision works in.
     pub fn job(&self, first: u64, count: u32) -> Job {
+        self.job_in_lengths(first, count).scaled(self.unit())
+    }
+
+    /// Units of the engines' lengths in one of the specification's: a power of two.
+    fn unit(&self) -> f64 {
+        match self.0.precision {
+            Precision::Fixed { fraction_bits } => {
+                f64::from(i32::from(fraction_bits) - kernels_gpu::number::FRACTION_BITS as i32)
+                    .exp2()
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// The same in the specification's own unit of length.
+    pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
         let s = &self.0;
         let order = s.order();
         Job {
@@ -480,6 +525,7 @@ impl Validated {
             first,
             count,
             steps: s.steps as u32,
+            start: s.start.for_kernel(),
         }
     }
 
@@ -533,7 +579,7 @@ impl Validated {
     /// Everything the engines derive from the values must be a number, and not vanish.
     fn check_derived(&self) -> Result<(), SpecError> {
         let s = &self.0;
-        let job = self.job(0, 1);
+        let job = self.job_in_lengths(0, 1);
         for k in 0..2 {
             let ends = [job.grid.corner[k], job.grid.corner[k] + s.span[k]];
             let shift = s.shift[s.plane.axes()[k]];
@@ -551,7 +597,7 @@ impl Validated {
             return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
         }
         for pixel in [0, self.pixels() - 1] {
-            let twins = job.grid.twins::<f64>(pixel);
+            let twins = job.grid.twins::<f64, [Relative<f64>; 0]>(pixel);
             let finite = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
@@ -610,11 +656,64 @@ impl Validated {
         Err(SpecError::new("shift", list(&s.shift.to_array()), allowed))
     }
 
+    /// Start positions, velocities and the critical distance must be within the range of the precision, and leave some room
+    /// to move.
+    fn check_range(&self) -> Result<(), SpecError> {
+        let s = &self.0;
+        let largest = match s.precision {
+            // Squares of f32 and of its pairs must be numbers.
+            Precision::F32 | Precision::FloatFloat => 1e18,
+            Precision::Fixed { fraction_bits } => (63.0 - 1.0 - f64::from(fraction_bits)).exp2(),
+            _ => return Ok(()),
+        };
+        let fail = |option, given: String, what: &str, limit: f64| {
+            let allowed = format!(
+                "--precision {} can hold {what} up to {limit:e}",
+                s.precision
+            );
+            Err(SpecError::new(option, given, allowed))
+        };
+        let job = self.job_in_lengths(0, 1);
+        for pixel in [0, self.pixels() - 1] {
+            let twins = job.grid.twins::<f64, [Relative<f64>; 0]>(pixel);
+            let beyond = |r: Relative<f64>| {
+                [r.a, r.b]
+                    .iter()
+                    .any(|v| [v.x, v.y, v.z].iter().any(|x| x.abs() > largest))
+            };
+            if beyond(twins.a.q) || beyond(twins.b.q) {
+                return fail("positions", vectors(&s.positions), "distances", largest);
+            }
+            if beyond(twins.a.u) {
+                return fail(
+                    "velocities",
+                    vectors(&s.velocities),
+                    "velocities times --dt",
+                    largest,
+                );
+            }
+        }
+        // Fixed point squares the critical distance in its own unit.
+        let critical = match s.precision {
+            Precision::Fixed { .. } => 2f64.powf(15.0) / self.unit(),
+            _ => largest,
+        };
+        if s.critical_distance > critical {
+            return fail(
+                "critical-distance",
+                s.critical_distance.to_string(),
+                "it",
+                critical,
+            );
+        }
+        Ok(())
+    }
+
     /// Start coordinate of column or row (`k` = 0 or 1) `index`.
     fn coordinate(&self, k: usize, index: u64) -> f64 {
         let s = &self.0;
         let pixel = if k == 0 { index } else { index * s.size[0] };
-        self.job(0, 1).grid.start(pixel)[s.plane.axes()[k]]
+        self.job_in_lengths(0, 1).grid.start(pixel)[s.plane.axes()[k]]
     }
 
     /// The start coordinates nearest to 0 and farthest from it along `k`.

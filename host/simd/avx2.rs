@@ -8,8 +8,9 @@ use core::arch::x86_64::{
     _mm256_fmadd_pd as fmadd_pd, _mm256_fmadd_ps as fmadd_ps, _mm256_movemask_pd,
     _mm256_mul_pd as mul_pd, _mm256_mul_ps as mul_ps, _mm256_or_si256 as or_int,
     _mm256_set1_epi64x as set1_epi64, _mm256_set1_pd as set1_pd, _mm256_slli_epi32 as slli_epi32,
-    _mm256_srli_epi64 as srli_epi64, _mm256_sub_epi32 as sub_epi32, _mm256_sub_pd as sub_pd,
-    _mm256_testz_si256, _mm256_xor_si256 as xor_int,
+    _mm256_slli_epi64 as slli_epi64, _mm256_srli_epi64 as srli_epi64,
+    _mm256_sub_epi32 as sub_epi32, _mm256_sub_pd as sub_pd, _mm256_testz_si256,
+    _mm256_xor_si256 as xor_int,
 };
 
 use super::lanes::lanes;

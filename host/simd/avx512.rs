@@ -7,9 +7,9 @@ use core::arch::x86_64::{
     _mm512_castsi512_pd as castint_pd, _mm512_castsi512_ps as castint_ps, _mm512_cmp_pd_mask,
     _mm512_fmadd_pd as fmadd_pd, _mm512_fmadd_ps as fmadd_ps, _mm512_mul_pd as mul_pd,
     _mm512_mul_ps as mul_ps, _mm512_or_si512 as or_int, _mm512_set1_epi64 as set1_epi64,
-    _mm512_set1_pd as set1_pd, _mm512_slli_epi32 as slli_epi32, _mm512_srli_epi64 as srli_epi64,
-    _mm512_sub_epi32 as sub_epi32, _mm512_sub_pd as sub_pd, _mm512_test_epi64_mask,
-    _mm512_xor_si512 as xor_int,
+    _mm512_set1_pd as set1_pd, _mm512_slli_epi32 as slli_epi32, _mm512_slli_epi64 as slli_epi64,
+    _mm512_srli_epi64 as srli_epi64, _mm512_sub_epi32 as sub_epi32, _mm512_sub_pd as sub_pd,
+    _mm512_test_epi64_mask, _mm512_xor_si512 as xor_int,
 };
 
 use super::lanes::lanes;

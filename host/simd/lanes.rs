@@ -14,7 +14,8 @@ macro_rules! lanes {
         use core::ops::{Add, Mul, Neg, Sub};
 
         use kernels_gpu::inv_cube::{
-            self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, Seeded, Short, WIDEN_BASE,
+            self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, SINGLE_BASE, Seeded, Short,
+            WIDEN_BASE,
         };
         use kernels_gpu::{Lanes, Mask, Real};
 
@@ -126,18 +127,7 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-                // SAFETY: see `lanes`.
-                let ordinary = unsafe {
-                    let or = |a, b| or_int(a, b);
-                    let any = or(
-                        or(or(r2[0].offset(), r2[1].offset()), or(r2[2].offset(), r2[3].offset())),
-                        or(r2[4].offset(), r2[5].offset()),
-                    );
-                    // ORDINARY_WIDTH is a power of two.
-                    let beyond = upper(!(ORDINARY_WIDTH - 1));
-                    none(any, beyond)
-                };
-                if ordinary {
+                if Self::six_ordinary(&r2) {
                     [
                         inv_cube::ordinary(r2[0]),
                         inv_cube::ordinary(r2[1]),
@@ -174,6 +164,34 @@ macro_rules! lanes {
                     let m = add_epi32(slli_epi32::<3>(t), upper(MANTISSA_BASE));
                     let y = sub_epi32(upper(GUESS_BASE), slli_epi32::<2>(t));
                     (Seed(castint_ps(m)), Seed(castint_ps(y)))
+                }
+            }
+
+            #[inline(always)]
+            fn guess_single(self) -> (Seed, Seed) {
+                let t = self.offset();
+                // SAFETY: see `lanes`.
+                unsafe {
+                    // As one 64-bit number: what leaves the lower half enters the upper.
+                    let high = and_int(slli_epi64::<3>(castpd_int(self.0)), upper(u32::MAX));
+                    let m = sub_epi32(high, upper(SINGLE_BASE));
+                    let y = sub_epi32(upper(GUESS_BASE), slli_epi32::<2>(t));
+                    (Seed(castint_ps(m)), Seed(castint_ps(y)))
+                }
+            }
+
+            #[inline(always)]
+            fn six_ordinary(r2: &[Self; 6]) -> bool {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let or = |a, b| or_int(a, b);
+                    let any = or(
+                        or(or(r2[0].offset(), r2[1].offset()), or(r2[2].offset(), r2[3].offset())),
+                        or(r2[4].offset(), r2[5].offset()),
+                    );
+                    // ORDINARY_WIDTH is a power of two.
+                    let beyond = upper(!(ORDINARY_WIDTH - 1));
+                    none(any, beyond)
                 }
             }
 

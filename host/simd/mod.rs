@@ -1,4 +1,4 @@
-//! Vectors of `f64` as a [`Real`](kernels_gpu::Real): the physics, several numbers at a time. Which instruction set is used
+//! Vectors of `f64` and `f32` as a [`Real`](kernels_gpu::Real): the physics, several numbers at a time. Which instruction set is used
 //! is decided at run time; every one gives the same bits.
 
 use std::fmt;
@@ -6,14 +6,24 @@ use std::fmt;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_single;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod avx512_single;
+#[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_single;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::F64x4;
 #[cfg(target_arch = "x86_64")]
+pub use avx2_single::F32x8;
+#[cfg(target_arch = "x86_64")]
 pub use avx512::F64x8;
+#[cfg(target_arch = "x86_64")]
+pub use avx512_single::F32x16;
 
 /// An instruction set that the CPU engines have lanes for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

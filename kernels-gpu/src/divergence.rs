@@ -4,8 +4,8 @@
 //! A [`Job`] is the map as plain data; a [`Walker`] steps one pixel (or one a lane) and asks a [`Feed`] for the
 //! next when it is done. GPU threads, CPU lanes and the emulator all run [`Walker::walk`].
 
-use crate::gravity::{Pulls, Relative};
-use crate::integrator::euler::{self, State};
+use crate::gravity::{FromPulls, Pulls, Relative};
+use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory, Start, State};
 use crate::{Lanes, Mask, Real, Vec3};
 
 /// The rectangle of start positions and everything else that the start state of a pixel depends on.
@@ -57,7 +57,7 @@ impl Grid {
 
     /// The two systems of `pixel` at step 0.
     #[inline(always)]
-    pub fn twins<R: Real>(&self, pixel: u64) -> Twins<R> {
+    pub fn twins<R: Real, M: Memory<R>>(&self, pixel: u64) -> Twins<R, M> {
         let p = self.start(pixel);
         let shifted = [
             p[0] + self.shift[0],
@@ -66,11 +66,7 @@ impl Grid {
         ];
         let start = |grid_body: [f64; 3]| {
             let bodies = [grid_body, self.positions[1], self.positions[2]];
-            State {
-                q: Relative::from_bodies(&bodies),
-                u: self.velocities_dt,
-            }
-            .spread()
+            State::new(&Relative::from_bodies(&bodies), &self.velocities_dt)
         };
         Twins {
             a: start(p),
@@ -139,19 +135,41 @@ pub struct Job {
     pub count: u32,
     /// Steps after which a pixel ends as never parted.
     pub steps: u32,
+    /// How multistep methods take their first steps.
+    pub start: Start,
+}
+
+impl Job {
+    /// The same map in another unit of length, `factor` of which make the present one. A power of two changes no digit.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        let (square, cube) = (factor * factor, factor * factor * factor);
+        let grid = &mut self.grid;
+        let scale = |x: &mut f64| *x *= factor;
+        grid.corner.iter_mut().for_each(scale);
+        grid.span.iter_mut().for_each(scale);
+        grid.positions.iter_mut().flatten().for_each(scale);
+        grid.velocities_dt = grid.velocities_dt.scaled(factor);
+        grid.shift.iter_mut().for_each(scale);
+        self.pulls.g.iter_mut().for_each(|g| *g *= cube);
+        self.pulls.minus_sum.iter_mut().for_each(|g| *g *= cube);
+        self.pulls.softening2 *= square;
+        self.parting.centre = self.parting.centre.scaled(factor);
+        self.parting.critical2 *= square;
+        self
+    }
 }
 
 /// A system and its twin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct Twins<R> {
+pub struct Twins<R, M> {
     /// The system.
-    pub a: State<R>,
+    pub a: State<R, M>,
     /// The system with the grid body shifted.
-    pub b: State<R>,
+    pub b: State<R, M>,
 }
 
-impl<R: Real> Twins<R> {
+impl<R: Real, M> Twins<R, M> {
     /// Whether the two grid bodies are within the critical distance; false if either position is NaN.
     #[inline(always)]
     pub fn together(&self, parting: &Parting<R>) -> R::Mask {
@@ -161,12 +179,32 @@ impl<R: Real> Twins<R> {
             .add_scaled(parting.minus_weights[1], self.a.q.b - self.b.q.b);
         d.norm2_plus(R::from_f64(0.0)).at_most(parting.critical2)
     }
+}
 
-    /// One step of both.
-    #[inline(always)]
-    pub fn step(&mut self, pulls: &Pulls<R>) {
-        euler::step_both(&mut self.a, &mut self.b, pulls);
+/// One step of both.
+#[inline(always)]
+fn step<R: Real, I: Integrator<R>>(twins: &mut Twins<R, I::Memory>, pulls: &I::Pulls) {
+    I::step_both(&mut twins.a, &mut twins.b, pulls);
+}
+
+/// Prepares both for their first step and takes those that need a start, up to `steps` and as long as the twins are
+/// together. Returns how many; fewer than [`Integrator::STARTS`] if the pixel is done.
+#[inline(always)]
+fn begin<R: Real, I: Integrator<R>>(
+    twins: &mut Twins<R, I::Memory>,
+    job: &Job,
+    pulls: &I::Pulls,
+    parting: &Parting<R>,
+) -> u32 {
+    I::begin(&mut twins.a, pulls);
+    I::begin(&mut twins.b, pulls);
+    let mut taken = 0;
+    while taken < I::STARTS && taken < job.steps && twins.together(parting).all() {
+        I::start(&mut twins.a, job.start, pulls);
+        I::start(&mut twins.b, job.start, pulls);
+        taken += 1;
     }
+    taken
 }
 
 /// Where a [`Walker`] gets pixels from and brings results to.
@@ -186,16 +224,16 @@ pub const IDLE: u32 = u32::MAX - 1;
 /// goes on with the same bits.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Walker<R, const N: usize> {
+pub struct Walker<R: Real, const N: usize, I: Integrator<R> = ExplicitEuler> {
     /// The systems.
-    pub twins: Twins<R>,
+    pub twins: Twins<R, I::Memory>,
     /// Pixel of each lane, relative to the job's first; [`FRESH`] or [`IDLE`] if it has none.
     pub pixel: [u32; N],
     /// Steps each lane's pixel has taken.
     pub taken: [u32; N],
 }
 
-impl<R: Lanes, const N: usize> Walker<R, N> {
+impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
     /// A walker that has not asked for a pixel yet.
     #[inline(always)]
     pub fn fresh() -> Self {
@@ -214,7 +252,7 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
     #[inline(always)]
     pub fn walk<F: Feed>(&mut self, job: &Job, budget: u32, feed: &mut F) -> u32 {
         assert!(N == R::COUNT);
-        let pulls = job.pulls.spread::<R>();
+        let pulls = I::Pulls::from_pulls(&job.pulls);
         let parting = job.parting.spread::<R>();
         let mut spent = 0;
         // Pairs of steps until a lane has had all its steps or the budget ends; and how many were planned.
@@ -246,7 +284,7 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
                         }
                     }
                     if self.pixel[lane] == FRESH {
-                        self.refill(lane, job, feed);
+                        self.refill(lane, job, &pulls, &parting, feed);
                     }
                     if self.pixel[lane] < IDLE {
                         busy = true;
@@ -261,21 +299,35 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
                 planned = nearest;
             }
             first = self.twins.together(&parting);
-            self.twins.step(&pulls);
+            step::<R, I>(&mut self.twins, &pulls);
             second = self.twins.together(&parting);
-            self.twins.step(&pulls);
+            step::<R, I>(&mut self.twins, &pulls);
             left -= 1;
         }
     }
 
-    /// Gives `lane` the next pixel, or leaves it idle with twins at rest.
+    /// Gives `lane` the next pixel that is not done by its starting steps, or leaves it idle with twins at rest.
     #[inline(always)]
-    fn refill<F: Feed>(&mut self, lane: usize, job: &Job, feed: &mut F) {
-        let (pixel, twins) = match feed.next() {
-            Some(pixel) => (pixel, job.grid.twins::<R>(job.first + pixel as u64)),
-            None => (IDLE, resting()),
+    fn refill<F: Feed>(
+        &mut self,
+        lane: usize,
+        job: &Job,
+        pulls: &I::Pulls,
+        parting: &Parting<R>,
+        feed: &mut F,
+    ) {
+        let (pixel, twins, taken) = loop {
+            let Some(pixel) = feed.next() else {
+                break (IDLE, resting(), 0);
+            };
+            let mut twins = job.grid.twins(job.first + pixel as u64);
+            let taken = begin::<R, I>(&mut twins, job, pulls, parting);
+            if I::STARTS == 0 || (taken == I::STARTS && taken < job.steps) {
+                break (pixel, twins, taken);
+            }
+            feed.done(pixel, taken);
         };
-        self.taken[lane] = 0;
+        self.taken[lane] = taken;
         self.pixel[lane] = pixel;
         self.twins.a.set_lane(lane, &twins.a);
         self.twins.b.set_lane(lane, &twins.b);
@@ -284,7 +336,7 @@ impl<R: Lanes, const N: usize> Walker<R, N> {
 
 /// Twins that stay together whatever the masses: far apart, at rest and equal.
 #[inline(always)]
-fn resting<R: Real>() -> Twins<R> {
+fn resting<R: Real, M: Memory<R>>() -> Twins<R, M> {
     let rest = Vec3 {
         x: 0.0,
         y: 0.0,
@@ -294,25 +346,21 @@ fn resting<R: Real>() -> Twins<R> {
         a: Vec3 { x: 1.0e9, ..rest },
         b: Vec3 { y: 1.0e9, ..rest },
     };
-    let s = State {
-        q,
-        u: Relative { a: rest, b: rest },
-    }
-    .spread();
+    let s = State::new(&q, &Relative { a: rest, b: rest });
     Twins { a: s, b: s }
 }
 
 /// `times` of one pixel (relative to the job's first), step by step: the plain form of what
 /// [`Walker::walk`] does.
 #[inline(always)]
-pub fn pixel<R: Lanes>(job: &Job, pixel: u32) -> u32 {
-    let pulls = job.pulls.spread::<R>();
+pub fn pixel<R: Lanes, I: Integrator<R>>(job: &Job, pixel: u32) -> u32 {
+    let pulls = I::Pulls::from_pulls(&job.pulls);
     let parting = job.parting.spread::<R>();
-    let mut twins = job.grid.twins::<R>(job.first + pixel as u64);
-    let mut times = 0;
+    let mut twins = job.grid.twins(job.first + pixel as u64);
+    let mut times = begin::<R, I>(&mut twins, job, &pulls, &parting);
     while times < job.steps && twins.together(&parting).all() {
         times += 1;
-        twins.step(&pulls);
+        step::<R, I>(&mut twins, &pulls);
     }
     times
 }

@@ -1,6 +1,8 @@
 //! Newtonian attraction.
 
-use crate::{Real, Vec3};
+use core::ops::{Add, Sub};
+
+use crate::{Lanes, Real, Vec3};
 
 /// Three bodies as seen from the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -28,6 +30,87 @@ impl Relative<f64> {
         Self {
             a: from(1),
             b: from(2),
+        }
+    }
+
+    /// The same in every lane of another [`Real`].
+    #[inline(always)]
+    pub fn spread<R: Real>(&self) -> Relative<R> {
+        Relative {
+            a: self.a.spread(),
+            b: self.b.spread(),
+        }
+    }
+}
+
+impl<R: Real> Relative<R> {
+    /// All components 0.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let zero = R::from_f64(0.0);
+        let v = Vec3 {
+            x: zero,
+            y: zero,
+            z: zero,
+        };
+        Self { a: v, b: v }
+    }
+
+    /// `self` + k · d, fused.
+    #[inline(always)]
+    pub fn add_scaled(self, k: R, d: &Self) -> Self {
+        Self {
+            a: self.a.add_scaled(k, d.a),
+            b: self.b.add_scaled(k, d.b),
+        }
+    }
+
+    /// k · `self`.
+    #[inline(always)]
+    pub fn scaled(self, k: R) -> Self {
+        Self {
+            a: self.a.scaled(k),
+            b: self.b.scaled(k),
+        }
+    }
+
+    /// The vectors themselves, see [`Real::now`].
+    #[inline(always)]
+    pub fn now(self) -> Self {
+        Self {
+            a: self.a.now(),
+            b: self.b.now(),
+        }
+    }
+}
+
+impl<R: Lanes> Relative<R> {
+    /// Replaces one lane by the same lane of `from`.
+    #[inline(always)]
+    pub fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.a.set_lane(lane, from.a);
+        self.b.set_lane(lane, from.b);
+    }
+}
+
+impl<R: Real> Add for Relative<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        Self {
+            a: self.a + o.a,
+            b: self.b + o.b,
+        }
+    }
+}
+
+impl<R: Real> Sub for Relative<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        Self {
+            a: self.a - o.a,
+            b: self.b - o.b,
         }
     }
 }
@@ -68,6 +151,19 @@ impl Pulls<f64> {
     }
 }
 
+/// Built from [`Pulls`] in `f64`: what a stepping loop keeps.
+pub trait FromPulls: Copy {
+    /// The same in another [`Real`].
+    fn from_pulls(pulls: &Pulls<f64>) -> Self;
+}
+
+impl<R: Real> FromPulls for Pulls<R> {
+    #[inline(always)]
+    fn from_pulls(pulls: &Pulls<f64>) -> Self {
+        pulls.spread()
+    }
+}
+
 /// Softened |a|², |b|² and |b - a|².
 #[inline(always)]
 pub fn squares<R: Real>(q: &Relative<R>, pulls: &Pulls<R>) -> [R; 3] {
@@ -94,4 +190,34 @@ pub fn kick<R: Real>(u: &mut Relative<R>, q: &Relative<R>, w: [R; 3], pulls: &Pu
     let bb = pulls.minus_sum[1].mul_add(wb, -t1);
     u.a = u.a.add_scaled(ab, q.b).add_scaled(aa, q.a);
     u.b = u.b.add_scaled(ba, q.a).add_scaled(bb, q.b);
+}
+
+/// Accelerations at `q` and their rates of change along the velocities `u`, given the [`squares`] and their powers of
+/// -3/2. In steps: accelerations times dt², jerks times dt³.
+///
+/// With s = r² (softened) and w = s^(-3/2): w′ = -3 w (x·v)/s, and 1/s = (s w)². The pull is linear in (w, x), so the
+/// jerk is the pull of (w, v) and of (w′, x).
+#[inline(always)]
+pub fn accelerations_and_jerks<R: Real>(
+    q: &Relative<R>,
+    u: &Relative<R>,
+    r2: [R; 3],
+    w: [R; 3],
+    pulls: &Pulls<R>,
+) -> [Relative<R>; 2] {
+    let rate = |x: Vec3<R>, v: Vec3<R>, i: usize| {
+        let inverse = r2[i] * w[i];
+        (R::from_f64(-3.0) * x.dot(v)) * (inverse * inverse * w[i])
+    };
+    let rates = [
+        rate(q.a, u.a, 0),
+        rate(q.b, u.b, 1),
+        rate(q.b - q.a, u.b - u.a, 2),
+    ];
+    let mut f = Relative::zero();
+    kick(&mut f, q, w, pulls);
+    let mut j = Relative::zero();
+    kick(&mut j, u, w, pulls);
+    kick(&mut j, q, rates, pulls);
+    [f, j]
 }

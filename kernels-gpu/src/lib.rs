@@ -5,6 +5,7 @@
 //! fixed order, so that the three give the same bits.
 //!
 //! - [`real`]: the scalar; [`vec3`]: vectors of it
+//! - [`number`]: numbers of other precision
 //! - [`gravity`]: pair interactions
 //! - [`integrator`]: one integrator a file
 //! - [`hermite`]: forces with derivatives, predictor, corrector and steps of star clusters
@@ -25,6 +26,7 @@ pub mod integrator;
 pub mod inv_cube;
 pub mod kernels;
 pub mod nbody;
+pub mod number;
 pub mod real;
 pub mod vec3;
 

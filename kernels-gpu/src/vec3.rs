@@ -37,6 +37,22 @@ impl<R: Real> Vec3<R> {
             .mul_add(self.z, self.y.mul_add(self.y, self.x.mul_add(self.x, plus)))
     }
 
+    /// x·ox + y·oy + z·oz, by fused multiply-adds.
+    #[inline(always)]
+    pub fn dot(self, o: Self) -> R {
+        self.z.mul_add(o.z, self.y.mul_add(o.y, self.x * o.x))
+    }
+
+    /// k · `self`.
+    #[inline(always)]
+    pub fn scaled(self, k: R) -> Self {
+        Self {
+            x: k * self.x,
+            y: k * self.y,
+            z: k * self.z,
+        }
+    }
+
     /// `self` + k · d, fused.
     #[inline(always)]
     pub fn add_scaled(self, k: R, d: Self) -> Self {

@@ -4,8 +4,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 
+use crate::Lanes;
 use crate::clock::timer_ns;
 use crate::divergence::{Feed, IDLE, Job, Walker};
+use crate::integrator::three_body::{ExplicitEuler, Integrator};
 
 /// What the threads of a launch share. All zero at the start of a job.
 #[derive(Debug)]
@@ -55,6 +57,22 @@ pub unsafe fn divergence_fetch(
     threads: *mut Thread,
     shared: *const Shared,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { fetch::<f64, ExplicitEuler>(&job, slice_ns, times, threads, shared) };
+}
+
+/// The body of [`divergence_fetch`], of any number and integrator.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
+    job: &Job,
+    slice_ns: u64,
+    times: *mut u32,
+    threads: *mut Walker<R, 1, I>,
+    shared: *const Shared,
+) {
     // SAFETY: the caller vouches for `shared` and for a Thread for every thread of the grid.
     let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
     // SAFETY: as above; the slot is this thread's alone.
@@ -63,14 +81,14 @@ pub unsafe fn divergence_fetch(
         return;
     }
     let mut feed = Fetch {
-        job: &job,
+        job,
         times,
         shared,
         credited: walker.taken[0],
     };
     let start = timer_ns();
     loop {
-        walker.walk(&job, STRIDE, &mut feed);
+        walker.walk(job, STRIDE, &mut feed);
         if walker.pixel[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
             break;
         }

@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::divergence::{self, Job};
+use crate::integrator::three_body::ExplicitEuler;
 
 /// `times` of every pixel of a job: the kernel to read first, and what the tuned one is tested against.
 ///
@@ -22,6 +23,6 @@ pub unsafe fn divergence_plain(job: Job, times: *mut u32) {
     let i = thread::index_1d();
     if i < job.count {
         // SAFETY: i < job.count, for which the caller vouches; each thread has an i of its own.
-        unsafe { *times.add(i as usize) = divergence::pixel::<f64>(&job, i) };
+        unsafe { *times.add(i as usize) = divergence::pixel::<f64, ExplicitEuler>(&job, i) };
     }
 }

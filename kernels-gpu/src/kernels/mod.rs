@@ -1,7 +1,9 @@
 //! The kernels' entry points, one file a kernel; the plain version beside the tuned one.
 
 mod divergence_fetch;
+mod divergence_integrators;
 mod divergence_plain;
+mod divergence_precisions;
 mod nbody_combine;
 mod nbody_move;
 mod nbody_plain;
@@ -9,12 +11,21 @@ mod nbody_reduced;
 mod nbody_tile;
 
 pub use divergence_fetch::{Shared, Thread, divergence_fetch};
+pub use divergence_integrators::{
+    divergence_fetch_adams_bashforth_2, divergence_fetch_adams_bashforth_4,
+    divergence_fetch_hermite_4, divergence_fetch_leapfrog, divergence_fetch_runge_kutta_4,
+    divergence_fetch_semi_implicit_euler,
+};
 pub use divergence_plain::divergence_plain;
+pub use divergence_precisions::{
+    divergence_fetch_f32, divergence_fetch_fast, divergence_fetch_fixed,
+    divergence_fetch_float_float, divergence_fetch_mixed,
+};
 pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64};
 pub use nbody_move::{
-    Stages,
-    nbody_drift_f32, nbody_drift_f64, nbody_kick_drift_f32, nbody_kick_drift_f64, nbody_kick_f32,
-    nbody_kick_f64, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64,
+    Stages, nbody_drift_f32, nbody_drift_f64, nbody_kick_drift_f32, nbody_kick_drift_f64,
+    nbody_kick_f32, nbody_kick_f64, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32,
+    nbody_rk_stage_f64,
 };
 pub use nbody_plain::{nbody_plain_f32, nbody_plain_f64};
 pub use nbody_reduced::{

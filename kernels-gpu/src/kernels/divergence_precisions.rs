@@ -1,0 +1,37 @@
+//! Divergence map by fetching threads, an entry point for each precision mode besides exact. Parameters, thread mapping and
+//! safety are those of [`divergence_fetch`](fn@super::divergence_fetch).
+
+use cuda_std::prelude::*;
+
+use super::divergence_fetch::{Shared, fetch};
+use crate::divergence::{Job, Walker};
+use crate::integrator::three_body::{ExplicitEuler, FixedEuler};
+use crate::number::{Fast, Fixed, FloatFloat, Mixed};
+
+macro_rules! entries {
+    ($($name:ident: $number:ty, $integrator:ty;)*) => {$(
+        #[doc = concat!("[`divergence_fetch`](fn@super::divergence_fetch) in [`", stringify!($number), "`].")]
+        ///
+        /// # Safety
+        /// As there.
+        #[kernel]
+        pub unsafe fn $name(
+            job: Job,
+            slice_ns: u64,
+            times: *mut u32,
+            threads: *mut Walker<$number, 1, $integrator>,
+            shared: *const Shared,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { fetch::<$number, $integrator>(&job, slice_ns, times, threads, shared) };
+        }
+    )*};
+}
+
+entries!(
+    divergence_fetch_fast: Fast, ExplicitEuler;
+    divergence_fetch_mixed: Mixed<f64>, ExplicitEuler;
+    divergence_fetch_f32: f32, ExplicitEuler;
+    divergence_fetch_fixed: Fixed, FixedEuler;
+    divergence_fetch_float_float: FloatFloat<f32>, ExplicitEuler;
+);

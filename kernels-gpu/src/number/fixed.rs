@@ -1,0 +1,129 @@
+//! Signed fixed point: positions and velocities as whole numbers of a smallest length, so that sums are free of rounding.
+//!
+//! The number of fraction bits is the host's choice: it scales all lengths by a power of two such that the smallest length is
+//! 2⁻³² here (see [`Job::scaled`](crate::divergence::Job::scaled)). Sums and products saturate instead of overflowing.
+
+use core::ops::{Add, Mul, Neg, Sub};
+
+use crate::{Lanes, Real};
+
+/// Bits after the point, before the host's scaling.
+pub const FRACTION_BITS: u32 = 32;
+const ONE: f64 = (1u64 << FRACTION_BITS) as f64;
+
+/// A 64-bit integer times 2⁻³².
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Fixed(i64);
+
+impl Fixed {
+    /// The nearest `f64`.
+    #[inline(always)]
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 * (1.0 / ONE)
+    }
+
+    /// Of a product with twice the fraction bits, rounded to nearest, halves up.
+    #[inline(always)]
+    fn narrow(wide: i128) -> Self {
+        let x = (wide + (1i128 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
+        if x > i64::MAX as i128 {
+            Self(i64::MAX)
+        } else if x < i64::MIN as i128 {
+            Self(i64::MIN)
+        } else {
+            Self(x as i64)
+        }
+    }
+}
+
+impl Add for Fixed {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        Self(self.0.saturating_add(o.0))
+    }
+}
+
+impl Sub for Fixed {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        Self(self.0.saturating_sub(o.0))
+    }
+}
+
+impl Mul for Fixed {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        Self::narrow(self.0 as i128 * o.0 as i128)
+    }
+}
+
+impl Neg for Fixed {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(0i64.saturating_sub(self.0))
+    }
+}
+
+impl Real for Fixed {
+    type Mask = bool;
+
+    /// To the nearest, halves away from zero; NaN becomes 0.
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        let scaled = x * ONE;
+        let whole = scaled as i64;
+        // Exact: below 2⁵³ there is a fraction to look at, above there is none.
+        let rest = scaled - whole as f64;
+        let nearest = if rest >= 0.5 {
+            whole.saturating_add(1)
+        } else if rest <= -0.5 {
+            whole.saturating_sub(1)
+        } else {
+            whole
+        };
+        Self(nearest)
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Self::narrow(self.0 as i128 * a.0 as i128 + ((b.0 as i128) << FRACTION_BITS))
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> bool {
+        self.0 <= other.0
+    }
+
+    /// Through `f64`: a fixed number of bits has few left for r⁻³. Saturates for r² = 0.
+    #[inline(always)]
+    fn inv_cube(self) -> Self {
+        Self::from_f64(self.to_f64().inv_cube())
+    }
+
+    #[inline(always)]
+    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+        let [a, b, c, d, e, f] = r2;
+        [
+            a.inv_cube(),
+            b.inv_cube(),
+            c.inv_cube(),
+            d.inv_cube(),
+            e.inv_cube(),
+            f.inv_cube(),
+        ]
+    }
+}
+
+impl Lanes for Fixed {
+    const COUNT: usize = 1;
+
+    #[inline(always)]
+    fn set_lane(&mut self, _lane: usize, from: Self) {
+        *self = from;
+    }
+}

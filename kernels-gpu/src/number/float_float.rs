@@ -1,0 +1,185 @@
+//! A number as the unevaluated sum of two `f32`: 48 bits or so, for GPUs whose `f64` is slow.
+//!
+//! The algorithms are those of Joldes, Muller & Popescu (2017), ACM TOMS 44, 15: AccurateDWPlusDW and DWTimesDW1, built from
+//! error-free sums and fused products. Only IEEE operations: equal bits everywhere.
+
+use core::ops::{Add, Mul, Neg, Sub};
+
+use super::Single;
+use crate::{Lanes, Real};
+
+/// `hi` + `lo`, |lo| at most half a unit in the last place of `hi`. The exponent's range is that of `f32`, and digits are lost
+/// where `lo` falls below 1e-38.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct FloatFloat<S> {
+    hi: S,
+    lo: S,
+}
+
+/// a + b and its rounding error.
+#[inline(always)]
+fn two_sum<S: Single>(a: S, b: S) -> (S, S) {
+    let s = a + b;
+    let a1 = s - b;
+    let b1 = s - a1;
+    (s, (a - a1) + (b - b1))
+}
+
+/// a + b and its rounding error where |a| is not below |b|.
+#[inline(always)]
+fn fast_two_sum<S: Single>(a: S, b: S) -> FloatFloat<S> {
+    let hi = a + b;
+    FloatFloat {
+        hi,
+        lo: b - (hi - a),
+    }
+}
+
+impl<S: Single> FloatFloat<S> {
+    /// The product of two `f32`, exactly.
+    #[inline(always)]
+    fn product(a: S, b: S) -> Self {
+        let hi = a * b;
+        Self {
+            hi,
+            lo: Real::mul_add(a, b, -hi),
+        }
+    }
+
+    /// `self` times one `f32`.
+    #[inline(always)]
+    fn times(self, k: S) -> Self {
+        let p = Self::product(self.hi, k);
+        fast_two_sum(p.hi, Real::mul_add(self.lo, k, p.lo))
+    }
+}
+
+impl FloatFloat<f32> {
+    /// The same number as `f64`.
+    pub fn to_f64(self) -> f64 {
+        self.hi as f64 + self.lo as f64
+    }
+}
+
+impl<S: Single> Add for FloatFloat<S> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        let (sh, sl) = two_sum(self.hi, o.hi);
+        let (th, tl) = two_sum(self.lo, o.lo);
+        let v = fast_two_sum(sh, sl + th);
+        fast_two_sum(v.hi, tl + v.lo)
+    }
+}
+
+impl<S: Single> Sub for FloatFloat<S> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        self + -o
+    }
+}
+
+impl<S: Single> Mul for FloatFloat<S> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        let p = Self::product(self.hi, o.hi);
+        let cross = Real::mul_add(self.hi, o.lo, self.lo * o.hi);
+        fast_two_sum(p.hi, p.lo + cross)
+    }
+}
+
+impl<S: Single> Neg for FloatFloat<S> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self {
+            hi: -self.hi,
+            lo: -self.lo,
+        }
+    }
+}
+
+impl<S: Single> Real for FloatFloat<S> {
+    type Mask = S::Mask;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        let hi = x as f32;
+        // Of an infinity the rest would be NaN.
+        let rest = if hi.is_finite() { x - hi as f64 } else { 0.0 };
+        Self {
+            hi: S::from_f64(hi as f64),
+            lo: S::from_f64(rest),
+        }
+    }
+
+    #[inline(always)]
+    fn now(self) -> Self {
+        Self {
+            hi: self.hi.now(),
+            lo: self.lo.now(),
+        }
+    }
+
+    /// `self · a + b`, rounded twice.
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self * a + b
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> S::Mask {
+        (self - other).hi.at_most(S::from_f64(0.0))
+    }
+
+    /// To within 2⁻⁴²; NaN for r² = 0 or r² = ∞.
+    #[inline(always)]
+    fn inv_cube(self) -> Self {
+        let one = Self::from_f64(1.0);
+        let guess = self.hi.guess_root();
+        // One step of second order makes the guess a seed of 20 bits or more.
+        let y = {
+            let (half, near) = (<S as Real>::from_f64(0.5), <S as Real>::from_f64(1.0));
+            let e = Real::mul_add(-(self.hi * guess), guess, near);
+            let y = Real::mul_add(guess * half, e, guess);
+            let e = Real::mul_add(-(self.hi * y), y, near);
+            Real::mul_add(y * half, e, y)
+        };
+        let y2 = Self::product(y, y);
+        let e = one - self * y2;
+        let y3 = y2.times(y);
+        // y³(1 + 3/2 e + 15/8 e²)
+        let q = Real::mul_add(
+            <S as Real>::from_f64(1.875),
+            e.hi,
+            <S as Real>::from_f64(1.5),
+        );
+        y3 + y3 * e.times(q)
+    }
+
+    #[inline(always)]
+    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+        let [a, b, c, d, e, f] = r2;
+        [
+            a.inv_cube(),
+            b.inv_cube(),
+            c.inv_cube(),
+            d.inv_cube(),
+            e.inv_cube(),
+            f.inv_cube(),
+        ]
+    }
+}
+
+impl<S: Single + Lanes> Lanes for FloatFloat<S> {
+    const COUNT: usize = S::COUNT;
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: Self) {
+        self.hi.set_lane(lane, from.hi);
+        self.lo.set_lane(lane, from.lo);
+    }
+}

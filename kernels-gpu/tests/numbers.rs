@@ -1,0 +1,111 @@
+//! Numbers of other precision: how exact their operations are.
+
+use kernels_gpu::Real;
+use kernels_gpu::number::{Fast, Fixed, FloatFloat, Mixed};
+use proptest::prelude::*;
+use twofloat::TwoFloat;
+
+type Pair = FloatFloat<f32>;
+
+/// x^(-3/2) with some 100 bits.
+fn inv_cube(x: f64) -> TwoFloat {
+    let s = x.sqrt();
+    let x = TwoFloat::from(x);
+    let root = (TwoFloat::from(s) + x / TwoFloat::from(s)) / TwoFloat::from(2.0);
+    TwoFloat::from(1.0) / (x * root)
+}
+
+fn relative(found: f64, exact: TwoFloat) -> f64 {
+    f64::from((TwoFloat::from(found) - exact) / exact).abs()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100_000))]
+
+    #[test]
+    fn single_precision_is_within_three_ulp(r2 in -40.0..40.0f64) {
+        let r2 = r2.exp2() as f32;
+        let exact = f64::from(inv_cube(f64::from(r2)));
+        let ulp = f64::from((exact as f32).next_up() - exact as f32);
+        let error = (f64::from(r2.inv_cube()) - exact).abs();
+        prop_assert!(error <= 3.0 * ulp, "{r2}: {} ULP", error / ulp);
+    }
+
+    #[test]
+    fn mixed_is_within_three_units_of_the_24th_bit(r2 in -60.0..60.0f64) {
+        let r2 = r2.exp2();
+        let error = relative(Mixed(r2).inv_cube().0, inv_cube(r2));
+        prop_assert!(error < 3.0 / f64::from(1 << 23), "{r2}: {error:e}");
+    }
+
+    #[test]
+    fn float_float_has_42_bits(r2 in -30.0..30.0f64) {
+        let r2 = r2.exp2();
+        let error = relative(value(Pair::from_f64(r2).inv_cube()), inv_cube(value(Pair::from_f64(r2))));
+        prop_assert!(error < (-42f64).exp2(), "{r2}: {error:e}");
+    }
+
+    #[test]
+    fn sums_and_products_of_float_floats_have_44_bits(a in -1e6..1e6f64, b in -1e6..1e6f64) {
+        let (x, y) = (Pair::from_f64(a), Pair::from_f64(b));
+        let (a, b) = (value(x), value(y));
+        prop_assert!((value(x + y) - (a + b)).abs() <= (a + b).abs() * (-44f64).exp2());
+        prop_assert!((value(x * y) - a * b).abs() <= (a * b).abs() * (-44f64).exp2());
+        prop_assert_eq!(x.at_most(y), a <= b);
+    }
+
+    #[test]
+    fn fixed_point_rounds_to_the_nearest(a in -30000.0..30000.0f64, b in -30000.0..30000.0f64, c in -1e6..1e6f64) {
+        let step = (-32f64).exp2();
+        let (x, y, z) = (Fixed::from_f64(a), Fixed::from_f64(b), Fixed::from_f64(c));
+        prop_assert!((x.to_f64() - a).abs() <= step / 2.0);
+        let (a, b, c) = (x.to_f64(), y.to_f64(), z.to_f64());
+        prop_assert_eq!((x + y).to_f64(), a + b);
+        prop_assert!(((x * y).to_f64() - a * b).abs() <= step);
+        prop_assert!((x.mul_add(y, z).to_f64() - a.mul_add(b, c)).abs() <= step);
+    }
+}
+
+/// The number as f64, exactly: its two parts by their bits.
+fn value(x: Pair) -> f64 {
+    x.to_f64()
+}
+
+#[test]
+fn fixed_point_saturates() {
+    let large = Fixed::from_f64(2e9);
+    let most = Fixed::from_f64(f64::INFINITY);
+    assert_eq!(large + large, most);
+    assert_eq!(large * large, most);
+    assert_eq!(large.mul_add(large, large), most);
+    assert_eq!(-large - large, Fixed::from_f64(f64::NEG_INFINITY));
+    assert_eq!(-Fixed::from_f64(f64::NEG_INFINITY), most);
+    assert_eq!(Fixed::from_f64(f64::NAN), Fixed::from_f64(0.0));
+    assert_eq!(Fixed::from_f64(0.0).inv_cube(), most);
+}
+
+#[test]
+fn halves_of_the_smallest_step_round_away_from_zero() {
+    let step = (-32f64).exp2();
+    assert_eq!(Fixed::from_f64(0.5 * step).to_f64(), step);
+    assert_eq!(Fixed::from_f64(-0.5 * step).to_f64(), -step);
+    assert_eq!(Fixed::from_f64(0.49 * step).to_f64(), 0.0);
+}
+
+#[test]
+fn a_collision_is_no_number_and_not_together() {
+    for r2 in [0.0, f64::INFINITY, f64::NAN] {
+        let zero = |w: f64| !(w * 0.0).at_most(1.0);
+        assert!(
+            r2 == f64::INFINITY || zero(f64::from((r2 as f32).inv_cube())),
+            "f32 {r2}"
+        );
+        assert!(
+            zero(value(Pair::from_f64(r2).inv_cube())),
+            "float-float {r2}"
+        );
+    }
+    assert!(!f32::NAN.at_most(1.0) && !Pair::from_f64(f64::NAN).at_most(Pair::from_f64(1.0)));
+    assert_eq!(Fast(4.0).inv_cube(), Fast(0.125));
+    assert_eq!(Mixed(0.0).inv_cube(), Mixed(f64::INFINITY));
+}
