@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod cluster;
 mod config;
 mod devices;
 mod divergence;
@@ -38,6 +39,8 @@ struct Cli {
 enum Command {
     /// Compute a three-body divergence map
     Divergence(Box<divergence::Args>),
+    /// Integrate a star cluster with individual block time steps
+    Cluster(Box<cluster::Args>),
     /// List the GPUs, and what the CPU offers
     Devices(devices::Args),
     /// Check every kernel and engine of this machine against each other, bit for bit
@@ -58,6 +61,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Divergence(args) => divergence::run(*args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -408,24 +408,24 @@ impl Cluster {
     pub fn energy(&mut self, time: f64) -> Result<Energy, HermiteError> {
         let stars = self.at(time)?;
         let potentials = self.potentials(&stars)?;
-        Ok(energy(&stars, &potentials))
+        Ok(Self::energy_of(&stars, &potentials))
     }
-}
 
-/// Energies of particles at one time, with compensated sums.
-pub(super) fn energy(stars: &[Star], potentials: &[f64]) -> Energy {
-    let kinetic = stars
-        .iter()
-        .map(|s| 0.5 * s.mass * s.taylor[1].norm2_plus(0.0));
-    let potential = stars.iter().zip(potentials).map(|(s, p)| 0.5 * s.mass * p);
-    Energy {
-        kinetic: compensated(kinetic),
-        potential: compensated(potential),
+    /// Energies of particles at one time with these [`potentials`](Self::potentials), in compensated sums.
+    pub fn energy_of(stars: &[Star], potentials: &[f64]) -> Energy {
+        let kinetic = stars
+            .iter()
+            .map(|s| 0.5 * s.mass * s.taylor[1].norm2_plus(0.0));
+        let potential = stars.iter().zip(potentials).map(|(s, p)| 0.5 * s.mass * p);
+        Energy {
+            kinetic: compensated(kinetic),
+            potential: compensated(potential),
+        }
     }
 }
 
 /// The sum, with the rounding errors of the additions added at the end (Neumaier).
-pub(super) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0f64, 0.0);
     for x in terms {
         let new = sum + x;

@@ -3,13 +3,16 @@
 //!
 //! Units: G = 1.
 
+mod analysis;
 mod cluster;
 mod cpu;
 mod engine;
+pub mod files;
 mod packets;
 mod schedule;
 mod spec;
 
+pub use analysis::{LAGRANGE_FRACTIONS, Shape};
 pub use cluster::{Cluster, Counters, Energy, Split};
 pub use cpu::CpuEngine;
 pub use engine::{Engine, Forces, HermiteError, Motion};

@@ -173,7 +173,7 @@ impl Specification {
             return fail("--softening", eps.to_string(), allowed);
         }
         for (option, eta) in [("--eta", self.eta), ("--eta-start", self.eta_start)] {
-            if !(eta >= 1e-6 && eta <= 1e6) {
+            if !(1e-6..=1e6).contains(&eta) {
                 return fail(option, eta.to_string(), "must be from 1e-6 to 1e6");
             }
         }

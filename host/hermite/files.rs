@@ -1,0 +1,308 @@
+//! Start models, snapshots and checkpoints in files.
+//!
+//! - text: a particle a line, `id mass x y z vx vy vz`, numbers that give the same bits back; `#` begins a comment
+//! - npz: arrays `mass` (n), `position` and `velocity` (n x 3), `time` (1)
+//! - checkpoint: an npz with everything that a run needs to go on to the same bits
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use kernels_gpu::Vec3;
+use kernels_gpu::hermite::TERMS;
+
+use super::{Body, Counters, Specification, Star};
+use crate::io::IoError;
+use crate::io::atomic::{AtomicFile, write_with};
+use crate::io::npz::{NpzReader, NpzWriter};
+
+/// Why a file of particles could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It could not be read at all.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// A line is no particle.
+    #[error("{}:{line}: {reason}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The contents do not belong together.
+    #[error("{}: {reason}", path.display())]
+    Contents {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Whether a path is to be an npz file: by its extension, `.npz` or `.txt`.
+///
+/// # Errors
+/// What is allowed, in words.
+pub fn is_npz(path: &Path) -> Result<bool, String> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("npz") => Ok(true),
+        Some("txt") => Ok(false),
+        _ => Err("the name must end in .npz or .txt".into()),
+    }
+}
+
+/// Reads a start model: `.npz`, or text of any other name.
+///
+/// # Errors
+/// [`FileError`].
+pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
+    if path.extension().is_some_and(|e| e == "npz") {
+        return read_npz(path);
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| IoError::system(path, "read", e))?;
+    let mut bodies = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let fail = |reason: String| FileError::Line {
+            path: path.to_owned(),
+            line: number + 1,
+            reason,
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.len() != 8 {
+            let reason = format!(
+                "must be id mass x y z vx vy vz, 8 numbers; it has {}",
+                words.len()
+            );
+            return Err(fail(reason));
+        }
+        let mut numbers = [0.0; 7];
+        for (number, word) in numbers.iter_mut().zip(&words[1..]) {
+            *number = word
+                .parse()
+                .map_err(|_| fail(format!("'{word}' is not a number")))?;
+        }
+        let [mass, x, y, z, vx, vy, vz] = numbers;
+        bodies.push(Body {
+            mass,
+            position: [x, y, z],
+            velocity: [vx, vy, vz],
+        });
+    }
+    Ok(bodies)
+}
+
+fn read_npz(path: &Path) -> Result<Vec<Body>, FileError> {
+    let mut file = NpzReader::open(path)?;
+    let mass = file.array::<f64>("mass")?;
+    let n = mass.values.len();
+    let mut vectors = |name: &str| -> Result<Vec<f64>, FileError> {
+        let array = file.array::<f64>(name)?;
+        if array.shape != [n, 3] {
+            let reason = format!("{name} must be {n} x 3, like mass; it is {:?}", array.shape);
+            return Err(FileError::Contents {
+                path: path.to_owned(),
+                reason,
+            });
+        }
+        Ok(array.values)
+    };
+    let (position, velocity) = (vectors("position")?, vectors("velocity")?);
+    let triple = |a: &[f64], i: usize| [a[3 * i], a[3 * i + 1], a[3 * i + 2]];
+    Ok((0..n)
+        .map(|i| Body {
+            mass: mass.values[i],
+            position: triple(&position, i),
+            velocity: triple(&velocity, i),
+        })
+        .collect())
+}
+
+fn flat(vectors: impl Iterator<Item = Vec3<f64>>) -> Vec<f64> {
+    vectors.flat_map(|v| [v.x, v.y, v.z]).collect()
+}
+
+/// Writes particles that are all at `time` ([`Cluster::at`](super::Cluster::at)), as [`is_npz`] says.
+///
+/// # Errors
+/// [`FileError`].
+pub fn write_snapshot(path: &Path, time: f64, stars: &[Star]) -> Result<(), FileError> {
+    let npz = is_npz(path).map_err(|reason| FileError::Contents {
+        path: path.to_owned(),
+        reason,
+    })?;
+    if npz {
+        let mut file = NpzWriter::create(path)?;
+        let n = stars.len();
+        let mass: Vec<f64> = stars.iter().map(|s| s.mass).collect();
+        file.array("mass", &[n], &mass)?;
+        file.array(
+            "position",
+            &[n, 3],
+            &flat(stars.iter().map(|s| s.taylor[0])),
+        )?;
+        file.array(
+            "velocity",
+            &[n, 3],
+            &flat(stars.iter().map(|s| s.taylor[1])),
+        )?;
+        file.array("time", &[1], &[time])?;
+        file.finish()?;
+        return Ok(());
+    }
+    write_with(path, |file: &mut AtomicFile| {
+        let written = (|| {
+            writeln!(file, "# time {time:?}")?;
+            writeln!(file, "# id mass x y z vx vy vz")?;
+            for (id, s) in stars.iter().enumerate() {
+                let (p, v) = (s.taylor[0], s.taylor[1]);
+                writeln!(
+                    file,
+                    "{id} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                    s.mass, p.x, p.y, p.z, v.x, v.y, v.z
+                )?;
+            }
+            Ok(())
+        })();
+        written.map_err(|e| file.error(e))
+    })?;
+    Ok(())
+}
+
+/// A run that was put aside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// What it is integrated with.
+    pub specification: Specification,
+    /// The particles, each at the time of its last step.
+    pub stars: Vec<Star>,
+    /// Time of the last block.
+    pub time: f64,
+    /// What had been done.
+    pub counters: Counters,
+    /// What was recorded, rows of the same length.
+    pub series: Vec<Vec<f64>>,
+}
+
+const STAR_NUMBERS: usize = 3 + 3 * TERMS;
+
+impl Checkpoint {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn write(&self, path: &Path) -> Result<(), FileError> {
+        let mut file = NpzWriter::create(path)?;
+        let json = |value: Result<String, serde_json::Error>| value.expect("plain numbers");
+        file.text(
+            "specification.json",
+            &json(serde_json::to_string(&self.specification)),
+        )?;
+        file.text(
+            "counters.json",
+            &json(serde_json::to_string(&self.counters)),
+        )?;
+        let numbers: Vec<f64> = (self.stars.iter())
+            .flat_map(|s| {
+                let terms = s.taylor.iter().flat_map(|v| [v.x, v.y, v.z]);
+                [s.mass, s.time, s.step].into_iter().chain(terms)
+            })
+            .collect();
+        file.array("stars", &[self.stars.len(), STAR_NUMBERS], &numbers)?;
+        file.array("time", &[1], &[self.time])?;
+        let width = self.series.first().map_or(0, Vec::len);
+        file.array("series", &[self.series.len(), width], &self.series.concat())?;
+        file.finish()?;
+        Ok(())
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let fail = |reason: String| FileError::Contents {
+            path: path.to_owned(),
+            reason,
+        };
+        let mut file = NpzReader::open(path)?;
+        let specification = serde_json::from_str(&file.text("specification.json")?)
+            .map_err(|e| fail(format!("specification.json: {e}")))?;
+        let counters = serde_json::from_str(&file.text("counters.json")?)
+            .map_err(|e| fail(format!("counters.json: {e}")))?;
+        let stars = file.array::<f64>("stars")?;
+        if stars.shape.len() != 2 || stars.shape[1] != STAR_NUMBERS || stars.shape[0] == 0 {
+            return Err(fail(format!(
+                "stars must be n x {STAR_NUMBERS}, it is {:?}",
+                stars.shape
+            )));
+        }
+        let time = file.array::<f64>("time")?;
+        let [time] = time.values[..] else {
+            return Err(fail("time must be one number".into()));
+        };
+        let series = file.array::<f64>("series")?;
+        let width = series.shape.get(1).copied().unwrap_or(0).max(1);
+        let stars: Vec<Star> = stars.values.chunks_exact(STAR_NUMBERS).map(star).collect();
+        let checkpoint = Self {
+            specification,
+            stars,
+            time,
+            counters,
+            series: series
+                .values
+                .chunks_exact(width)
+                .map(<[f64]>::to_vec)
+                .collect(),
+        };
+        checkpoint.check().map_err(fail)?;
+        Ok(checkpoint)
+    }
+
+    /// That the steps fit the specification and each other.
+    fn check(&self) -> Result<(), String> {
+        let bodies: Vec<Body> = vec![Body::default(); 1];
+        let valid = self
+            .specification
+            .clone()
+            .validate(bodies)
+            .map_err(|e| e.to_string())?;
+        let longest = valid.specification().max_step;
+        for (i, s) in self.stars.iter().enumerate() {
+            let power_of_two = s.step.is_normal() && s.step.to_bits() << 12 == 0;
+            let level = (longest / s.step).log2();
+            if !(power_of_two && s.step > 0.0 && (0.0..60.0).contains(&level)) {
+                return Err(format!("star {i} has the step {}", s.step));
+            }
+            if !(s.time <= self.time
+                && s.time + s.step > self.time
+                && (s.time / s.step).fract() == 0.0)
+            {
+                return Err(format!(
+                    "star {i} is at {} with the step {}",
+                    s.time, s.step
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn star(n: &[f64]) -> Star {
+    let vector = |k: usize| Vec3 {
+        x: n[3 + 3 * k],
+        y: n[4 + 3 * k],
+        z: n[5 + 3 * k],
+    };
+    Star {
+        mass: n[0],
+        time: n[1],
+        step: n[2],
+        taylor: std::array::from_fn(vector),
+    }
+}

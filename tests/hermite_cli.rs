@@ -1,0 +1,98 @@
+//! Promises of `trisolar cluster`.
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+
+fn cluster(folder: &std::path::Path) -> Command {
+    let mut command = Command::cargo_bin("trisolar").unwrap();
+    command.current_dir(folder).arg("cluster");
+    command
+}
+
+#[test]
+fn a_resumed_run_ends_in_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &str| {
+        let mut command = cluster(folder.path());
+        command.args(args.split_whitespace()).assert().success();
+    };
+    run("--n 100 --end 0.75 --out whole.txt --out whole.npz --series whole-series.npz --quiet");
+    run("--n 100 --end 0.3125 --checkpoint half.npz --threads 1 --quiet");
+    run("--resume half.npz --end 0.75 --out resumed.txt --quiet");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("whole.txt").len() > 1000);
+    assert_eq!(read("whole.txt"), read("resumed.txt"));
+    // Text and npz give the same bodies back.
+    let bodies =
+        |name: &str| trisolar::hermite::files::read_bodies(&folder.path().join(name)).unwrap();
+    assert_eq!(bodies("whole.txt"), bodies("whole.npz"));
+    assert_eq!(bodies("whole.txt").len(), 100);
+}
+
+#[test]
+fn diagnostics_go_to_lines_files_and_plots() {
+    let folder = tempfile::tempdir().unwrap();
+    cluster(folder.path())
+        .args("--n 64 --order 4 --end 0.5 --series s.npz --snapshots shots --plots p".split(' '))
+        .assert()
+        .success()
+        .stdout(
+            contains("order 4")
+                .and(contains("0.5000"))
+                .and(contains("Gflop/s")),
+        );
+    let exists = |name: &str| folder.path().join(name).exists();
+    for name in [
+        "shots/00000.npz",
+        "shots/00002.npz",
+        "p-energy.png",
+        "p-radii.png",
+        "p-steps.png",
+    ] {
+        assert!(exists(name), "{name}");
+    }
+    let mut series = trisolar::io::npz::NpzReader::open(folder.path().join("s.npz")).unwrap();
+    assert_eq!(
+        series.array::<f64>("time").unwrap().values,
+        [0.0, 0.25, 0.5]
+    );
+    assert_eq!(series.array::<f64>("lagrange_radii").unwrap().shape, [3, 8]);
+    let steps = series.array::<f64>("step_histogram").unwrap().values;
+    let total = series.array::<f64>("steps").unwrap().values[2];
+    assert_eq!(steps.iter().sum::<f64>(), total);
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("short.txt"), "0 1.0 0 0 0\n").unwrap();
+    std::fs::write(
+        folder.path().join("twins.txt"),
+        "0 1 0 0 0 0 0 0\n1 1 0 0 0 1 0 0\n",
+    )
+    .unwrap();
+    for (args, message) in [
+        ("--order 5", "must be 4, 6 or 8"),
+        ("--max-step 0.1", "must be a power of two"),
+        ("--min-step 0.125", "to the longest step, 0.0625"),
+        ("--softening -1", "must be 0 or from"),
+        ("--eta 0", "must be from 1e-6 to 1e6"),
+        ("--every 0", "must be a finite number above 0"),
+        ("--n 1", "must be a whole number from 2"),
+        ("--out x.foo", "must end in .npz or .txt"),
+        ("--input none.txt", "no such file"),
+        (
+            "--input short.txt",
+            "short.txt:1: must be id mass x y z vx vy vz",
+        ),
+        ("--input twins.txt --softening 0", "they coincide"),
+        ("--resume none.npz", "no such file"),
+    ] {
+        cluster(folder.path())
+            .args(args.split(' '))
+            .assert()
+            .code(2)
+            .stderr(contains(message));
+    }
+}
