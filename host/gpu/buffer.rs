@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use cust::error::CudaError;
 use cust::memory::{
-    AsyncCopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, LockedBuffer, mem_get_info,
+    AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, LockedBuffer, mem_get_info,
 };
 
 use super::{Gpu, GpuError};
@@ -89,6 +89,49 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
             raw.set_8_async(byte, self.gpu.stream())
         }
         .map_err(|e| self.gpu.fail("setting device memory", e))
+    }
+
+    /// Copies `host` to the start of the array, after everything queued so far; returns when done.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If `host` is longer than the array.
+    pub fn upload(&mut self, host: &[T]) -> Result<(), GpuError> {
+        self.gpu.synchronise()?;
+        // SAFETY: Cell<T> has the layout of T.
+        let cells = unsafe { &*(std::ptr::from_ref(host) as *const [Cell<T>]) };
+        let mut part = self.buffer.index(..host.len());
+        part.copy_from(cells).map_err(|e| self.gpu.fail("copying to the device", e))
+    }
+
+    /// Queues a copy of another array of the same length into this one.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn copy_from(&mut self, from: &Self) -> Result<(), GpuError> {
+        // SAFETY: both live until the device is done: dropping them waits for it, and the stream keeps the order.
+        unsafe { self.buffer.async_copy_from(&from.buffer, self.gpu.stream()) }
+            .map_err(|e| self.gpu.fail("copying on the device", e))
+    }
+
+    /// Copies the start of the array into `host`, after everything queued so far; returns when done.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`], also for what failed before.
+    ///
+    /// # Panics
+    /// If `host` is longer than the array.
+    pub fn download(&self, host: &mut [T]) -> Result<(), GpuError> {
+        self.gpu.synchronise()?;
+        // SAFETY: Cell<T> has the layout of T.
+        let cells = unsafe { &mut *(std::ptr::from_mut(host) as *mut [Cell<T>]) };
+        let part = self.buffer.index(..cells.len());
+        part.copy_to(cells).map_err(|e| self.gpu.fail("copying from the device", e))
     }
 
     /// Its address, as a kernel argument.

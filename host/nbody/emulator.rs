@@ -4,7 +4,7 @@ use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::integrator::System;
 use kernels_gpu::kernels::{
     Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
-    nbody_drift_f32, nbody_drift_f64, nbody_gather_f32, nbody_gather_f64, nbody_kick_f32,
+    nbody_drift_f32, nbody_drift_f64, nbody_gather_f32, nbody_gather_f64, nbody_kick_drift_f32, nbody_kick_drift_f64, nbody_kick_f32,
     nbody_kick_f64, nbody_plain_f32, nbody_plain_f64, nbody_reduced_f32, nbody_reduced_f64,
     nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64, nbody_tile_f32_k1,
     nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1, nbody_tile_f32_k4_u16,
@@ -64,6 +64,7 @@ struct Kernels<S: Scalar> {
     atomic: unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>),
     kick: Step<S>,
     drift: Step<S>,
+    kick_drift: unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, S, S, u32),
     rk_stage: unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, Stages<S>, S, S, u32),
     rk_end: unsafe fn(*mut Body<S>, *mut Body<S>, Stages<S>, S, u32),
 }
@@ -88,6 +89,7 @@ impl HasKernels for f32 {
         atomic: nbody_atomic_f32,
         kick: nbody_kick_f32,
         drift: nbody_drift_f32,
+        kick_drift: nbody_kick_drift_f32,
         rk_stage: nbody_rk_stage_f32,
         rk_end: nbody_rk_end_f32,
     };
@@ -110,6 +112,7 @@ impl HasKernels for f64 {
         atomic: nbody_atomic_f64,
         kick: nbody_kick_f64,
         drift: nbody_drift_f64,
+        kick_drift: nbody_kick_drift_f64,
         rk_stage: nbody_rk_stage_f64,
         rk_end: nbody_rk_end_f64,
     };
@@ -312,6 +315,14 @@ impl<S: HasKernels> System for EmulatorRun<'_, S> {
         let (h, n) = (S::from_f64(h), self.arrays.n);
         // SAFETY: n values each.
         self.each(|| unsafe { (S::KERNELS.drift)(x, v, h, n) })
+    }
+
+    fn kick_drift(&mut self, h: f64, h_x: f64) -> Result<(), EngineError> {
+        let (x, v) = (self.arrays.x.as_mut_ptr(), self.arrays.v.as_mut_ptr());
+        let a = self.accelerations.as_ptr();
+        let (h, h_x, n) = (S::from_f64(h), S::from_f64(h_x), self.arrays.n);
+        // SAFETY: n values each.
+        self.each(|| unsafe { (S::KERNELS.kick_drift)(x, v, a, h, h_x, n) })
     }
 
     fn rk_begin(&mut self) -> Result<(), EngineError> {

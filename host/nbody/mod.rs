@@ -5,6 +5,8 @@ mod cpu;
 mod diagnostics;
 mod emulator;
 mod engine;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod kernel;
 mod models;
 mod spec;
@@ -14,6 +16,8 @@ pub use cpu::CpuEngine;
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
 pub use emulator::EmulatorEngine;
 pub use engine::{Engine, Run};
+#[cfg(feature = "gpu")]
+pub use gpu::GpuEngine;
 pub use kernel::{NbodyKernel, Plan};
 pub use models::Model;
 pub use spec::{

@@ -181,7 +181,10 @@ fn tile<V: Vector, const D: usize>(
         &f.y[first..first + ROW],
         &f.z[first..first + ROW],
     );
-    let g = &f.g[first..first + ROW];
+    let mut minus_g = [0.0; ROW];
+    for (m, g) in minus_g.iter_mut().zip(&f.g[first..first + ROW]) {
+        *m = -g;
+    }
     // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
     let (lanes, vectors) = (V::WIDTH, T / V::WIDTH);
     for low in 0..lanes {
@@ -214,7 +217,7 @@ fn tile<V: Vector, const D: usize>(
                 for k in 0..K {
                     let at = k * T + i;
                     p[k] = [V::load(&px[at..]), V::load(&py[at..]), V::load(&pz[at..])];
-                    strength[k] = V::load(&g[at..]);
+                    strength[k] = V::load(&minus_g[at..]);
                     sums[k] = [
                         V::load(&a.0[0][at..]),
                         V::load(&a.0[1][at..]),

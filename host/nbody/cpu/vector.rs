@@ -63,7 +63,18 @@ mod lanes {
 
                 #[inline(always)]
                 fn weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
-                    if Self::all_ordinary(&r2) { r2.map(inv_cube::ordinary) } else { r2.map($slow) }
+                    // No `map`: it would not be inlined into a function with this instruction set.
+                    let mut w = r2;
+                    if Self::all_ordinary(&r2) {
+                        for k in 0..K {
+                            w[k] = inv_cube::ordinary(r2[k]);
+                        }
+                    } else {
+                        for k in 0..K {
+                            w[k] = $slow(r2[k]);
+                        }
+                    }
+                    w
                 }
             }
 

@@ -19,14 +19,14 @@ const KICKS: [f64; 3] = [THETA, 1.0 - 2.0 * THETA, THETA];
 /// # Errors
 /// What the system says.
 pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+    s.drift(DRIFTS[0] * dt)?;
     let mut stage = 0;
     while stage < 3 {
-        s.drift(DRIFTS[stage] * dt)?;
         s.accelerate()?;
-        s.kick(KICKS[stage] * dt)?;
+        s.kick_drift(KICKS[stage] * dt, DRIFTS[stage + 1] * dt)?;
         stage += 1;
     }
-    s.drift(DRIFTS[3] * dt)
+    Ok(())
 }
 
 #[cfg(test)]

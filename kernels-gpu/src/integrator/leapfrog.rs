@@ -9,6 +9,5 @@ use super::System;
 pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
     s.drift(0.5 * dt)?;
     s.accelerate()?;
-    s.kick(dt)?;
-    s.drift(0.5 * dt)
+    s.kick_drift(dt, 0.5 * dt)
 }

@@ -8,6 +8,5 @@ use super::System;
 /// What the system says.
 pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
     s.accelerate()?;
-    s.kick(dt)?;
-    s.drift(dt)
+    s.kick_drift(dt, dt)
 }

@@ -23,6 +23,15 @@ pub trait System {
     /// What the engine says.
     fn drift(&mut self, h: f64) -> Result<(), Self::Error>;
 
+    /// v += h · a, then x += h_x · v.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn kick_drift(&mut self, h: f64, h_x: f64) -> Result<(), Self::Error> {
+        self.kick(h)?;
+        self.drift(h_x)
+    }
+
     /// Begins a Runge–Kutta step: x₀ = x, v₀ = v, Σx = Σv = 0.
     ///
     /// # Errors

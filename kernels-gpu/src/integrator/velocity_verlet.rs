@@ -15,8 +15,7 @@ pub fn start<S: System>(s: &mut S) -> Result<(), S::Error> {
 /// # Errors
 /// What the system says.
 pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
-    s.kick(0.5 * dt)?;
-    s.drift(dt)?;
+    s.kick_drift(0.5 * dt, dt)?;
     s.accelerate()?;
     s.kick(0.5 * dt)
 }

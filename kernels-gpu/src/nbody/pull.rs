@@ -177,12 +177,13 @@ pub fn one_sided<S: Pull, const K: usize, const D: usize>(
     }
 }
 
-/// Body j and `K` bodies pull each other: their sums `a` and its sum `a_j` grow.
+/// Body j and `K` bodies pull each other: their sums `a` and its sum `a_j` grow. `minus_g` holds the strengths of the `K`
+/// bodies, negated: a vector unit would need an instruction for each sign.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn mutual<S: Pull, const K: usize, const D: usize>(
     p: &[[S; 3]; K],
-    g: &[S; K],
+    minus_g: &[S; K],
     a: &mut [[S; 3]; K],
     j: &[S; 3],
     g_j: S,
@@ -201,7 +202,7 @@ pub fn mutual<S: Pull, const K: usize, const D: usize>(
         k = 0;
         while k < K {
             add_scaled::<S, D>(&mut a[k], g_j * w[k], &d[k]);
-            add_scaled::<S, D>(a_j, -(g[k] * w[k]), &d[k]);
+            add_scaled::<S, D>(a_j, minus_g[k] * w[k], &d[k]);
             k += 1;
         }
     } else {
@@ -210,7 +211,7 @@ pub fn mutual<S: Pull, const K: usize, const D: usize>(
             let (d, r2) = separation::<S, D>(&p[k], j, softening2);
             let w = r2.weight();
             add_scaled::<S, D>(&mut a[k], g_j * w, &d);
-            add_scaled::<S, D>(a_j, -(g[k] * w), &d);
+            add_scaled::<S, D>(a_j, minus_g[k] * w, &d);
             k += 1;
         }
     }

@@ -74,14 +74,14 @@ pub unsafe fn sweep<S: Scalar, const K: usize>(
         return;
     }
     let mut p = [[zero; 3]; K];
-    let mut g = [zero; K];
+    let mut minus_g = [zero; K];
     let mut a = [[zero; 3]; K];
     let mut k = 0;
     while k < K {
         // SAFETY: within the row.
         let b = unsafe { *bodies.add((first + k as u32 * TILE + lane) as usize) };
         p[k] = b.vector();
-        g[k] = b.g;
+        minus_g[k] = -b.g;
         k += 1;
     }
     // The row itself: each lane's bodies meet all of the row's, ascending.
@@ -112,7 +112,7 @@ pub unsafe fn sweep<S: Scalar, const K: usize>(
         let (mut j, mut g_j, mut a_j) = (b.vector(), b.g, [zero; 3]);
         let mut s = 0;
         while s < TILE {
-            mutual::<S, K, 3>(&p, &g, &mut a, &j, g_j, &mut a_j, job.softening2);
+            mutual::<S, K, 3>(&p, &minus_g, &mut a, &j, g_j, &mut a_j, job.softening2);
             // After the last step back to the lane of the start.
             let mask = partner(s) ^ partner((s + 1) % TILE);
             // SAFETY: all lanes are here.
