@@ -53,7 +53,7 @@ impl Real for f32 {
         self <= other
     }
 
-    /// To within 3 ULP where r² and r⁻³ are normal numbers; 0 or +∞ where r⁻³ leaves their range.
+    /// To within 4 ULP where r² and r⁻³ are normal numbers; 0 or +∞ where r⁻³ leaves their range.
     #[inline(always)]
     fn inv_cube(self) -> Self {
         inv_cube_single(self, self.guess_root())
