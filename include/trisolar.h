@@ -43,8 +43,8 @@ typedef struct trisolar_spec trisolar_spec;
 typedef struct trisolar_map trisolar_map;
 
 /*
- * Called some times a second during a run with the steps accounted for so far and those of the whole map. Anything
- * but 0 ends the run. Called from the library's threads, never by two at once, and not after
+ * Called up to 20 times a second during a run, and at its end, with the steps accounted for so far and those of the
+ * whole map. Anything but 0 ends the run. Called from the library's threads, never by two at once, and not after
  * trisolar_divergence_run() has returned.
  */
 typedef int32_t (*trisolar_progress)(uint64_t done, uint64_t total, void *user);

@@ -46,15 +46,19 @@ static char *read_file(const char *path)
 
 static int32_t show(uint64_t done, uint64_t total, void *user)
 {
-    (void)user;
-    fprintf(stderr, "\r%3.0f %%", 100.0 * (double)done / (double)total);
+    int *shown = user;
+    int percent = (int)(100.0 * (double)done / (double)total);
+    if (percent != *shown)
+        fprintf(stderr, "\r%3d %%", percent);
+    *shown = percent;
     return 0; /* go on */
 }
 
 int main(int argc, char **argv)
 {
     char *text = argc > 1 ? read_file(argv[1]) : NULL;
-    trisolar_options options = {TRISOLAR_AUTO, 0, show, NULL};
+    int shown = -1;
+    trisolar_options options = {TRISOLAR_AUTO, 0, show, &shown};
     trisolar_spec *spec = NULL;
     trisolar_map *map = NULL;
     trisolar_info info;

@@ -21,6 +21,14 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["--size", "7x11", "--center", "5.30031,-0.45", "--span", "2,3", "--steps", "9000"],
     ),
     (
+        {"size": 6, "integrator": "adams-bashforth-4", "start": "runge-kutta", "steps": 9000},
+        "--size 6 --integrator adams-bashforth-4 --start runge-kutta --steps 9000".split(),
+    ),
+    (
+        {"size": 6, "precision": "fixed:30", "steps": 9000},
+        "--size 6 --precision fixed:30 --steps 9000".split(),
+    ),
+    (
         {
             "size": (5, 6),
             "plane": "yz",
@@ -42,7 +50,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["headline", "window", "every"])
+@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["headline", "window", "integrator", "precision", "every"])
 @pytest.mark.filterwarnings("ignore:pixels are not square")
 def test_files_are_those_of_the_command_line_byte_for_byte(
     options: dict[str, Any], arguments: list[str], command_line: Run, tmp_path: Path

@@ -4,17 +4,21 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use trisolar::divergence::Monitor;
 
 use crate::Progress;
 
+/// The least time between two calls.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A C function that is told of the progress and may end the run.
 pub(crate) struct Callback {
     progress: Progress,
     user: *mut c_void,
-    /// Held during a call: the function need not be ready for two at once.
-    busy: Mutex<()>,
+    /// When it was called last; held during a call, as the function need not be ready for two at once.
+    last: Mutex<Option<Instant>>,
     cancelled: AtomicBool,
 }
 
@@ -27,7 +31,7 @@ impl Callback {
         Self {
             progress: None,
             user: null_mut(),
-            busy: Mutex::new(()),
+            last: Mutex::new(None),
             cancelled: AtomicBool::new(false),
         }
     }
@@ -49,13 +53,17 @@ impl Monitor for Callback {
             return;
         };
         // What a thread has to say while another one speaks is out of date.
-        let Ok(_alone) = self.busy.try_lock() else {
+        let Ok(mut last) = self.last.try_lock() else {
             return;
         };
+        if done < total && last.is_some_and(|last| last.elapsed() < PAUSE) {
+            return;
+        }
         // SAFETY: promised to `new`; the lock keeps others out.
         if unsafe { progress(done, total, self.user) } != 0 {
             self.cancelled.store(true, Ordering::Relaxed);
         }
+        *last = Some(Instant::now());
     }
 
     fn cancelled(&self) -> bool {

@@ -189,6 +189,8 @@ def divergence(
     shift: Union[float, Numbers, None] = None,
     critical_distance: Optional[float] = None,
     precision: Optional[str] = None,
+    integrator: Optional[str] = None,
+    start: Optional[str] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
     progress: Progress = None,
@@ -198,7 +200,9 @@ def divergence(
 
     Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map.
     Lengths, times and masses are in any consistent units: ``g`` ties them together. Numbers may be Python's or
-    NumPy's, sequences lists, tuples or arrays. A map has the same bits on every CPU and GPU.
+    NumPy's, sequences lists, tuples or arrays.
+    A map has the same bits on every CPU and GPU
+    (but for the precision "fast").
 
     Other Python threads run meanwhile. Ctrl-C ends the run within a second with ``KeyboardInterrupt``.
 
@@ -220,7 +224,13 @@ def divergence(
     :param dt: time step (time) [0.001].
     :param shift: of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
     :param critical_distance: up to which the grid body counts as together with its twin (length) [0.5].
-    :param precision: the arithmetic ["exact"].
+    :param precision: the arithmetic: "exact", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
+        point) or "float-float" ["exact"].
+    :param integrator: what steps the trajectories (others than the default with "exact" only): "explicit-euler",
+        "semi-implicit-euler", "leapfrog", "adams-bashforth-2", "adams-bashforth-4", "runge-kutta-4" or "hermite-4"
+        ["explicit-euler"].
+    :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or
+        "runge-kutta" ["euler"].
     :param backend: where to compute: "auto" (a GPU if one can be used, otherwise the CPU), "cpu" or "gpu".
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called some times a second, in the calling thread, with the steps accounted
@@ -250,6 +260,8 @@ def divergence(
         "shift": shift,
         "critical_distance": critical_distance,
         "precision": precision,
+        "integrator": integrator,
+        "start": start,
     }
     specification = _specification(spec, options)
     for message in specification.warnings:

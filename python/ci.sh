@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The Python package and the C interface as their users meet them: the wheel built and installed, pytest and mypy, the C
+# programs under a leak checker, the ctypes example. Needs cargo, a C compiler and python3; what it installs stays in
+# .ci-cache/python. TRISOLAR_CI_FEATURES, such as --no-default-features, goes to cargo.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+read -r -a features <<<"${TRISOLAR_CI_FEATURES:-}"
+target=$(cargo metadata --format-version 1 --no-deps --locked |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+cache=$PWD/.ci-cache/python
+mkdir -p "$cache"
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+say() { printf -- '--- %s\n' "$*"; }
+
+say "A virtual environment"
+if ! [ -x "$cache/venv/bin/pip" ]; then
+    python3 -c 'import ensurepip' 2>/dev/null || {
+        as_root apt-get update -q
+        as_root apt-get install -q -y --no-install-recommends python3-venv
+    }
+    rm -rf "$cache/venv"
+    python3 -m venv "$cache/venv"
+fi
+python=$cache/venv/bin/python
+"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm
+
+say "The wheel"
+rm -rf "$cache/wheels"
+(cd python && "$cache/venv/bin/maturin" build --release --locked --quiet "${features[@]}" \
+    --interpreter "$python" --out "$cache/wheels")
+"$python" -m pip install -q --force-reinstall --no-deps "$cache"/wheels/trisolar-*.whl
+
+say "The program and the C library"
+cargo build --release --locked --quiet "${features[@]}" -p trisolar -p trisolar_c
+
+say "mypy"
+(cd python && "$python" -m mypy --cache-dir "$cache/mypy" package/trisolar tests examples &&
+    MYPY_CACHE_DIR=$cache/mypy "$python" -m mypy.stubtest trisolar --mypy-config-file pyproject.toml)
+
+say "pytest"
+(cd python && TRISOLAR_BIN=$target/release/trisolar "$python" -m pytest -q -p no:cacheprovider)
+
+say "The C programs"
+flags=(-std=c99 -pedantic -Wall -Wextra -Werror -Iinclude)
+link=(-L"$target/release" "-Wl,-rpath,$target/release" -ltrisolar_c)
+cc "${flags[@]}" examples/c/divergence.c "${link[@]}" -o "$cache/divergence"
+printf 'size = [40, 30]\nsteps = 20000\n' >"$cache/map.toml"
+"$cache/divergence" "$cache/map.toml" "$cache/map.png" 2>"$cache/progress"
+grep -q '100 %' "$cache/progress"
+[ "$(head -c 4 "$cache/map.png" | tail -c 3)" = PNG ]
+
+if command -v valgrind >/dev/null; then
+    say "No leaks (valgrind)"
+    cc "${flags[@]}" -g crates/trisolar_c/tests/c/interface.c "${link[@]}" -o "$cache/interface"
+    # Threads of a pool that is being dropped may still be ending: what they hold is not lost.
+    checked=(valgrind -q --leak-check=full --show-leak-kinds=definite,indirect
+        --errors-for-leak-kinds=definite,indirect --error-exitcode=99 "$cache/interface")
+else
+    say "No leaks (LeakSanitizer)"
+    cc "${flags[@]}" -g -fsanitize=leak crates/trisolar_c/tests/c/interface.c "${link[@]}" -o "$cache/interface"
+    checked=(env LSAN_OPTIONS=exitcode=99 "$cache/interface")
+fi
+"${checked[@]}" "$cache"
+status=0
+"${checked[@]}" leak 2>"$cache/leak" || status=$?
+if [ "$status" != 99 ]; then
+    echo "the leak checker did not notice a leak (status $status)" >&2
+    exit 1
+fi
+
+say "The ctypes example"
+"$python" examples/c/divergence_ctypes.py "$target/release/libtrisolar_c.so" "$cache/map.npy" | tee "$cache/ctypes"
+grep -q '443725853 pixel-steps' "$cache/ctypes"
+
+say "The figures, small"
+MPLBACKEND=Agg "$python" python/examples/divergence_figures.py --quick --out "$cache/figures"
+ls "$cache/figures"
