@@ -314,13 +314,13 @@ mod tests {
 
     #[test]
     fn paths_are_given_from_the_kernel_crate() {
-        let from = Path::new("/work/kernels");
+        let from = Path::new("/tree/kernels");
         assert_eq!(
-            relative(Path::new("/work/kernels/src/lib.rs"), from),
+            relative(Path::new("/tree/kernels/src/lib.rs"), from),
             "src/lib.rs"
         );
         assert_eq!(
-            relative(Path::new("/work/kernels/../crates/a/b.rs"), from),
+            relative(Path::new("/tree/kernels/../crates/a/b.rs"), from),
             "../crates/a/b.rs"
         );
     }
