@@ -418,7 +418,9 @@ impl<'a> Run<'a> {
         )?;
         let names = LAGRANGE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
         let mut columns: Vec<(&str, Vec<f64>)> = vec![("core", self.column(COLUMNS.len() - 1))];
-        for (k, name) in names.iter().enumerate() {
+        // As many lines as there are colours.
+        for k in [0, 2, 3, 4, 5, 7] {
+            let name = names[k].as_str();
             columns.push((name, self.column(COLUMNS.len() + k)));
         }
         let radii: Vec<Series<'_>> = columns

@@ -6,6 +6,8 @@
 mod analysis;
 mod cluster;
 mod cpu;
+mod device;
+mod emulator;
 mod engine;
 pub mod files;
 mod packets;
@@ -15,6 +17,7 @@ mod spec;
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
 pub use cluster::{Cluster, Counters, Energy, Split};
 pub use cpu::CpuEngine;
+pub use emulator::emulator;
 pub use engine::{Engine, Forces, HermiteError, Motion};
 pub use schedule::Schedule;
 pub use spec::{Body, Order, SpecError, Specification, Validated};

@@ -4,6 +4,8 @@ mod divergence_fetch;
 mod divergence_integrators;
 mod divergence_plain;
 mod divergence_precisions;
+mod hermite_force;
+mod hermite_predict;
 mod nbody_combine;
 mod nbody_move;
 mod nbody_plain;
@@ -20,6 +22,12 @@ pub use divergence_plain::divergence_plain;
 pub use divergence_precisions::{
     divergence_fetch_f32, divergence_fetch_fast, divergence_fetch_fixed,
     divergence_fetch_float_float, divergence_fetch_mixed,
+};
+pub use hermite_force::{
+    hermite_fold, hermite_force_4, hermite_force_6, hermite_force_8, hermite_potential,
+};
+pub use hermite_predict::{
+    hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
 };
 pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64};
 pub use nbody_move::{
