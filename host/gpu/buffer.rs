@@ -5,7 +5,8 @@ use std::ops::{Deref, DerefMut};
 
 use cust::error::CudaError;
 use cust::memory::{
-    AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, LockedBuffer, mem_get_info,
+    AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, LockedBuffer,
+    mem_get_info,
 };
 
 use super::{Gpu, GpuError};
@@ -103,7 +104,8 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
         // SAFETY: Cell<T> has the layout of T.
         let cells = unsafe { &*(std::ptr::from_ref(host) as *const [Cell<T>]) };
         let mut part = self.buffer.index(..host.len());
-        part.copy_from(cells).map_err(|e| self.gpu.fail("copying to the device", e))
+        part.copy_from(cells)
+            .map_err(|e| self.gpu.fail("copying to the device", e))
     }
 
     /// Queues a copy of another array of the same length into this one.
@@ -131,7 +133,8 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
         // SAFETY: Cell<T> has the layout of T.
         let cells = unsafe { &mut *(std::ptr::from_mut(host) as *mut [Cell<T>]) };
         let part = self.buffer.index(..cells.len());
-        part.copy_to(cells).map_err(|e| self.gpu.fail("copying from the device", e))
+        part.copy_to(cells)
+            .map_err(|e| self.gpu.fail("copying from the device", e))
     }
 
     /// Its address, as a kernel argument.

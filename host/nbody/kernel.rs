@@ -154,7 +154,7 @@ impl Plan {
                 "this kernel does not sum as the solver {solver} does"
             ));
         }
-        if !(32..=1024).contains(&self.block) || self.block % 32 != 0 {
+        if !(32..=1024).contains(&self.block) || !self.block.is_multiple_of(32) {
             let given = self.block;
             return fail(format!(
                 "blocks of {given} threads: must be 32 to 1024, a multiple of 32"
