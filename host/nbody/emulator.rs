@@ -4,11 +4,12 @@ use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::integrator::System;
 use kernels_gpu::kernels::{
     Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
-    nbody_drift_f32, nbody_drift_f64, nbody_gather_f32, nbody_gather_f64, nbody_kick_drift_f32, nbody_kick_drift_f64, nbody_kick_f32,
-    nbody_kick_f64, nbody_plain_f32, nbody_plain_f64, nbody_reduced_f32, nbody_reduced_f64,
-    nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64, nbody_tile_f32_k1,
-    nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1, nbody_tile_f32_k4_u16,
-    nbody_tile_f64_k1, nbody_tile_f64_k2, nbody_tile_f64_k4,
+    nbody_drift_f32, nbody_drift_f64, nbody_gather_f32, nbody_gather_f64, nbody_kick_drift_f32,
+    nbody_kick_drift_f64, nbody_kick_f32, nbody_kick_f64, nbody_plain_f32, nbody_plain_f64,
+    nbody_reduced_f32, nbody_reduced_f64, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32,
+    nbody_rk_stage_f64, nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4,
+    nbody_tile_f32_k4_u1, nbody_tile_f32_k4_u16, nbody_tile_f64_k1, nbody_tile_f64_k2,
+    nbody_tile_f64_k4,
 };
 use kernels_gpu::nbody::order::chunk_length;
 use kernels_gpu::nbody::sweep::Reduced;

@@ -40,7 +40,10 @@ impl GpuEngine {
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`].
     pub fn new(device: u32) -> Result<Self, EngineError> {
-        Ok(Self { gpu: Gpu::open(device)?, plan: None })
+        Ok(Self {
+            gpu: Gpu::open(device)?,
+            plan: None,
+        })
     }
 
     /// With a kernel and a launch of the caller's choice.
@@ -48,7 +51,10 @@ impl GpuEngine {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_plan(device: u32, plan: Plan) -> Result<Self, EngineError> {
-        Ok(Self { gpu: Gpu::open(device)?, plan: Some(plan) })
+        Ok(Self {
+            gpu: Gpu::open(device)?,
+            plan: Some(plan),
+        })
     }
 
     /// From now on this kernel and launch; `None` for what suits.
@@ -58,7 +64,8 @@ impl GpuEngine {
 
     /// What this engine uses for `n` bodies.
     pub fn plan(&self, solver: Solver, n: usize) -> Plan {
-        self.plan.unwrap_or_else(|| suitable(solver, n, self.gpu.info().multiprocessors))
+        self.plan
+            .unwrap_or_else(|| suitable(solver, n, self.gpu.info().multiprocessors))
     }
 }
 
@@ -76,7 +83,10 @@ fn suitable(solver: Solver, n: usize, multiprocessors: u32) -> Plan {
             let bodies = kernel.tile().map_or(1, |t| t.bodies);
             let blocks = (n as u32).div_ceil(plan.block * bodies);
             // Enough blocks for several waves; then the last one, which is not full, hardly counts.
-            Plan { splits: (multiprocessors * 32).div_ceil(blocks), ..plan }
+            Plan {
+                splits: (multiprocessors * 32).div_ceil(blocks),
+                ..plan
+            }
         }
     }
 }
@@ -249,8 +259,20 @@ where
         let n = self.host.n;
         let chunk = chunk_length(n);
         let chunks = n.div_ceil(chunk);
-        let Plan { kernel, block, splits, .. } = self.plan;
-        let job = Basic { softening2: self.host.softening2, n, chunk, splits, first: 0, count: n };
+        let Plan {
+            kernel,
+            block,
+            splits,
+            ..
+        } = self.plan;
+        let job = Basic {
+            softening2: self.host.softening2,
+            n,
+            chunk,
+            splits,
+            first: 0,
+            count: n,
+        };
         let (x, a) = (self.x.address(), self.a.address());
         let to = self.sums.as_ref().map_or(a, DeviceMemory::address);
         let (blocks, shared) = match kernel.tile() {
@@ -263,12 +285,24 @@ where
         let arguments = [Argument::new(&job), Argument::new(&x), Argument::new(&to)];
         // SAFETY: the kernels' parameters; n bodies; n sums with one part, chunks × n with more; shared memory for a body a
         // thread.
-        unsafe { self.kernels.accelerate.launch(blocks, block, shared, &arguments)? };
+        unsafe {
+            self.kernels
+                .accelerate
+                .launch(blocks, block, shared, &arguments)?
+        };
         if self.sums.is_some() {
-            let arguments =
-                [Argument::new(&to), Argument::new(&a), Argument::new(&n), Argument::new(&chunks)];
+            let arguments = [
+                Argument::new(&to),
+                Argument::new(&a),
+                Argument::new(&n),
+                Argument::new(&chunks),
+            ];
             // SAFETY: the kernel's parameters; chunks × n sums and n accelerations.
-            unsafe { self.kernels.combine.launch(n.div_ceil(MOVING), MOVING, 0, &arguments)? };
+            unsafe {
+                self.kernels
+                    .combine
+                    .launch(n.div_ceil(MOVING), MOVING, 0, &arguments)?
+            };
         }
         Ok(())
     }
@@ -291,21 +325,41 @@ where
             let blocks = (rows * job.chunks()).div_ceil(block / 32);
             let arguments = [Argument::new(&job), Argument::new(&x), Argument::new(&a)];
             // SAFETY: the kernel's parameters; whole rows of bodies and of accelerations, which are zero.
-            unsafe { self.kernels.accelerate.launch(blocks, block, 0, &arguments)? };
+            unsafe {
+                self.kernels
+                    .accelerate
+                    .launch(blocks, block, 0, &arguments)?
+            };
             return Ok(());
         };
         let (p, q) = (p.address(), q.address());
         while job.row < rows {
             job.rows = (*at_once).min(rows - job.row);
             let blocks = (job.rows * job.chunks()).div_ceil(block / 32);
-            let arguments =
-                [Argument::new(&job), Argument::new(&x), Argument::new(&p), Argument::new(&q)];
+            let arguments = [
+                Argument::new(&job),
+                Argument::new(&x),
+                Argument::new(&p),
+                Argument::new(&q),
+            ];
             // SAFETY: the kernel's parameters; whole rows of bodies, planes for these rows and all chunks.
-            unsafe { self.kernels.accelerate.launch(blocks, block, 0, &arguments)? };
-            let arguments =
-                [Argument::new(&job), Argument::new(&p), Argument::new(&q), Argument::new(&a)];
+            unsafe {
+                self.kernels
+                    .accelerate
+                    .launch(blocks, block, 0, &arguments)?
+            };
+            let arguments = [
+                Argument::new(&job),
+                Argument::new(&p),
+                Argument::new(&q),
+                Argument::new(&a),
+            ];
             // SAFETY: as above; n accelerations.
-            unsafe { self.kernels.gather.launch(n.div_ceil(MOVING), MOVING, 0, &arguments)? };
+            unsafe {
+                self.kernels
+                    .gather
+                    .launch(n.div_ceil(MOVING), MOVING, 0, &arguments)?
+            };
             job.row += job.rows;
         }
         Ok(())
@@ -322,7 +376,12 @@ where
             let stages = self.stages.as_ref().expect("made for this integrator");
             stages[i].address() as *mut Body<S>
         };
-        Stages { x0: at(0), v0: at(1), sum_x: at(2), sum_v: at(3) }
+        Stages {
+            x0: at(0),
+            v0: at(1),
+            sum_x: at(2),
+            sum_v: at(3),
+        }
     }
 }
 
@@ -333,20 +392,34 @@ where
     type Error = EngineError;
 
     fn accelerate(&mut self) -> Result<(), EngineError> {
-        if self.plan.kernel.is_reduced() { self.reduced() } else { self.basic() }
+        if self.plan.kernel.is_reduced() {
+            self.reduced()
+        } else {
+            self.basic()
+        }
     }
 
     fn kick(&mut self, h: f64) -> Result<(), EngineError> {
         let (v, a, h) = (self.v.address(), self.a.address(), S::from_f64(h));
         let n = self.host.n;
-        let arguments = [Argument::new(&v), Argument::new(&a), Argument::new(&h), Argument::new(&n)];
+        let arguments = [
+            Argument::new(&v),
+            Argument::new(&a),
+            Argument::new(&h),
+            Argument::new(&n),
+        ];
         self.each(&self.kernels.kick, &arguments)
     }
 
     fn drift(&mut self, h: f64) -> Result<(), EngineError> {
         let (x, v, h) = (self.x.address(), self.v.address(), S::from_f64(h));
         let n = self.host.n;
-        let arguments = [Argument::new(&x), Argument::new(&v), Argument::new(&h), Argument::new(&n)];
+        let arguments = [
+            Argument::new(&x),
+            Argument::new(&v),
+            Argument::new(&h),
+            Argument::new(&n),
+        ];
         self.each(&self.kernels.drift, &arguments)
     }
 
@@ -422,7 +495,10 @@ where
                 integrator.step(self, dt)?;
             }
             queued += count;
-            let next = (count > 0).then(|| self.gpu.mark()).transpose()?.map(|m| (m, queued));
+            let next = (count > 0)
+                .then(|| self.gpu.mark())
+                .transpose()?
+                .map(|m| (m, queued));
             if let Some((mark, until)) = std::mem::replace(&mut running, next) {
                 wait(&mark, monitor)?;
                 done = until;
