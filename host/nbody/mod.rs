@@ -5,10 +5,12 @@ mod cpu;
 mod diagnostics;
 mod emulator;
 mod engine;
+pub mod files;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod kernel;
 mod models;
+mod run;
 mod spec;
 
 pub use bodies::Bodies;
@@ -20,6 +22,7 @@ pub use engine::{Engine, Run};
 pub use gpu::GpuEngine;
 pub use kernel::{NbodyKernel, Plan};
 pub use models::Model;
+pub use run::{RunError, Snapshot, integrate};
 pub use spec::{
     Integrator, MAX_BODIES, MAX_STEPS, Precision, Schedule, Solver, SpecError, Specification,
     Validated,

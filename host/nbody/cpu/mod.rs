@@ -11,7 +11,7 @@ use self::solvers::{Field, ROW, Sums, T};
 use self::team::{Shared, Team};
 use self::vector::Vector;
 use super::engine::{Run, start};
-use super::{Bodies, Engine, Integrator, Schedule, Solver, Validated};
+use super::{Bodies, Engine, Integrator, Precision, Schedule, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
 use crate::simd::Simd;
 
@@ -82,6 +82,10 @@ impl Engine for CpuEngine {
         problem: &Validated,
         bodies: &Bodies,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
+        if problem.specification().precision != Precision::F64 {
+            let why = "--precision f32 is computed on a GPU only; f64 on any machine";
+            return Err(EngineError::NoGpu(why.into()));
+        }
         let mut state = CpuRun::new(self, problem, bodies)?;
         start(problem.specification().integrator, &mut state)?;
         Ok(Box::new(state))

@@ -1,0 +1,81 @@
+//! A run from its start or a checkpoint to its last step, observed every so many steps.
+
+use super::{Bodies, Engine, Validated};
+use crate::divergence::{EngineError, Monitor};
+
+/// The bodies at a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Steps taken.
+    pub step: u64,
+    /// step · dt.
+    pub time: f64,
+    /// The bodies.
+    pub bodies: Bodies,
+}
+
+/// Why a run ended early: the engine's reason, or the observer's.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<E> {
+    /// The engine failed or was stopped.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The observer failed.
+    #[error("{0}")]
+    Observer(E),
+}
+
+/// Takes the steps from `from` (which has taken `from.step` of them) to the last, and shows `observe` the bodies after every
+/// multiple of `every` steps and after the last. What lies in `from` is not shown.
+///
+/// # Errors
+/// [`RunError`].
+pub fn integrate<E>(
+    engine: &dyn Engine,
+    problem: &Validated,
+    from: &Snapshot,
+    every: u64,
+    monitor: &dyn Monitor,
+    observe: &mut dyn FnMut(Snapshot) -> Result<(), E>,
+) -> Result<(), RunError<E>> {
+    let spec = problem.specification();
+    let mut run = engine.start(problem, &from.bodies)?;
+    let mut step = from.step;
+    while step < spec.steps {
+        let next = (step / every + 1).saturating_mul(every).min(spec.steps);
+        run.advance(
+            next - step,
+            &Part {
+                monitor,
+                before: step,
+                total: spec.steps,
+            },
+        )?;
+        step = next;
+        let bodies = run.bodies()?;
+        observe(Snapshot {
+            step,
+            time: step as f64 * spec.dt,
+            bodies,
+        })
+        .map_err(RunError::Observer)?;
+    }
+    Ok(())
+}
+
+/// Progress of a part as that of the whole.
+struct Part<'a> {
+    monitor: &'a dyn Monitor,
+    before: u64,
+    total: u64,
+}
+
+impl Monitor for Part<'_> {
+    fn progress(&self, done: u64, _total: u64) {
+        self.monitor.progress(self.before + done, self.total);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.monitor.cancelled()
+    }
+}
