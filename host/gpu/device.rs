@@ -1,6 +1,7 @@
 //! A device with its context, stream and kernels.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use cust::event::{Event, EventFlags, EventStatus};
 use cust::function::{BlockSize, Function};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
+use elsa::FrozenMap;
 
 use super::{DeviceInfo, GpuError};
 
@@ -93,12 +95,42 @@ pub struct Gpu {
     info: DeviceInfo,
     // Dropped in this order: the context last.
     stream: Stream,
-    module: Module,
+    modules: Modules,
     context: Context,
 }
 
+/// A module for each kernel that has been asked for: the driver compiles only these, not all kernels there are.
+#[derive(Default)]
+struct Modules(FrozenMap<&'static str, Box<Module>>);
+
+impl fmt::Debug for Modules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Modules({} loaded)", self.0.len())
+    }
+}
+
+/// `ptx` with this one of its entries, or nothing if it has none of this name.
+fn with_entry_only(ptx: &str, name: &str) -> Option<String> {
+    let mut kept = String::new();
+    let mut found = false;
+    let mut dropping = false;
+    for line in ptx.split_inclusive('\n') {
+        if let Some(rest) = line.strip_prefix(".visible .entry ") {
+            dropping = rest.split('(').next() != Some(name);
+            found |= !dropping;
+        }
+        if !dropping {
+            kept.push_str(line);
+        }
+        if line.trim_end() == "}" {
+            dropping = false;
+        }
+    }
+    found.then_some(kept)
+}
+
 impl Gpu {
-    /// Opens the device of this number and loads the kernels (the driver compiles them on first use).
+    /// Opens the device of this number. Kernels are loaded when they are asked for.
     ///
     /// # Errors
     /// [`GpuError::Unavailable`] without a driver, device or one that is new enough; [`GpuError::Call`] otherwise.
@@ -123,13 +155,12 @@ impl Gpu {
             reason: explain(e),
         };
         let context = Context::new(device).map_err(|e| fail("creating a context", e))?;
-        let module = Module::from_ptx(PTX, &[]).map_err(|e| fail("loading the kernels", e))?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None)
             .map_err(|e| fail("creating a stream", e))?;
         Ok(Self {
             info,
             stream,
-            module,
+            modules: Modules::default(),
             context,
         })
     }
@@ -147,13 +178,22 @@ impl Gpu {
         CurrentContext::set_current(&self.context).map_err(|e| self.fail("entering the context", e))
     }
 
-    /// The kernel of this name.
+    /// The kernel of this name, loaded (which lets the driver compile it) the first time it is asked for.
     ///
     /// # Errors
-    /// [`GpuError::Call`] if there is none.
+    /// [`GpuError::Call`] if there is none, or the driver cannot load it.
     pub fn kernel(&self, name: &'static str) -> Result<Kernel<'_>, GpuError> {
-        let function = self
-            .module
+        let module = match self.modules.0.get(name) {
+            Some(module) => module,
+            None => {
+                let ptx = with_entry_only(PTX, name)
+                    .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
+                let module =
+                    Module::from_ptx(ptx, &[]).map_err(|e| self.fail("loading a kernel", e))?;
+                self.modules.0.insert(name, Box::new(module))
+            }
+        };
+        let function = module
             .get_function(name)
             .map_err(|e| self.fail("finding a kernel", e))?;
         Ok(Kernel {
@@ -285,5 +325,27 @@ impl Mark<'_> {
             .elapsed_time_f32(&earlier.event)
             .map_err(|e| self.gpu.fail("measuring time", e))?;
         Ok(Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1000.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_loaded_alone() {
+        let names: Vec<&str> = PTX
+            .lines()
+            .filter_map(|l| l.strip_prefix(".visible .entry "))
+            .filter_map(|l| l.split('(').next())
+            .collect();
+        assert!(names.contains(&"divergence_fetch"));
+        for name in &names {
+            let alone = with_entry_only(PTX, name).expect("it is there");
+            assert_eq!(alone.matches(".entry ").count(), 1, "{name}");
+            assert!(alone.contains(&format!(".visible .entry {name}(")));
+            assert!(alone.contains(".version") && alone.trim_end().ends_with('}'));
+        }
+        assert_eq!(with_entry_only(PTX, "no_such_kernel"), None);
     }
 }

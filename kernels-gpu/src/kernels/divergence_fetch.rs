@@ -38,7 +38,7 @@ pub type Thread = Walker<f64, 1>;
 ///
 /// # Parameters
 /// - `job`: the map, by value
-/// - `slice_ns`: time after which a thread ends this launch; looked at every [`STRIDE`] pairs of steps
+/// - `slice_ns`: time after which a thread ends this launch; looked at every 256 pairs of steps
 /// - `times`: `job.count` numbers of steps, in pixel order
 /// - `threads`: a [`Thread`] for each thread of the grid, [`Walker::fresh`] before the first launch
 /// - `shared`: counters, zero before the first launch
