@@ -23,7 +23,7 @@ arguments = parser.parse_args()
 arguments.out.mkdir(parents=True, exist_ok=True)
 
 #: Pixels along a side, and the share of the steps that are taken.
-SIDE, SHARE = (32, 0.4) if arguments.quick else (300, 1.0)
+SIDE, SHARE = (24, 0.25) if arguments.quick else (300, 1.0)
 
 
 def steps(n: float) -> int:
