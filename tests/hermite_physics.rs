@@ -1,5 +1,8 @@
 //! Promises of the Hermite integrator: known orbits, known counts, orders of error, the same bits everywhere.
 
+// Known values with all their published digits.
+#![allow(clippy::excessive_precision)]
+
 use std::f64::consts::PI;
 
 use trisolar::hermite::{
@@ -7,7 +10,7 @@ use trisolar::hermite::{
 };
 use trisolar::simd::Simd;
 
-fn cluster(spec: Specification, bodies: &[Body]) -> Cluster {
+fn cluster(spec: Specification, bodies: &[Body]) -> Cluster<'static> {
     let engine = CpuEngine::new(None).unwrap();
     Cluster::new(&validated(spec, bodies), Box::new(engine)).unwrap()
 }
@@ -243,7 +246,7 @@ fn the_figure_eight_closes_after_a_hundred_periods() {
     assert!((energy + 1.287141995631857705).abs() < 1e-11);
 }
 
-fn bits(cluster: &Cluster) -> Vec<u64> {
+fn bits(cluster: &Cluster<'_>) -> Vec<u64> {
     (cluster.stars().iter())
         .flat_map(|s| {
             s.taylor

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use trisolar::divergence::{Backend, EngineError};
 use trisolar::hermite::files::{Checkpoint, FileError, is_npz, read_bodies, write_snapshot};
 use trisolar::hermite::{
     Body, Cluster, CpuEngine, Engine, HermiteError, LAGRANGE_FRACTIONS, Order, Shape, Specification,
@@ -87,6 +88,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PREFIX", help_heading = "Output")]
     plots: Option<PathBuf>,
 
+    /// Where to compute: auto (the CPU), cpu or gpu; the bits are the same
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
@@ -132,15 +136,49 @@ const MOST_LINES: f64 = 1e7;
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut run = Run::start(args)?;
+    let device = Where::open(args.backend)?;
+    let mut run = Run::start(args, &device)?;
     interrupt::watch()?;
     run.go()?;
     run.finish()
 }
 
+/// Where forces are computed.
+enum Where {
+    Cpu,
+    #[cfg(feature = "gpu")]
+    Gpu(Box<trisolar::gpu::Gpu>),
+}
+
+impl Where {
+    fn open(backend: Backend) -> Result<Self, Failure> {
+        match backend {
+            Backend::Auto | Backend::Cpu => Ok(Self::Cpu),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu => {
+                let gpu = trisolar::gpu::Gpu::open(0).map_err(EngineError::from)?;
+                Ok(Self::Gpu(Box::new(gpu)))
+            }
+            #[cfg(not(feature = "gpu"))]
+            Backend::Gpu => Err(EngineError::NoGpu(
+                "this program was built without the feature `gpu`".into(),
+            )
+            .into()),
+        }
+    }
+
+    fn engine(&self, threads: Option<usize>) -> Result<Box<dyn Engine + '_>, Failure> {
+        match self {
+            Self::Cpu => Ok(Box::new(CpuEngine::new(threads).map_err(failed)?)),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Ok(trisolar::hermite::on_gpu(gpu)),
+        }
+    }
+}
+
 struct Run<'a> {
     args: &'a Args,
-    cluster: Cluster,
+    cluster: Cluster<'a>,
     series: Vec<Vec<f64>>,
     began: Instant,
     /// Operations and blocks before this process.
@@ -148,7 +186,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args) -> Result<Self, Failure> {
+    fn start(args: &'a Args, device: &'a Where) -> Result<Self, Failure> {
         let positive = |x: f64, option: &str| {
             if x.is_finite() && x > 0.0 {
                 return Ok(());
@@ -166,7 +204,7 @@ impl<'a> Run<'a> {
             return Err(Failure::value(&args.every.to_string(), "--every", reason));
         }
         args.check_outputs()?;
-        let engine = Box::new(CpuEngine::new(args.threads).map_err(failed)?);
+        let engine = device.engine(args.threads)?;
         let (cluster, series) = match &args.resume {
             Some(path) => {
                 let checkpoint =
@@ -540,7 +578,7 @@ fn plot_path(prefix: &Path, name: &str) -> PathBuf {
 }
 
 impl Args {
-    fn new_cluster(&self, engine: Box<dyn Engine>) -> Result<Cluster, Failure> {
+    fn new_cluster<'e>(&self, engine: Box<dyn Engine + 'e>) -> Result<Cluster<'e>, Failure> {
         let bodies = match &self.input {
             Some(path) => read_bodies(path).map_err(|e| refused(path, "--input", &e))?,
             None => {

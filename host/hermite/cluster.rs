@@ -77,19 +77,19 @@ impl Energy {
 }
 
 /// A cluster under integration.
-pub struct Cluster {
+pub struct Cluster<'e> {
     specification: Specification,
     stars: Vec<Star>,
     schedule: Schedule,
     counters: Counters,
     split: Split,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Engine + 'e>,
     active: Vec<u32>,
     forces: Vec<Forces>,
     moved: Vec<Star>,
 }
 
-impl std::fmt::Debug for Cluster {
+impl std::fmt::Debug for Cluster<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cluster")
             .field("specification", &self.specification)
@@ -100,12 +100,12 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
-impl Cluster {
+impl<'e> Cluster<'e> {
     /// The start model at time 0, with its forces and first steps.
     ///
     /// # Errors
     /// As the engine.
-    pub fn new(start: &Validated, mut engine: Box<dyn Engine>) -> Result<Self, HermiteError> {
+    pub fn new(start: &Validated, mut engine: Box<dyn Engine + 'e>) -> Result<Self, HermiteError> {
         let specification = start.specification().clone();
         let order = specification.order;
         let mut stars: Vec<Star> = (start.bodies().iter())
@@ -162,7 +162,7 @@ impl Cluster {
         stars: Vec<Star>,
         time: f64,
         counters: Counters,
-        mut engine: Box<dyn Engine>,
+        mut engine: Box<dyn Engine + 'e>,
     ) -> Result<Self, HermiteError> {
         engine.load(specification.order, specification.softening, &stars)?;
         let lengths = stars.iter().map(|s| s.step);
@@ -181,7 +181,7 @@ impl Cluster {
         stars: Vec<Star>,
         schedule: Schedule,
         counters: Counters,
-        engine: Box<dyn Engine>,
+        engine: Box<dyn Engine + 'e>,
     ) -> Self {
         Self {
             specification,

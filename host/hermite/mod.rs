@@ -10,6 +10,8 @@ mod device;
 mod emulator;
 mod engine;
 pub mod files;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod packets;
 mod schedule;
 mod spec;
@@ -19,6 +21,8 @@ pub use cluster::{Cluster, Counters, Energy, Split};
 pub use cpu::CpuEngine;
 pub use emulator::emulator;
 pub use engine::{Engine, Forces, HermiteError, Motion};
+#[cfg(feature = "gpu")]
+pub use gpu::on_gpu;
 pub use schedule::Schedule;
 pub use spec::{Body, Order, SpecError, Specification, Validated};
 

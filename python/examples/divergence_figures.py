@@ -23,7 +23,7 @@ arguments = parser.parse_args()
 arguments.out.mkdir(parents=True, exist_ok=True)
 
 #: Pixels along a side, and the share of the steps that are taken.
-SIDE, SHARE = (32, 0.2) if arguments.quick else (300, 1.0)
+SIDE, SHARE = (24, 0.25) if arguments.quick else (300, 1.0)
 
 
 def steps(n: float) -> int:
@@ -74,8 +74,10 @@ strip = trisolar.divergence(
     size=(SIDE * 6, SIDE), steps=steps(90_000), center=(215, 0), span=(510, 85)
 )
 ax = strip.plot(title="x from -40 to 470")
-ax.figure.set_size_inches(14, 3.2)  # type: ignore[union-attr]
-ax.figure.savefig(arguments.out / "strip.png", dpi=100)
+figure = ax.get_figure(root=True)
+assert figure is not None
+figure.set_size_inches(14, 3.2)
+figure.savefig(arguments.out / "strip.png", dpi=100)
 plt.close("all")
 
 

@@ -4,6 +4,8 @@
 //! to an even number ([`width`]). Body s has place s; the places up to the next multiple of the number of partial sums
 //! ([`order`](super::order)) hold zeros.
 
+use core::mem::MaybeUninit;
+
 use cuda_std::shared::{F2, SharedSlice};
 use cuda_std::thread;
 use cuda_std::warp::warp_shuffle_down;
@@ -169,7 +171,8 @@ pub unsafe fn pull<const D: usize>(
     };
     // SAFETY: the caller gives this much.
     let tile = unsafe { SharedSlice::<F2>::dynamic(0, TILE * width / 2) };
-    let mut stack = [[ZERO; D]; LEVELS];
+    // Left as it is until a level is written: it lies in slow memory.
+    let mut stack = [const { MaybeUninit::<[Vec3<f64>; D]>::uninit() }; LEVELS];
     let bits = launch.share.trailing_zeros();
     let mut visit = 0;
     while visit < launch.share {
@@ -232,19 +235,22 @@ pub unsafe fn pull<const D: usize>(
         let mut level = 0;
         let mut done = visit;
         while done & 1 == 1 {
+            // SAFETY: a visit whose number ends in `level` + 1 ones comes after one that left its sum at this level.
+            let before = unsafe { stack[level].assume_init_ref() };
             let mut k = 0;
             while k < D {
-                sum[k] = stack[level][k] + sum[k];
+                sum[k] = before[k] + sum[k];
                 k += 1;
             }
             level += 1;
             done >>= 1;
         }
-        stack[level] = sum;
+        stack[level] = MaybeUninit::new(sum);
         visit += 1;
     }
     if mine < launch.count {
-        let folded = &stack[bits as usize];
+        // SAFETY: the last visit left the sum of all at this level.
+        let folded = unsafe { stack[bits as usize].assume_init_ref() };
         let stride = launch.count as usize * rest as usize;
         let to = body as usize * rest as usize + part as usize;
         let mut k = 0;

@@ -1,6 +1,6 @@
 /*
  * The C interface's promises, to be run under a leak checker by python/ci.sh. With the argument "leak" it forgets to
- * free a map: the checker must notice.
+ * free maps: the checker must notice.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -139,7 +139,9 @@ int main(int argc, char **argv)
 {
     CHECK(argc > 1);
     if (strcmp(argv[1], "leak") == 0) {
-        CHECK(compute(small) != NULL);
+        /* Many: a stale register may still point at the last. */
+        for (int i = 0; i < 20; i++)
+            CHECK(compute(small) != NULL);
         return 0;
     }
     CHECK(strcmp(trisolar_last_error(), "") == 0);
