@@ -22,7 +22,7 @@ use super::{Failure, config, interrupt, values};
     args_override_self = true,
     about = "Compute a three-body divergence map",
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
-                  A map has the same bits on every CPU and GPU, for any number of threads."
+                  In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -118,7 +118,7 @@ struct SpecificationArgs {
     critical_distance: Option<f64>,
     /// Arithmetic. exact: 64-bit IEEE, the same bits on every machine. fast: 64-bit with the GPU's approximate root, equal to
     /// rounding, about a quarter faster on a GPU (on a CPU it is exact). mixed: 64-bit with a 32-bit root, a little faster
-    /// on a GPU, noisy below a millimetre. f32: all in 32 bits, the fastest, grainy. fixed[:BITS]: state in fixed point
+    /// on a GPU, noisy where pixels are closer than about 1e-3. f32: all in 32 bits, the fastest, grainy. fixed[:BITS]: state in fixed point
     /// of 8 to 56 fraction bits (26 without a number: coarse; 40 is fine), no faster than exact. float-float: pairs of f32,
     /// 44 bits, for GPUs whose 64-bit arithmetic is very slow. All but fast have the same bits everywhere
     /// [default: exact]
@@ -126,7 +126,7 @@ struct SpecificationArgs {
     precision: Option<Precision>,
     /// What steps the trajectories: explicit-euler (order 1, the cheapest), semi-implicit-euler (order 1, symplectic, same
     /// cost), leapfrog (order 2, symplectic, same cost), adams-bashforth-2 (order 2, a little more),
-    /// adams-bashforth-4 (order 4 with --start runge-kutta, a little more), runge-kutta-4 (order 4, four times the cost)
+    /// adams-bashforth-4 (order 4 with a runge-kutta start, a little more), runge-kutta-4 (order 4, four times the cost)
     /// or hermite-4 (order 4, twice the cost) [default: explicit-euler]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::integrator)]
     integrator: Option<Integrator>,

@@ -344,7 +344,8 @@ mod tests {
             let alone = with_entry_only(PTX, name).expect("it is there");
             assert_eq!(alone.matches(".entry ").count(), 1, "{name}");
             assert!(alone.contains(&format!(".visible .entry {name}(")));
-            assert!(alone.contains(".version") && alone.trim_end().ends_with('}'));
+            assert!(alone.contains("\n.version") && alone.contains("\n.target"));
+            assert_eq!(alone.matches('{').count(), alone.matches('}').count());
         }
         assert_eq!(with_entry_only(PTX, "no_such_kernel"), None);
     }
