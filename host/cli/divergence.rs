@@ -22,7 +22,7 @@ use super::{Failure, config, interrupt, values};
     args_override_self = true,
     about = "Compute a three-body divergence map",
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
-                  A map has the same bits on every CPU and GPU, for any number of threads."
+                  In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct Args {
 /// The options of a [`Specification`]; defaults are those of the library.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Specification")]
-struct SpecificationArgs {
+pub(crate) struct SpecificationArgs {
     /// Pixels: width and height, or one number for a square [default: 300x300]
     #[arg(long, value_name = "W[xH]", allow_hyphen_values = true, value_parser = values::size)]
     size: Option<OneOrTwo<u64>>,
@@ -119,7 +119,7 @@ struct SpecificationArgs {
     /// Arithmetic. exact: 64-bit IEEE, the same bits on every machine. fast: 64-bit with the GPU's approximate root, equal to
     /// rounding, about a quarter faster on a GPU (on a CPU it is exact). mixed: 64-bit with a 32-bit root, a little faster
     /// on a GPU, noisy below a millimetre. f32: all in 32 bits, the fastest, grainy. fixed[:BITS]: state in fixed point
-    /// of 8 to 56 fraction bits (26 without a number: coarse; 40 is fine), no faster than exact. float-float: pairs of f32,
+    /// of 8 to 56 fraction bits (26 without a number: coarse; 44 is fine), the slowest on a CPU. float-float: pairs of f32,
     /// 44 bits, for GPUs whose 64-bit arithmetic is very slow. All but fast have the same bits everywhere
     /// [default: exact]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::precision)]
@@ -137,7 +137,7 @@ struct SpecificationArgs {
 }
 
 impl SpecificationArgs {
-    fn given(&self) -> Given {
+    pub(crate) fn given(&self) -> Given {
         Given {
             size: self.size,
             center: self.center,
@@ -160,7 +160,7 @@ impl SpecificationArgs {
     }
 
     /// Whether the command line has this option.
-    fn has(&self, option: &str) -> bool {
+    pub(crate) fn has(&self, option: &str) -> bool {
         match option {
             "size" => self.size.is_some(),
             "center" => self.center.is_some(),
