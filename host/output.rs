@@ -82,7 +82,8 @@ impl Output {
     }
 }
 
-fn labels(specification: &Specification, title: &str) -> Labels {
+/// Title, axes and the meaning of the colours of a map's picture.
+pub fn labels(specification: &Specification, title: &str) -> Labels {
     let names = specification.plane.labels();
     let axis = |k: usize| Axis {
         name: format!("start {} of body {}", names[k], specification.body),

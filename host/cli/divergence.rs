@@ -72,7 +72,7 @@ pub(crate) struct Args {
 /// The options of a [`Specification`]; defaults are those of the library.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Specification")]
-struct SpecificationArgs {
+pub(crate) struct SpecificationArgs {
     /// Pixels: width and height, or one number for a square [default: 300x300]
     #[arg(long, value_name = "W[xH]", allow_hyphen_values = true, value_parser = values::size)]
     size: Option<OneOrTwo<u64>>,
@@ -137,7 +137,7 @@ struct SpecificationArgs {
 }
 
 impl SpecificationArgs {
-    fn given(&self) -> Given {
+    pub(crate) fn given(&self) -> Given {
         Given {
             size: self.size,
             center: self.center,
@@ -160,7 +160,7 @@ impl SpecificationArgs {
     }
 
     /// Whether the command line has this option.
-    fn has(&self, option: &str) -> bool {
+    pub(crate) fn has(&self, option: &str) -> bool {
         match option {
             "size" => self.size.is_some(),
             "center" => self.center.is_some(),

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod cluster;
+mod compare;
 mod config;
 mod devices;
 mod divergence;
@@ -39,6 +40,8 @@ struct Cli {
 enum Command {
     /// Compute a three-body divergence map
     Divergence(Box<divergence::Args>),
+    /// Compare precision modes or integrators on one map
+    Compare(Box<compare::Args>),
     /// Integrate a star cluster with individual block time steps
     Cluster(Box<cluster::Args>),
     /// List the GPUs, and what the CPU offers
@@ -61,6 +64,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Divergence(args) => divergence::run(*args),
+        Command::Compare(args) => compare::run(&args),
         Command::Cluster(args) => cluster::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),

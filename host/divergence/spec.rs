@@ -435,7 +435,7 @@ impl Specification {
     }
 
     /// The bodies as the kernels count them: the grid body first, the others in their own order.
-    fn order(&self) -> [usize; 3] {
+    pub(super) fn order(&self) -> [usize; 3] {
         match self.body {
             1 => [0, 1, 2],
             2 => [1, 0, 2],

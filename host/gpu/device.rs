@@ -9,7 +9,7 @@ use cust::context::{Context, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags, EventStatus};
-use cust::function::{BlockSize, Function};
+use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use elsa::FrozenMap;
@@ -266,6 +266,29 @@ impl Kernel<'_> {
         self.function
             .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
             .map_err(|e| self.gpu.fail("asking for the occupancy", e))
+    }
+
+    /// Registers of a thread.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn registers(&self) -> Result<u32, GpuError> {
+        let registers = self.function.get_attribute(FunctionAttribute::NumRegisters);
+        registers
+            .map(|n| n as u32)
+            .map_err(|e| self.gpu.fail("asking for a kernel's registers", e))
+    }
+
+    /// Share of the threads a multiprocessor can hold that it holds of this kernel, in blocks of `threads`.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn occupancy(&self, threads: u32) -> Result<f64, GpuError> {
+        let most = Device::get_device(self.gpu.info.index)
+            .and_then(|d| d.get_attribute(DeviceAttribute::MaxThreadsPerMultiprocessor))
+            .map_err(|e| self.gpu.fail("reading the device's attributes", e))?;
+        let resident = self.resident_blocks(threads, 0)? * threads;
+        Ok(f64::from(resident) / f64::from(most))
     }
 
     /// Queues a launch of a one-dimensional grid.

@@ -10,6 +10,7 @@
 //! - [`integrator`]: one integrator a file
 //! - [`hermite`]: forces with derivatives, predictor, corrector and steps of star clusters
 //! - [`divergence`]: the twin-trajectory state machine of one pixel
+//! - [`ladder`]: the divergence loop in the steps by which one makes it fast
 //! - [`nbody`]: all-pairs gravity
 //! - [`kernels`]: the entry points
 #![cfg_attr(target_arch = "nvptx64", no_std)]
@@ -25,6 +26,7 @@ pub mod hermite;
 pub mod integrator;
 pub mod inv_cube;
 pub mod kernels;
+pub mod ladder;
 pub mod nbody;
 pub mod number;
 pub mod real;

@@ -5,6 +5,7 @@ use clap::Subcommand;
 use super::Failure;
 
 mod divergence;
+mod ladder;
 mod peak;
 mod plain;
 
@@ -19,11 +20,14 @@ pub(crate) struct Args {
 enum Problem {
     /// Divergence maps: every engine beside the plain loop and the machine's limit
     Divergence(divergence::Args),
+    /// The divergence loop in the steps by which one makes it fast: a kernel each, over block sizes
+    Ladder(ladder::Args),
 }
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.problem {
         Problem::Divergence(args) => divergence::run(args),
+        Problem::Ladder(args) => ladder::run(args),
     }
 }

@@ -2,6 +2,7 @@
 
 mod divergence_fetch;
 mod divergence_integrators;
+mod divergence_ladder;
 mod divergence_plain;
 mod divergence_precisions;
 mod hermite_force;
@@ -17,6 +18,11 @@ pub use divergence_integrators::{
     divergence_fetch_adams_bashforth_2, divergence_fetch_adams_bashforth_4,
     divergence_fetch_hermite_4, divergence_fetch_leapfrog, divergence_fetch_runge_kutta_4,
     divergence_fetch_semi_implicit_euler,
+};
+pub use divergence_ladder::{
+    STATE as LADDER_STATE, divergence_ladder_early_exit, divergence_ladder_fetch,
+    divergence_ladder_memory, divergence_ladder_products, divergence_ladder_registers,
+    divergence_ladder_single_root,
 };
 pub use divergence_plain::divergence_plain;
 pub use divergence_precisions::{

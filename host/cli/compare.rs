@@ -1,0 +1,274 @@
+//! `trisolar compare`: one map in several precisions or by several integrators, each against the first.
+
+use std::path::{Path, PathBuf};
+
+use trisolar::divergence::{
+    self, Backend, Comparison, DivergenceMap, Integrator, Precision, RunOptions, Specification,
+    Validated, grain,
+};
+use trisolar::io::atomic::check_writable;
+use trisolar::io::colour::ColourMap;
+use trisolar::io::picture::{self, Look, Map};
+use trisolar::output;
+
+use super::divergence::SpecificationArgs;
+use super::progress::Progress;
+use super::report::{self, Lines};
+use super::{Failure, config, interrupt, values};
+
+/// One map in several modes: how many pixels are equal, how far the others are off, and what each mode costs.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Compare precision modes or integrators on one map",
+    after_help = "equal: share of pixels with the same number of steps as in the first mode.\n\
+                  mean, largest: of the differences' absolute values, in steps.\n\
+                  grain: share of pixels that stand out from all eight neighbours by more than a hundredth of the steps."
+)]
+pub(crate) struct Args {
+    /// Modes, separated by commas: precisions and integrators as `trisolar divergence` knows them; the others are compared
+    /// with the first
+    #[arg(
+        long,
+        value_name = "A,B,...",
+        value_delimiter = ',',
+        default_value = "exact,fast,mixed,f32,fixed,float-float",
+        value_parser = mode
+    )]
+    modes: Vec<Mode>,
+    #[command(flatten)]
+    specification: SpecificationArgs,
+    /// Read the specification from a TOML file; options given beside it go before it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    config: Option<PathBuf>,
+    /// Pictures of the differences: for each mode but the first, its name is added to that of the file
+    #[arg(
+        long,
+        value_name = "FILE.png",
+        help_heading = "Files",
+        default_value = "compare.png"
+    )]
+    out: PathBuf,
+    /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
+    #[arg(long, value_name = "NAME", help_heading = "Files", default_value_t = ColourMap::Inferno)]
+    colormap: ColourMap,
+    /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// Print one JSON object instead of the table
+    #[arg(long, help_heading = "Report")]
+    json: bool,
+}
+
+/// What is changed in the specification.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Precision(Precision),
+    Integrator(Integrator),
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    let precision = text.parse().map(Mode::Precision);
+    precision.or_else(|other: String| {
+        let integrator = text.parse().map(Mode::Integrator);
+        integrator.map_err(|e: String| format!("{other}; or an integrator: it {e}"))
+    })
+}
+
+impl Mode {
+    fn name(self) -> String {
+        match self {
+            Self::Precision(precision) => precision.to_string(),
+            Self::Integrator(integrator) => integrator.to_string(),
+        }
+    }
+
+    fn apply(self, specification: &Specification) -> Specification {
+        let mut specification = specification.clone();
+        match self {
+            Self::Precision(precision) => specification.precision = precision,
+            Self::Integrator(integrator) => specification.integrator = integrator,
+        }
+        specification
+    }
+}
+
+/// What a mode made of the map.
+#[derive(Debug, serde::Serialize)]
+struct Row {
+    mode: String,
+    seconds: f64,
+    /// Pixel-steps a second, as a multiple of the first mode's.
+    speed: f64,
+    grain: f64,
+    /// Nothing for the first mode.
+    difference: Option<Comparison>,
+    picture: Option<PathBuf>,
+    engine: &'static str,
+    device: String,
+    notes: Vec<String>,
+}
+
+/// Computes, compares and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let modes = args.specifications()?;
+    let pictures = args.pictures()?;
+    interrupt::watch()?;
+    let options = RunOptions {
+        backend: args.backend,
+        threads: args.threads,
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    let mut first: Option<DivergenceMap> = None;
+    for ((name, valid), picture) in modes.iter().zip(pictures) {
+        interrupt::check()?;
+        let progress = Progress::new(name, args.json);
+        let map = divergence::run(valid, &options, &progress)?;
+        progress.finish();
+        rows.push(row(args, name, &map, first.as_ref(), picture)?);
+        first.get_or_insert(map);
+    }
+    if args.json {
+        return report::json(&serde_json::json!({
+            "specification": modes[0].1.specification(),
+            "modes": rows,
+        }));
+    }
+    report::to_stdout(&table(&rows))
+}
+
+impl Args {
+    /// The map in each mode.
+    fn specifications(&self) -> Result<Vec<(String, Validated)>, Failure> {
+        let mut given = self.specification.given();
+        if let Some(path) = &self.config {
+            given = given.over(config::load(path)?);
+        }
+        let specification = Specification::from(given);
+        let in_mode = |mode: &Mode| {
+            let valid = mode.apply(&specification).validate().map_err(|error| {
+                let on_command_line =
+                    self.specification.has(error.option) || error.option == "integrator";
+                Failure::specification(&error, on_command_line, self.config.as_deref())
+            })?;
+            Ok((mode.name(), valid))
+        };
+        self.modes.iter().map(in_mode).collect()
+    }
+
+    /// A file for each mode, none for the first; each of them can be written.
+    fn pictures(&self) -> Result<Vec<Option<PathBuf>>, Failure> {
+        let refuse = |path: &Path, reason: &str| {
+            Failure::value(&path.display().to_string(), "--out", reason)
+        };
+        if self
+            .out
+            .extension()
+            .is_none_or(|e| !e.eq_ignore_ascii_case("png"))
+        {
+            return Err(refuse(&self.out, "must end in .png"));
+        }
+        let stem = self.out.file_stem().unwrap_or_default().to_string_lossy();
+        let mut list = vec![None];
+        for mode in &self.modes[1..] {
+            let name = mode.name().replace(':', "-");
+            let path = self.out.with_file_name(format!("{stem}-{name}.png"));
+            check_writable(&path).map_err(|e| refuse(&path, &e.to_string()))?;
+            list.push(Some(path));
+        }
+        Ok(list)
+    }
+}
+
+fn row(
+    args: &Args,
+    name: &str,
+    map: &DivergenceMap,
+    first: Option<&DivergenceMap>,
+    picture: Option<PathBuf>,
+) -> Result<Row, Failure> {
+    let rate = |map: &DivergenceMap| map.pixel_steps as f64 / map.elapsed.as_secs_f64();
+    let width = map.specification.size[0] as usize;
+    let steps = map.specification.steps as u32;
+    if let (Some(path), Some(first)) = (&picture, first) {
+        draw(args, path, name, map, first)?;
+    }
+    Ok(Row {
+        mode: name.to_owned(),
+        seconds: map.elapsed.as_secs_f64(),
+        speed: first.map_or(1.0, |first| rate(map) / rate(first)),
+        grain: grain(&map.times, width, steps),
+        difference: first.map(|f| Comparison::new(&f.times, &map.times, width, steps)),
+        picture,
+        engine: map.engine,
+        device: map.device.clone(),
+        notes: map.notes.clone(),
+    })
+}
+
+/// The absolute differences as a picture.
+fn draw(
+    args: &Args,
+    path: &Path,
+    name: &str,
+    map: &DivergenceMap,
+    first: &DivergenceMap,
+) -> Result<(), Failure> {
+    let pairs = first.times.iter().zip(&map.times);
+    let differences: Vec<u32> = pairs.map(|(a, b)| a.abs_diff(*b)).collect();
+    let [width, height] = map.specification.size.map(|n| n as usize);
+    let mut labels = output::labels(&map.specification, &format!("{name}, difference"));
+    labels.value = "absolute difference of the times of parting".into();
+    let look = Look {
+        colour_map: args.colormap,
+        ..Look::default()
+    };
+    let json = serde_json::to_string(&map.specification)
+        .expect("a specification is plain numbers and names");
+    let values = Map::new(&differences, width, height);
+    Ok(picture::plot(path, &values, &look, &labels, Some(&json))?)
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut lines = Lines::default();
+    lines.add("engine", &format!("{}: {}", rows[0].engine, rows[0].device));
+    let mut text = lines.as_str().to_owned();
+    text.push_str(&format!(
+        "\n\n{:<20} {:>9} {:>6} {:>9} {:>10} {:>9} {:>9}",
+        "mode", "seconds", "speed", "equal", "mean", "largest", "grain"
+    ));
+    for row in rows {
+        let [equal, mean, largest] = row.difference.map_or_else(
+            || ["-", "-", "-"].map(str::to_owned),
+            |d| {
+                [
+                    format!("{:.3} %", 100.0 * d.equal),
+                    format!("{:.3}", d.mean),
+                    d.largest.to_string(),
+                ]
+            },
+        );
+        text.push_str(&format!(
+            "\n{:<20} {:>9.3} {:>6.2} {equal:>9} {mean:>10} {largest:>9} {:>7.3} %",
+            row.mode,
+            row.seconds,
+            row.speed,
+            100.0 * row.grain
+        ));
+    }
+    let mut lines = Lines::default();
+    for path in rows.iter().filter_map(|r| r.picture.as_deref()) {
+        lines.add_whole("picture", &path.display().to_string());
+    }
+    for note in rows.iter().flat_map(|r| &r.notes) {
+        lines.add("note", note);
+    }
+    if !lines.as_str().is_empty() {
+        text.push_str("\n\n");
+        text.push_str(lines.as_str());
+    }
+    text
+}

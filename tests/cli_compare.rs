@@ -1,0 +1,78 @@
+//! `trisolar compare`: modes of one map against each other.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+fn compare(directory: &Path, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("trisolar")
+        .expect("the program")
+        .current_dir(directory)
+        .args([
+            "compare",
+            "--backend",
+            "cpu",
+            "--size",
+            "24",
+            "--steps",
+            "2000",
+        ])
+        .args(["--dt", "0.01", "--critical-distance", "0.1", "--json"])
+        .args(arguments)
+        .assert()
+}
+
+#[test]
+fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let out = compare(
+        directory.path(),
+        &[
+            "--modes",
+            "exact,fast,f32,fixed:20,leapfrog",
+            "--out",
+            "d.png",
+        ],
+    )
+    .success();
+    let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).expect("JSON");
+    let modes = json["modes"].as_array().expect("modes");
+    let names: Vec<&str> = modes.iter().filter_map(|m| m["mode"].as_str()).collect();
+    assert_eq!(names, ["exact", "fast", "f32", "fixed:20", "leapfrog"]);
+    assert!(modes[0]["difference"].is_null() && modes[0]["picture"].is_null());
+    let equal: Vec<f64> = modes[1..]
+        .iter()
+        .filter_map(|m| m["difference"]["equal"].as_f64())
+        .collect();
+    assert_eq!(equal[0], 1.0, "on a CPU fast is exact");
+    assert!(equal[1] < 1.0 && equal[2] < equal[1], "{equal:?}");
+    for name in ["fast", "f32", "fixed-20", "leapfrog"] {
+        let png = std::fs::read(directory.path().join(format!("d-{name}.png"))).expect(name);
+        assert_eq!(&png[1..4], b"PNG");
+    }
+}
+
+#[test]
+fn modes_and_files_that_cannot_be_are_refused_before_anything_is_computed() {
+    let directory = tempfile::tempdir().expect("a folder");
+    for (arguments, word) in [
+        (&["--modes", "exact,f64"][..], "float-float"),
+        (&["--out", "d.jpg"], ".png"),
+        (&["--out", "missing/d.png"], "missing"),
+        // Leapfrog in f32.
+        (
+            &["--modes", "leapfrog", "--precision", "f32"],
+            "explicit-euler",
+        ),
+    ] {
+        let out = compare(directory.path(), arguments).code(2);
+        let text = String::from_utf8_lossy(&out.get_output().stderr).into_owned();
+        assert!(text.contains(word), "{arguments:?}: {text}");
+    }
+    assert_eq!(
+        std::fs::read_dir(directory.path())
+            .expect("a folder")
+            .count(),
+        0
+    );
+}
