@@ -52,6 +52,39 @@ fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
     }
 }
 
+/// Share of grainy pixels in exact, mixed and f32 of a map around a point of the published zoom.
+fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
+    let directory = tempfile::tempdir().expect("a folder");
+    let out = Command::cargo_bin("trisolar")
+        .expect("the program")
+        .current_dir(directory.path())
+        .args([
+            "compare",
+            "--backend",
+            "cpu",
+            "--modes",
+            "exact,mixed,f32",
+            "--json",
+        ])
+        .args(["--center", "5.30031,-0.45", "--size", size, "--span", span])
+        .args(["--shift", shift, "--steps", steps])
+        .assert()
+        .success();
+    let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).expect("JSON");
+    [0, 1, 2].map(|k| json["modes"][k]["grain"].as_f64().expect("a number"))
+}
+
+/// The published finding. Ranges, shifts and steps are those of frames 60 and 300 of the published zoom, cut to a few pixels.
+#[test]
+fn f32_is_grainy_and_mixed_is_not_until_pixels_are_closer_than_a_millimetre() {
+    let [exact, mixed, single] = grain("48", "1.6", "2.5e-4", "102500");
+    assert!(mixed < 1.2 * exact, "{mixed} of {exact}");
+    assert!(single > 1.5 * exact, "{single} of {exact}");
+    let [exact, mixed, single] = grain("24", "0.003125", "9.765625e-7", "312500");
+    assert!(mixed > 4.0 * exact, "{mixed} of {exact}");
+    assert!(single > 10.0 * exact, "{single} of {exact}");
+}
+
 #[test]
 fn modes_and_files_that_cannot_be_are_refused_before_anything_is_computed() {
     let directory = tempfile::tempdir().expect("a folder");

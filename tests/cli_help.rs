@@ -92,6 +92,8 @@ fn every_command_has_help_and_the_exit_codes_are_told() {
         &["selftest"],
         &["bench"],
         &["bench", "divergence"],
+        &["bench", "ladder"],
+        &["compare"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));
     }
