@@ -12,6 +12,7 @@ mod devices;
 mod divergence;
 mod failure;
 mod interrupt;
+mod nbody;
 mod progress;
 mod report;
 mod selftest;
@@ -44,6 +45,8 @@ enum Command {
     Compare(Box<compare::Args>),
     /// Integrate a star cluster with individual block time steps
     Cluster(Box<cluster::Args>),
+    /// Integrate bodies that all pull each other
+    Nbody(Box<nbody::Args>),
     /// List the GPUs, and what the CPU offers
     Devices(devices::Args),
     /// Check every kernel and engine of this machine against each other, bit for bit
@@ -66,6 +69,7 @@ pub fn main() -> ExitCode {
         Command::Divergence(args) => divergence::run(*args),
         Command::Compare(args) => compare::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::Nbody(args) => nbody::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Bench(args) => bench::run(&args),

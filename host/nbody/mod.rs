@@ -1,6 +1,7 @@
 //! All-pairs N-body: [`Specification`] -> [`Validated`] start -> an [`Engine`] -> [`Bodies`] and their [`Diagnostics`].
 
 mod bodies;
+mod choose;
 mod cpu;
 mod diagnostics;
 mod emulator;
@@ -14,6 +15,7 @@ mod run;
 mod spec;
 
 pub use bodies::Bodies;
+pub use choose::{Options, engine};
 pub use cpu::CpuEngine;
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
 pub use emulator::EmulatorEngine;

@@ -72,6 +72,14 @@ impl Model {
         }
     }
 
+    /// Whether it has no random numbers.
+    pub fn is_fixed(&self) -> bool {
+        !matches!(
+            self,
+            Self::Cube { .. } | Self::Plummer | Self::Sphere { .. }
+        )
+    }
+
     /// The number of bodies, if the model has no other.
     pub fn fixed_count(&self) -> Option<usize> {
         match self {
@@ -88,6 +96,16 @@ impl Model {
             Self::Line => 6.673e-11,
             Self::OuterPlanets => 2.959_122_082_86e-4,
             _ => 1.0,
+        }
+    }
+
+    /// A time step that follows the model's orbits.
+    pub fn natural_dt(&self) -> f64 {
+        match self {
+            Self::Line => 0.01,
+            Self::OuterPlanets => 10.0,
+            Self::Burrau => 1e-5,
+            _ => 0.001,
         }
     }
 

@@ -147,3 +147,16 @@ pub unsafe fn reductions(words: *mut u32, signed: *mut i32) {
     *words.add(i) = warp_reduce(u32::MAX, *words.add(i), WarpReductionOp::Add);
     *signed.add(i) = warp_reduce(u32::MAX, *signed.add(i), WarpReductionOp::Min);
 }
+
+/// Comparisons of slices and strings, copies and fills of run-time length.
+#[kernel]
+pub unsafe fn slices(bytes: *mut u8, words: *mut u32, count: usize) {
+    let (low, rest) = core::slice::from_raw_parts_mut(bytes, 4 * count).split_at_mut(2 * count);
+    let (a, b) = low.split_at_mut(count);
+    *words = (a == b) as u32;
+    *words.add(1) = (&*a < &*b) as u32;
+    *words.add(2) = core::str::from_utf8(a).is_ok_and(|text| text == "divergence") as u32;
+    rest[..count].copy_from_slice(b);
+    rest.copy_within(..count, count / 2);
+    a.fill(7);
+}

@@ -1,0 +1,65 @@
+//! Which engine computes a run.
+
+use super::{CpuEngine, Engine, Precision, Schedule, Validated};
+use crate::divergence::{Backend, EngineError};
+
+/// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
+const WORTH_A_GPU: usize = 2048;
+
+/// How to compute; nothing here changes a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Which engine.
+    pub backend: Backend,
+    /// Threads of the CPU engine; `None` for as many as the process may use.
+    pub threads: Option<usize>,
+    /// How the CPU engine's threads share the work.
+    pub schedule: Schedule,
+    /// Number of the GPU.
+    pub device: u32,
+}
+
+/// The engine that the options ask for, and what the user should know about the choice. `auto` takes a GPU for many bodies
+/// if one can be used.
+///
+/// # Errors
+/// [`EngineError`] if there is no such engine.
+pub fn engine(
+    problem: &Validated,
+    options: &Options,
+) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
+    let mut notes = Vec::new();
+    let single = problem.specification().precision == Precision::F32;
+    let wanted = match options.backend {
+        Backend::Cpu => false,
+        Backend::Gpu => true,
+        Backend::Auto => single || problem.bodies().len() >= WORTH_A_GPU,
+    };
+    if wanted {
+        match gpu(options.device) {
+            Ok(engine) => return Ok((engine, notes)),
+            Err(error) if single || options.backend == Backend::Gpu => return Err(error),
+            // The ordinary case of a machine without a GPU is no news.
+            Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
+            Err(error) => notes.push(format!("{error}; the CPU computes instead")),
+        }
+    }
+    // One thread for few bodies: others would only wait.
+    let threads = match options.threads {
+        None if problem.bodies().len() < 512 => Some(1),
+        given => given,
+    };
+    Ok((Box::new(CpuEngine::new(threads, options.schedule)?), notes))
+}
+
+#[cfg(feature = "gpu")]
+fn gpu(device: u32) -> Result<Box<dyn Engine>, EngineError> {
+    Ok(Box::new(super::GpuEngine::new(device)?))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpu(_: u32) -> Result<Box<dyn Engine>, EngineError> {
+    Err(EngineError::NoGpu(
+        "this program was built without the feature `gpu`".into(),
+    ))
+}

@@ -1,0 +1,320 @@
+//! Files of bodies: every format read and written, errors that name the place, checkpoints that resume to the same bits.
+
+use std::path::{Path, PathBuf};
+
+use trisolar::divergence::Unattended;
+use trisolar::nbody::files::{BodyFormat, Checkpoint, FileError, read_bodies, write_bodies};
+use trisolar::nbody::{
+    Bodies, CpuEngine, Integrator, Model, Schedule, Snapshot, Solver, SpecError, Specification,
+    integrate,
+};
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn every_format_that_is_written_is_read_back_to_the_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    for dimensions in [2, 3] {
+        let model = Model::Cube {
+            half_width: 1e-3,
+            speed: 1e7,
+            mass: [0.0, 1e24],
+            whole_masses: true,
+        };
+        let bodies = model.build(Some(50), 5, 1.0, dimensions).unwrap();
+        let spec = Specification {
+            dimensions,
+            ..Specification::default()
+        };
+        let snapshot = Snapshot {
+            step: 3,
+            time: 0.3,
+            bodies: bodies.clone(),
+        };
+        for name in ["a.csv", "a.npz", "a.txt"] {
+            let path = folder.path().join(name);
+            write_bodies(&path, BodyFormat::of(&path).unwrap(), &snapshot, &spec).unwrap();
+            let (read, d) = read_bodies(&path).unwrap();
+            assert_eq!(read, bodies, "{name}");
+            assert!(d == dimensions || name == "a.npz", "{name}");
+        }
+    }
+}
+
+#[test]
+fn malformed_texts_are_refused_with_line_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, line, column, says) in [
+        ("a.txt", "1 2 3 4\n", 1, 8, "ends after 4 numbers"),
+        (
+            "b.txt",
+            "# a\n\n1 2 3 4 5\n1 2 x3 4 5\n",
+            4,
+            5,
+            "'x3' for y: expected a number",
+        ),
+        (
+            "c.txt",
+            "1 2 3 4 5 6 7\n1 2 3 4 5 6 7 8\n",
+            2,
+            15,
+            "'8' is too much",
+        ),
+        (
+            "d.txt",
+            "1 2 3 4 5\n1 2 3 4 5 6 7\n",
+            2,
+            11,
+            "expected 5 numbers",
+        ),
+        ("e.txt", "1 2 3 inf 5\n", 1, 7, "finite"),
+        ("f.txt", "\u{a0}é 2 3 4 5\n", 1, 2, "'é' for mass"),
+        ("a.csv", "mass,x,y,vx\n", 1, 1, "no column vy"),
+        ("b.csv", "mass,x,y,z,vx,vy\n", 1, 1, "no column vz"),
+        (
+            "c.csv",
+            "mass,x,y,vx,vy\n1,2,3,4\n",
+            2,
+            8,
+            "4 values: expected 5",
+        ),
+        (
+            "d.csv",
+            "id,mass,x,y,vx,vy\n0,1,2,3,4,5\n1,2,nan,3,4,5\n",
+            3,
+            5,
+            "'nan' for x",
+        ),
+    ] {
+        match read_bodies(&write(folder.path(), name, text)) {
+            Err(error @ FileError::Place { .. }) => {
+                let message = error.to_string();
+                let place = format!("{name}:{line}:{column}: ");
+                assert!(
+                    message.contains(&place) && message.contains(says),
+                    "{message}"
+                );
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    for (name, text) in [
+        ("g.txt", "# nothing\n"),
+        ("e.csv", ""),
+        ("f.csv", "mass,x,y,vx,vy\n"),
+    ] {
+        let message = read_bodies(&write(folder.path(), name, text))
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("no bodies"), "{message}");
+    }
+    assert!(matches!(
+        read_bodies(&write(folder.path(), "short.tipsy", "short")),
+        Err(FileError::Contents { .. })
+    ));
+    assert!(matches!(
+        read_bodies(&folder.path().join("none.txt")),
+        Err(FileError::Io(_))
+    ));
+}
+
+#[test]
+fn columns_of_a_csv_may_come_in_any_order_with_others_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(
+        folder.path(),
+        "a.csv",
+        "name, vy ,vx,x,y,mass\nsun,5,4,2,3,1\n",
+    );
+    let (bodies, dimensions) = read_bodies(&path).unwrap();
+    assert_eq!(dimensions, 2);
+    assert_eq!(
+        bodies,
+        Bodies {
+            mass: vec![1.0],
+            position: vec![[2.0, 3.0, 0.0]],
+            velocity: vec![[4.0, 5.0, 0.0]]
+        }
+    );
+}
+
+#[test]
+fn what_cannot_be_computed_with_is_refused() {
+    let two = || Bodies {
+        mass: vec![1.0, 2.0],
+        position: vec![[0.0; 3], [1.0, 0.0, 0.0]],
+        velocity: vec![[0.0; 3]; 2],
+    };
+    let check = |change: &dyn Fn(&mut Specification, &mut Bodies)| {
+        let (mut spec, mut bodies) = (Specification::default(), two());
+        change(&mut spec, &mut bodies);
+        spec.validate(bodies).map(|_| ()).unwrap_err()
+    };
+    assert!(matches!(
+        check(&|_, b| b.position[1] = [-0.0, 0.0, 0.0]),
+        SpecError::Coincident {
+            first: 0,
+            second: 1,
+            ..
+        }
+    ));
+    assert_eq!(
+        check(&|_, b| b.mass[1] = -1.0),
+        SpecError::NegativeMass {
+            body: 1,
+            given: -1.0
+        }
+    );
+    assert!(matches!(
+        check(&|_, b| b.velocity[0][1] = f64::NAN),
+        SpecError::NotFinite {
+            body: 0,
+            what: "vy",
+            ..
+        }
+    ));
+    assert!(matches!(
+        check(&|s, b| {
+            s.dimensions = 2;
+            b.position[1][2] = 1.0;
+        }),
+        SpecError::OutOfPlane { body: 1, .. }
+    ));
+    assert!(matches!(
+        check(&|s, b| {
+            s.g = 1e200;
+            b.mass[0] = 1e200;
+        }),
+        SpecError::NotFinite { body: 0, .. }
+    ));
+    for (option, change) in [
+        ("dt", (|s| s.dt = 0.0) as fn(&mut Specification)),
+        ("steps", |s| s.steps = 0),
+        ("softening", |s| s.softening = -1.0),
+        ("g", |s| s.g = f64::INFINITY),
+        ("dimensions", |s| s.dimensions = 4),
+    ] {
+        let error = check(&|s, _| change(s));
+        assert!(
+            matches!(error, SpecError::Option { option: o, .. } if o == option),
+            "{error}"
+        );
+    }
+    let none = Specification::default()
+        .validate(Bodies::default())
+        .unwrap_err();
+    assert_eq!(none, SpecError::Bodies { given: 0 });
+    // Softened, or both without mass, they may be at one place.
+    let mut softened = two();
+    softened.position[1] = [0.0; 3];
+    let spec = Specification {
+        softening: 0.1,
+        ..Specification::default()
+    };
+    assert!(spec.validate(softened.clone()).is_ok());
+    softened.mass = vec![0.0; 2];
+    assert!(Specification::default().validate(softened).is_ok());
+}
+
+#[test]
+fn a_step_too_long_for_an_orbit_is_warned_of() {
+    let kepler = || {
+        Model::Kepler {
+            a: 1.0,
+            e: 0.0,
+            ratio: 1.0,
+        }
+        .build(None, 0, 1.0, 3)
+        .unwrap()
+    };
+    let with = |dt| {
+        Specification {
+            dt,
+            ..Specification::default()
+        }
+        .validate(kepler())
+        .unwrap()
+    };
+    assert!(with(0.7).warnings().is_empty());
+    assert_eq!(with(0.8).warnings().len(), 1);
+}
+
+#[test]
+fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint.npz");
+    let engine = CpuEngine::new(Some(2), Schedule::Dynamic).unwrap();
+    for (integrator, solver) in [
+        (Integrator::VelocityVerlet, Solver::Reduced),
+        (Integrator::Leapfrog, Solver::Basic),
+        (Integrator::RungeKutta4, Solver::Reduced),
+    ] {
+        let spec = Specification {
+            integrator,
+            solver,
+            steps: 30,
+            ..Specification::default()
+        };
+        let bodies = Model::Plummer.build(Some(150), 9, 1.0, 3).unwrap();
+        let problem = spec.clone().validate(bodies.clone()).unwrap();
+        let from = Snapshot {
+            step: 0,
+            time: 0.0,
+            bodies,
+        };
+        let mut seen = Vec::new();
+        integrate(
+            &engine,
+            &problem,
+            &from,
+            7,
+            &Unattended,
+            &mut |s: Snapshot| {
+                if s.step == 14 {
+                    Checkpoint {
+                        specification: spec.clone(),
+                        step: s.step,
+                        start_energy: Some(-0.25),
+                        bodies: s.bodies.clone(),
+                    }
+                    .write(&path)
+                    .map_err(|e| e.to_string())?;
+                }
+                seen.push(s);
+                Ok::<(), String>(())
+            },
+        )
+        .unwrap();
+        assert_eq!(
+            seen.iter().map(|s| s.step).collect::<Vec<_>>(),
+            [7, 14, 21, 28, 30]
+        );
+        let Checkpoint {
+            specification,
+            step,
+            bodies,
+            start_energy,
+        } = Checkpoint::read(&path).unwrap();
+        assert_eq!(
+            (step, start_energy, &specification),
+            (14, Some(-0.25), &spec)
+        );
+        let problem = specification.validate(bodies.clone()).unwrap();
+        let from = Snapshot {
+            step,
+            time: 0.0,
+            bodies,
+        };
+        let mut last = None;
+        integrate(&engine, &problem, &from, 100, &Unattended, &mut |s| {
+            last = Some(s);
+            Ok::<(), String>(())
+        })
+        .unwrap();
+        assert_eq!(last.as_ref(), seen.last());
+    }
+}

@@ -1,0 +1,211 @@
+//! Orbits that are known: orders of convergence, periods, conserved quantities, the Pythagorean problem.
+
+use trisolar::divergence::Unattended;
+use trisolar::nbody::{
+    Bodies, CpuEngine, Diagnostics, Engine, Integrator, Model, Schedule, Solver, Specification,
+};
+
+fn integrate(bodies: Bodies, change: impl FnOnce(&mut Specification)) -> Bodies {
+    let mut spec = Specification::default();
+    change(&mut spec);
+    let steps = spec.steps;
+    let problem = spec.validate(bodies).unwrap();
+    let engine = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
+    let mut run = engine.start(&problem, problem.bodies()).unwrap();
+    run.advance(steps, &Unattended).unwrap();
+    run.bodies().unwrap()
+}
+
+fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3)
+        .map(|d| (a[d] - b[d]) * (a[d] - b[d]))
+        .sum::<f64>()
+        .sqrt()
+}
+
+/// The first body of an ellipse after 0.3 periods in `steps` steps. (After a whole one, semi-implicit Euler would seem of second
+/// order.)
+fn after_a_part(integrator: Integrator, steps: u64) -> [f64; 3] {
+    let start = Model::Kepler {
+        a: 1.0,
+        e: 0.3,
+        ratio: 0.5,
+    }
+    .build(None, 0, 1.0, 3)
+    .unwrap();
+    // Kepler's third law for a total mass of 1.5.
+    let period = std::f64::consts::TAU / 1.5_f64.sqrt();
+    let end = integrate(start, |s| {
+        s.integrator = integrator;
+        s.steps = steps;
+        s.dt = 0.3 * period / steps as f64;
+    });
+    end.position[0]
+}
+
+#[test]
+fn the_error_shrinks_with_the_order_of_the_integrator() {
+    let reference = after_a_part(Integrator::RungeKutta4, 20_000);
+    for integrator in Integrator::ALL {
+        let steps = if integrator.order() == 4 { 200 } else { 2_000 };
+        let miss = |steps| distance(after_a_part(*integrator, steps), reference);
+        let slope = (miss(steps) / miss(2 * steps)).log2();
+        let order = f64::from(integrator.order());
+        assert!((slope - order).abs() < 0.1, "{integrator}: slope {slope}");
+    }
+}
+
+#[test]
+fn the_figure_eight_closes() {
+    let start = Model::FigureEight.build(None, 0, 1.0, 3).unwrap();
+    let energy = Diagnostics::of(&start, 1.0, 0.0).total;
+    assert!((energy + 1.287_141_995_631_857_7).abs() < 1e-15, "{energy}");
+    let end = integrate(start.clone(), |s| {
+        s.integrator = Integrator::ForestRuth;
+        s.steps = 10_000;
+        s.dt = 6.325_913_982_926_211 / 10_000.0;
+    });
+    for (a, b) in start.position.iter().zip(&end.position) {
+        assert!(distance(*a, *b) < 1e-10, "{}", distance(*a, *b));
+    }
+}
+
+#[test]
+fn the_lagrange_triangle_turns_once_in_its_period() {
+    let start = Model::Lagrange.build(None, 0, 1.0, 3).unwrap();
+    let end = integrate(start.clone(), |s| {
+        s.integrator = Integrator::RungeKutta4;
+        s.steps = 5_000;
+        s.dt = 3.627_598_728_468_436 / 5_000.0;
+    });
+    for (a, b) in start.position.iter().zip(&end.position) {
+        assert!(distance(*a, *b) < 1e-9, "{}", distance(*a, *b));
+    }
+}
+
+#[test]
+fn burrau_follows_the_solution_of_quadruple_precision() {
+    let start = Model::Burrau.build(None, 0, 1.0, 3).unwrap();
+    let energy = Diagnostics::of(&start, 1.0, 0.0).total;
+    assert!((energy + 769.0 / 60.0).abs() < 1e-14, "{energy}");
+    // A fixed step is no match for the close encounters, but reaches t = 10 well.
+    let end = integrate(start, |s| {
+        s.integrator = Integrator::ForestRuth;
+        s.steps = 2_000_000;
+        s.dt = 5e-6;
+    });
+    let expected = [0.778_480_410_138_085_5, 0.141_392_300_290_086_17, 0.0];
+    let miss = distance(end.position[0], expected);
+    assert!(miss < 1e-6, "{miss}");
+}
+
+#[test]
+fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
+    let start = Model::Plummer.build(Some(200), 4, 1.0, 3).unwrap();
+    let before = Diagnostics::of(&start, 1.0, 0.05);
+    for integrator in Integrator::ALL {
+        for solver in Solver::ALL {
+            let end = integrate(start.clone(), |s| {
+                s.integrator = *integrator;
+                s.solver = *solver;
+                s.softening = 0.05;
+                s.steps = 500;
+                s.dt = 0.002;
+            });
+            let after = Diagnostics::of(&end, 1.0, 0.05);
+            let error = ((after.total - before.total) / before.total).abs();
+            let allowed = match integrator {
+                Integrator::ExplicitEuler => 0.05,
+                Integrator::SymplecticEuler => 1e-3,
+                Integrator::Leapfrog | Integrator::VelocityVerlet => 1e-5,
+                Integrator::RungeKutta4 | Integrator::ForestRuth => 1e-6,
+            };
+            assert!(error < allowed, "{integrator} {solver}: {error}");
+            for d in 0..3 {
+                assert!((after.momentum[d] - before.momentum[d]).abs() < 1e-13);
+                let turn = (after.angular_momentum[d] - before.angular_momentum[d]).abs();
+                // Euler's explicit step does not keep it.
+                assert!(
+                    turn < 1e-9 || *integrator == Integrator::ExplicitEuler,
+                    "{turn}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_symplectic_step_taken_back_returns() {
+    let start = Model::Plummer.build(Some(50), 4, 1.0, 3).unwrap();
+    for integrator in [
+        Integrator::Leapfrog,
+        Integrator::VelocityVerlet,
+        Integrator::ForestRuth,
+    ] {
+        let there = integrate(start.clone(), |s| {
+            s.integrator = integrator;
+            s.softening = 0.05;
+        });
+        let back = integrate(there, |s| {
+            s.integrator = integrator;
+            s.softening = 0.05;
+            s.dt = -s.dt;
+        });
+        for (a, b) in start.position.iter().zip(&back.position) {
+            assert!(
+                distance(*a, *b) < 1e-11,
+                "{integrator}: {}",
+                distance(*a, *b)
+            );
+        }
+    }
+}
+
+#[test]
+fn models_have_the_properties_that_name_them() {
+    let plummer = Model::Plummer.build(Some(2000), 11, 1.0, 3).unwrap();
+    let d = Diagnostics::of(&plummer, 1.0, 0.0);
+    assert!((d.total + 0.25).abs() < 1e-12 && (d.virial_ratio - 0.5).abs() < 1e-12);
+    assert!(
+        d.centre_of_mass
+            .iter()
+            .chain(&d.momentum)
+            .all(|x| x.abs() < 1e-14)
+    );
+    // Half the mass of a Plummer sphere lies within 1.3048 scale lengths of 3π/16.
+    assert!((d.lagrange[2] - 0.769).abs() < 0.05, "{}", d.lagrange[2]);
+    assert_eq!(
+        plummer,
+        Model::Plummer.build(Some(2000), 11, 1.0, 3).unwrap()
+    );
+    assert_ne!(
+        plummer,
+        Model::Plummer.build(Some(2000), 12, 1.0, 3).unwrap()
+    );
+    let sphere = Model::Sphere { radius: 2.0 }
+        .build(Some(2000), 1, 1.0, 3)
+        .unwrap();
+    assert!(
+        sphere
+            .position
+            .iter()
+            .all(|p| distance(*p, [0.0; 3]) <= 2.0)
+    );
+    let inner = sphere
+        .position
+        .iter()
+        .filter(|p| distance(**p, [0.0; 3]) < 1.0)
+        .count();
+    assert!(
+        (200..300).contains(&inner),
+        "an eighth of the volume: {inner}"
+    );
+    let planets = Model::OuterPlanets.build(None, 0, 1.0, 3).unwrap();
+    // Jupiter's period of 4333 days takes it back; the sun moves with all of them.
+    let end = integrate(planets.clone(), |s| {
+        s.g = Model::OuterPlanets.natural_g();
+        s.dt = 4333.0 / 1000.0;
+    });
+    let of = |b: &Bodies| [0, 1, 2].map(|d| b.position[1][d] - b.position[0][d]);
+    assert!(distance(of(&planets), of(&end)) < 0.1 * distance(of(&planets), [0.0; 3]));
+}
