@@ -4,6 +4,7 @@
 //! a result (plain arrays with the specification that made them); [`io`] turns results into files and pictures.
 //!
 //! - [`divergence`]: three-body divergence maps
+//! - [`zoom`]: sequences of such maps
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`simd`]: the lanes of the CPU engines
@@ -18,3 +19,4 @@ pub mod machine;
 pub mod nbody;
 pub mod output;
 pub mod simd;
+pub mod zoom;

@@ -94,6 +94,8 @@ fn every_command_has_help_and_the_exit_codes_are_told() {
         &["bench", "divergence"],
         &["bench", "ladder"],
         &["compare"],
+        &["zoom"],
+        &["sweep"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));
     }

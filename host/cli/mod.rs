@@ -16,7 +16,10 @@ mod nbody;
 mod progress;
 mod report;
 mod selftest;
+mod sequence;
+mod sweep;
 mod values;
+mod zoom;
 
 pub(crate) use failure::Failure;
 
@@ -41,6 +44,10 @@ struct Cli {
 enum Command {
     /// Compute a three-body divergence map
     Divergence(Box<divergence::Args>),
+    /// Compute a zoom: a sequence of maps towards a point
+    Zoom(Box<zoom::Args>),
+    /// Compute a map for each value of a parameter
+    Sweep(Box<sweep::Args>),
     /// Compare precision modes or integrators on one map
     Compare(Box<compare::Args>),
     /// Integrate a star cluster with individual block time steps
@@ -67,6 +74,8 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Divergence(args) => divergence::run(*args),
+        Command::Zoom(args) => zoom::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Cluster(args) => cluster::run(&args),
         Command::Nbody(args) => nbody::run(&args),

@@ -55,6 +55,14 @@ impl CpuEngine {
             .map_err(|e| fail(e.to_string()))?;
         Ok(Self { pool, simd })
     }
+
+    pub(super) fn pool(&self) -> &rayon::ThreadPool {
+        &self.pool
+    }
+
+    pub(super) fn simd(&self) -> Simd {
+        self.simd
+    }
 }
 
 impl Engine for CpuEngine {

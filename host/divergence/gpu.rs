@@ -157,7 +157,7 @@ impl GpuEngine {
 }
 
 /// The kernel of fetching threads with all its buffers.
-struct Fetching<'a> {
+pub(super) struct Fetching<'a> {
     gpu: &'a Gpu,
     kernel: &'a Kernel<'a>,
     blocks: u32,
@@ -168,7 +168,7 @@ struct Fetching<'a> {
 
 impl<'a> Fetching<'a> {
     /// For jobs of up to `pixels` pixels; each thread keeps `kept` bytes between launches.
-    fn new(
+    pub(super) fn new(
         gpu: &'a Gpu,
         kernel: &'a Kernel<'a>,
         pixels: usize,
@@ -192,7 +192,7 @@ impl<'a> Fetching<'a> {
 
     /// Runs a job to its end. One launch is always queued behind the one that runs, so the device does not wait
     /// for the host.
-    fn run(
+    pub(super) fn run(
         &mut self,
         job: &Job,
         times: &DeviceMemory<'_, u32>,

@@ -9,6 +9,8 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
+mod parameter;
+mod resume;
 mod spec;
 
 pub use comparison::{Comparison, grain};
@@ -24,6 +26,8 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
+pub use parameter::Parameter;
+pub use resume::{Item, Resumed, can_resume, resume};
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
 };

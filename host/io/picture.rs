@@ -18,6 +18,9 @@ use super::png_file::{self, Pixels, encoding_error};
 
 mod layout;
 mod resample;
+mod sheet;
+
+pub use sheet::{Tiles, sheet};
 
 /// Values to be drawn: `height` rows of `width`, row 0 on top, borrowed and never copied as a whole.
 pub struct Map<'a> {

@@ -215,6 +215,52 @@ pub trait Feed {
     fn done(&mut self, pixel: u32, times: u32);
 }
 
+/// A [`Feed`] of pixels that may be under way already, and that wants to know where they ended: an interrupted computation
+/// has the bits of one that was not.
+pub trait Course<R: Real, M>: Feed {
+    /// The twins of a pixel and the steps that they have taken; nothing for a pixel at its start.
+    #[inline(always)]
+    fn resume(&mut self, pixel: u32) -> Option<(Twins<R, M>, u32)> {
+        let _ = pixel;
+        None
+    }
+    /// Where a pixel ended; called just before [`done`](Feed::done), but not for one that is done by the first steps of a
+    /// multistep method.
+    #[inline(always)]
+    fn leave(&mut self, pixel: u32, end: Leave<'_, R, M>) {
+        let _ = (pixel, end);
+    }
+}
+
+/// Where a pixel ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Leave<'a, R: Real, M> {
+    /// The systems, of which [`lane`](Self::lane) is the pixel's.
+    pub twins: &'a Twins<R, M>,
+    /// Its lane.
+    pub lane: usize,
+    /// Steps that the systems have taken; at most one more than were asked for.
+    pub taken: u32,
+    /// How many of the last steps (0, 1 or 2) did not begin together.
+    pub parted: u32,
+}
+
+/// Pixels of a feed, all from their start.
+struct FromStart<'a, F>(&'a mut F);
+
+impl<F: Feed> Feed for FromStart<'_, F> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<u32> {
+        self.0.next()
+    }
+    #[inline(always)]
+    fn done(&mut self, pixel: u32, times: u32) {
+        self.0.done(pixel, times);
+    }
+}
+
+impl<R: Real, M, F: Feed> Course<R, M> for FromStart<'_, F> {}
+
 /// Marks a lane that has not asked for a pixel yet.
 pub const FRESH: u32 = u32::MAX;
 /// Marks a lane for which no pixel was left.
@@ -251,6 +297,17 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
     /// or had all its steps, may run ahead by one, since only its count is kept.
     #[inline(always)]
     pub fn walk<F: Feed>(&mut self, job: &Job, budget: u32, feed: &mut F) -> u32 {
+        self.walk_course(job, budget, &mut FromStart(feed))
+    }
+
+    /// [`walk`](Self::walk) along pixels that may be under way already.
+    #[inline(always)]
+    pub fn walk_course<F: Course<R, I::Memory>>(
+        &mut self,
+        job: &Job,
+        budget: u32,
+        feed: &mut F,
+    ) -> u32 {
         assert!(N == R::COUNT);
         let pulls = I::Pulls::from_pulls(&job.pulls);
         let parting = job.parting.spread::<R>();
@@ -279,6 +336,13 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
                         self.taken[lane] += 2 * went;
                         let times = self.taken[lane] - parted;
                         if parted > 0 || times >= job.steps {
+                            let end = Leave {
+                                twins: &self.twins,
+                                lane,
+                                taken: self.taken[lane],
+                                parted,
+                            };
+                            feed.leave(self.pixel[lane], end);
                             feed.done(self.pixel[lane], times.min(job.steps));
                             self.pixel[lane] = FRESH;
                         }
@@ -308,7 +372,7 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
 
     /// Gives `lane` the next pixel that is not done by its starting steps, or leaves it idle with twins at rest.
     #[inline(always)]
-    fn refill<F: Feed>(
+    fn refill<F: Course<R, I::Memory>>(
         &mut self,
         lane: usize,
         job: &Job,
@@ -320,6 +384,9 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
             let Some(pixel) = feed.next() else {
                 break (IDLE, resting(), 0);
             };
+            if let Some((twins, taken)) = feed.resume(pixel) {
+                break (pixel, twins, taken);
+            }
             let mut twins = job.grid.twins(job.first + pixel as u64);
             let taken = begin::<R, I>(&mut twins, job, pulls, parting);
             if I::STARTS == 0 || (taken == I::STARTS && taken < job.steps) {

@@ -139,7 +139,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
 }
 
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
-fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
+pub(super) fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
     let (low, high) = (scale.low, scale.high);
     if low < high {
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
@@ -165,7 +165,13 @@ fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
     }
 }
 
-fn fill_bar(canvas: &mut Canvas, bar: Frame, scale: Scale, palette: &[Rgb], upwards: bool) {
+pub(super) fn fill_bar(
+    canvas: &mut Canvas,
+    bar: Frame,
+    scale: Scale,
+    palette: &[Rgb],
+    upwards: bool,
+) {
     let (w, h) = (bar.width as usize, bar.height as usize);
     let last = usize::from(scale.levels) - 1;
     let colour = |i: usize, n: usize| {

@@ -5,6 +5,7 @@ mod divergence_integrators;
 mod divergence_ladder;
 mod divergence_plain;
 mod divergence_precisions;
+mod divergence_resume;
 mod hermite_force;
 mod hermite_predict;
 mod nbody_combine;
@@ -29,6 +30,7 @@ pub use divergence_precisions::{
     divergence_fetch_f32, divergence_fetch_fast, divergence_fetch_fixed,
     divergence_fetch_float_float, divergence_fetch_mixed,
 };
+pub use divergence_resume::{Item, divergence_resume};
 pub use hermite_force::{
     hermite_fold, hermite_force_4, hermite_force_6, hermite_force_8, hermite_potential,
 };

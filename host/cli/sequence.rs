@@ -1,0 +1,203 @@
+//! What `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and how they are computed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trisolar::divergence::{Backend, RunOptions, Specification};
+use trisolar::io::colour::ColourMap;
+use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
+
+use super::divergence::SpecificationArgs;
+use super::report::{self, Lines};
+use super::{Failure, config, values};
+
+/// Options of a sequence of maps.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SequenceArgs {
+    #[command(flatten)]
+    pub(crate) specification: SpecificationArgs,
+    /// Read the specification from a TOML file; options given beside it go before it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    config: Option<PathBuf>,
+    /// Replace the frames of another sequence that the folder holds, instead of refusing to
+    #[arg(long, help_heading = "Files")]
+    restart: bool,
+
+    /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
+    colormap: ColourMap,
+    /// What they stand for. share: the share of the frame's steps that was left when the twins parted, the same scale in
+    /// every frame. steps: the steps left, of the most that any frame has. frame: the steps left, each frame from its own lowest to its
+    /// highest
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Colours::Share)]
+    colours: Colours,
+
+    /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of one
+    #[arg(long, value_name = "N", help_heading = "Computation", default_value = "4", value_parser = in_flight)]
+    in_flight: usize,
+    /// About how often an unfinished map is put on disk, 0.1 to 86400 (seconds): what a run that is killed can lose
+    #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
+    checkpoint: Duration,
+
+    /// Print one JSON object instead of the summary
+    #[arg(long, help_heading = "Report")]
+    pub(crate) json: bool,
+    /// Print neither progress nor summary nor warnings
+    #[arg(short, long, help_heading = "Report")]
+    pub(crate) quiet: bool,
+}
+
+fn in_flight(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=64) => Ok(n),
+        _ => Err("must be a whole number from 1 to 64".into()),
+    }
+}
+
+fn checkpoint(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("must be from 0.1 to 86400 seconds".into()),
+    }
+}
+
+impl SequenceArgs {
+    /// What every map starts out from: command line over configuration file over `center`, if neither has one, over defaults.
+    /// Checked as a map of its own, so that bad values are named as options.
+    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Specification, Failure> {
+        let mut given = self.specification.given();
+        if let Some(path) = &self.config {
+            given = given.over(config::load(path)?);
+        }
+        given.center = given.center.or(center);
+        let base = Specification::from(given);
+        let checked = base.clone().validate().map_err(|error| {
+            let config = self.config.as_deref();
+            Failure::specification(&error, self.specification.has(error.option), config)
+        })?;
+        Ok(checked.specification().clone())
+    }
+
+    pub(crate) fn style(&self, axes: bool, npy: bool) -> Style {
+        Style {
+            colormap: self.colormap,
+            colours: self.colours,
+            axes,
+            npy,
+        }
+    }
+
+    pub(crate) fn settings(&self, style: Style) -> Settings {
+        Settings {
+            style,
+            options: RunOptions {
+                backend: self.backend,
+                threads: self.threads,
+            },
+            in_flight: self.in_flight,
+            checkpoint: self.checkpoint,
+        }
+    }
+
+    /// The folder, for the sequence that these frames are.
+    pub(crate) fn folder(
+        &self,
+        path: &std::path::Path,
+        frames: &[Frame],
+        style: Style,
+        more: &Value,
+    ) -> Result<Folder, Failure> {
+        let first = frames.first().map(|f| f.specification.specification());
+        let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
+        let contents = json!({
+            "frames": frames.len(),
+            "first": first,
+            "set": set,
+            "style": style.to_json(),
+            "kind": more,
+        });
+        Folder::open(path, &contents, self.restart).map_err(|error| match error {
+            FolderError::Different { .. } => Failure::BadInput(error.to_string()),
+            FolderError::Io(error) => {
+                Failure::value(&path.display().to_string(), "--out", &error.to_string())
+            }
+        })
+    }
+
+    /// Warnings of the first and the last map.
+    pub(crate) fn warn(&self, frames: &[Frame]) {
+        if self.quiet {
+            return;
+        }
+        let mut told = Vec::new();
+        for frame in frames.first().into_iter().chain(frames.last()) {
+            for warning in frame.specification.warnings() {
+                if !told.contains(&warning) {
+                    report::to_stderr(&format!("warning: frame {}: {warning}", frame.index));
+                    told.push(warning);
+                }
+            }
+        }
+    }
+}
+
+impl From<zoom::Error> for Failure {
+    fn from(error: zoom::Error) -> Self {
+        match error {
+            zoom::Error::Engine(error) => error.into(),
+            zoom::Error::Io(error) => error.into(),
+        }
+    }
+}
+
+/// What the summaries of both commands begin with.
+pub(crate) fn lines(outcome: &Outcome) -> Lines {
+    let mut lines = Lines::default();
+    let effort = &outcome.effort;
+    let (all, new) = (outcome.summaries.len(), outcome.computed);
+    if new > 0 {
+        lines.add("engine", &effort.engine);
+    }
+    let before = match all as u64 - u64::from(new) {
+        0 => String::new(),
+        n => format!(", {n} finished before"),
+    };
+    lines.add("maps", &format!("{all}{before}"));
+    if new > 0 {
+        let seconds = outcome.elapsed.as_secs_f64();
+        let each = seconds / f64::from(new);
+        lines.add("pixel-steps", &report::grouped(effort.pixel_steps));
+        lines.add(
+            "time",
+            &format!(
+                "{}, {} a map",
+                report::seconds(seconds),
+                report::seconds(each)
+            ),
+        );
+        let rate = effort.pixel_steps as f64 / seconds.max(1e-9);
+        lines.add("rate", &format!("{rate:.3e} pixel-steps/s"));
+    }
+    lines
+}
+
+/// The same for programs.
+pub(crate) fn object(outcome: &Outcome, folder: &Folder) -> Value {
+    let effort = &outcome.effort;
+    json!({
+        "folder": folder.path().to_string_lossy(),
+        "maps": outcome.summaries,
+        "computed": outcome.computed,
+        "engine": effort.engine,
+        "seconds": outcome.elapsed.as_secs_f64(),
+        "pixel_steps": effort.pixel_steps,
+        "notes": effort.notes,
+    })
+}

@@ -1,0 +1,212 @@
+//! `trisolar zoom`: a sequence of maps towards a point, as pictures and as a film.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use trisolar::divergence::can_resume;
+use trisolar::zoom::animation::{Animation, AnimationError, RATES};
+use trisolar::zoom::{
+    self, Cache, CacheReport, Folder, Frame, Outcome, Preset, Rule, VARIABLES_IN_WORDS,
+};
+
+use super::progress::Progress;
+use super::sequence::{self, SequenceArgs};
+use super::{Failure, interrupt, report};
+
+/// A sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it again to go
+/// on with what an interrupted run left, or to make a film of frames that are there.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Compute a zoom: a sequence of maps towards a point",
+    after_help = schedules()
+)]
+pub(crate) struct Args {
+    /// Schedule: document (the published zoom; 500 frames), video (from 1.28 km to 518 nm; 937 frames) or none (100 frames)
+    #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Preset::Document)]
+    preset: Preset,
+    /// Number of frames, 1 to 99999 [default: the preset's]
+    #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames)]
+    frames: Option<u32>,
+    /// A formula for a parameter, such as 'span=40/2^(frame/30)'; can be repeated, and goes before the preset's
+    #[arg(
+        long,
+        value_name = "NAME=FORMULA",
+        help_heading = "Zoom",
+        allow_hyphen_values = true
+    )]
+    set: Vec<Rule>,
+    /// Pixels of earlier frames to use again: none, exact (where start, shift and dt are the same bits; goes on from stored
+    /// states, changes no bit) or rounded (the published cache of rounded coordinates: wrong, its error is measured and
+    /// printed; keeps the arrays). One map at a time; --precision exact and --integrator explicit-euler only
+    #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Cache::None)]
+    cache: Cache,
+
+    /// Folder for the frames: frame-00000.png and so on, and a .json with the specification of each. A run that was
+    /// interrupted goes on there
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        help_heading = "Files",
+        default_value = "zoom"
+    )]
+    out: PathBuf,
+    /// Write every frame's array as well (.npy, u32, height x width)
+    #[arg(long, help_heading = "Files")]
+    npy: bool,
+    /// Make a film of the frames: .gif or .webp (both without loss), or .mp4 (smaller; needs ffmpeg); can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    film: Vec<PathBuf>,
+    /// Frames a second of the film, 0.1 to 60
+    #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = rate)]
+    fps: f64,
+
+    #[command(flatten)]
+    sequence: SequenceArgs,
+}
+
+fn schedules() -> String {
+    let rules = |preset: Preset| {
+        let rules: Vec<String> = preset.rules().iter().map(Rule::to_string).collect();
+        rules.join("  ")
+    };
+    format!(
+        "A formula can use {VARIABLES_IN_WORDS}; + - * / ^, and functions such as min(a, b), max(a, b), exp, ln, sqrt, \
+         floor. NAME is one of {}.\n\n\
+         document: {}\n\
+         video:    {}\n\
+         Both go to (5.30031, -0.45) unless --center says otherwise.",
+        trisolar::divergence::Parameter::NAMES,
+        rules(Preset::Document),
+        rules(Preset::Video),
+    )
+}
+
+fn frames(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n @ 1..=99_999) => Ok(n),
+        _ => Err("must be a whole number from 1 to 99999".into()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if RATES.contains(&rate) => Ok(rate),
+        _ => Err("must be a number from 0.1 to 60".into()),
+    }
+}
+
+/// Computes what is missing and makes the films.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let frames = args.sequence_of_frames()?;
+    let films = args.films()?;
+    let style = args
+        .sequence
+        .style(false, args.npy || args.cache == Cache::Rounded);
+    let rounded = args.cache == Cache::Rounded;
+    let kind = json!({ "zoom": { "rounded": rounded } });
+    let folder = args.sequence.folder(&args.out, &frames, style, &kind)?;
+    interrupt::watch()?;
+    args.sequence.warn(&frames);
+
+    let settings = args.sequence.settings(style);
+    let progress = Progress::new("zoom", args.sequence.quiet);
+    let (outcome, cached) = if args.cache == Cache::None {
+        (zoom::run(&frames, &folder, &settings, &progress)?, None)
+    } else {
+        let (outcome, report) =
+            zoom::run_cached(&frames, &folder, &settings, args.cache, &progress)?;
+        (outcome, Some(report))
+    };
+    progress.finish();
+    for film in &films {
+        interrupt::check()?;
+        film.write(&folder, frames.len() as u32, args.fps)?;
+    }
+    if args.sequence.json {
+        let mut object = sequence::object(&outcome, &folder);
+        object["cache"] = json!(cached);
+        object["films"] = json!(args.film);
+        return report::json(&object);
+    }
+    if args.sequence.quiet {
+        return Ok(());
+    }
+    report::to_stdout(&args.summary(&outcome, cached.as_ref(), &folder))
+}
+
+impl Args {
+    fn sequence_of_frames(&self) -> Result<Vec<Frame>, Failure> {
+        let base = self.sequence.base(self.preset.center())?;
+        let mut rules = self.preset.rules();
+        rules.extend(self.set.iter().cloned());
+        let count = self.frames.unwrap_or(self.preset.frames());
+        let frames = zoom::zoom(&base, &rules, count).map_err(|e| {
+            Failure::BadInput(format!(
+                "{e}\nhint: --set, --preset and --frames say what it is"
+            ))
+        })?;
+        let refused = frames.iter().find(|f| !can_resume(&f.specification));
+        if self.cache != Cache::None && refused.is_some() {
+            let allowed = "it works with --precision exact and --integrator explicit-euler only";
+            return Err(Failure::value(&self.cache.to_string(), "--cache", allowed));
+        }
+        Ok(frames)
+    }
+
+    fn films(&self) -> Result<Vec<Animation>, Failure> {
+        let film = |path: &PathBuf| {
+            Animation::new(path)
+                .map_err(|e| Failure::value(&path.display().to_string(), "--film", &e.to_string()))
+        };
+        self.film.iter().map(film).collect()
+    }
+
+    fn summary(&self, outcome: &Outcome, cached: Option<&CacheReport>, folder: &Folder) -> String {
+        let mut lines = sequence::lines(outcome);
+        if let Some(report) = cached.filter(|r| r.pixels > 0) {
+            lines.add("cache", &cache_in_words(self.cache, report));
+        }
+        let last = outcome.summaries.len().saturating_sub(1) as u32;
+        let frames = format!("{} to {last:05}", folder.file(0, "png").display());
+        lines.add_whole("frames", &frames);
+        for film in &self.film {
+            lines.add_whole("film", &film.display().to_string());
+        }
+        for note in &outcome.effort.notes {
+            lines.add("note", note);
+        }
+        lines.as_str().to_owned()
+    }
+}
+
+fn cache_in_words(cache: Cache, report: &CacheReport) -> String {
+    let share = |n: u64, of: u64| 100.0 * n as f64 / of.max(1) as f64;
+    let reused = share(report.reused, report.pixels);
+    if cache == Cache::Exact {
+        let continued = share(report.continued, report.pixels);
+        return format!(
+            "{reused:.2} % of the pixels were there, {continued:.2} % went on from a stored state"
+        );
+    }
+    if report.checked == 0 {
+        return format!("{reused:.2} % of the pixels were taken over");
+    }
+    format!(
+        "{reused:.2} % of the pixels were taken over. Of {} that were computed as well, {:.2} % were right; the error is {:.1} steps \
+         on average, {} at most",
+        report::grouped(report.checked),
+        share(report.right, report.checked),
+        report.mean_error,
+        report.largest_error
+    )
+}
+
+impl From<AnimationError> for Failure {
+    fn from(error: AnimationError) -> Self {
+        match error {
+            AnimationError::Io(error) => error.into(),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Single numbers of a specification by name, for sequences of maps in which one of them changes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use glam::DVec3;
+
+use super::Specification;
+
+/// A number that a sequence of maps can vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// Mass of body 0, 1 or 2 here, 1, 2 or 3 by name (mass).
+    Mass(usize),
+    /// Coordinate of a body's start position (length).
+    Position(usize, usize),
+    /// Coordinate of a body's start velocity (length / time).
+    Velocity(usize, usize),
+    /// Centre of the map along its first or second axis (length).
+    Center(usize),
+    /// Extent along the first axis; along the second in proportion to the pixels (length).
+    Span,
+    /// Shift of the twin, the same along x, y and z (length).
+    Shift,
+    /// Number of steps; a fraction is cut off.
+    Steps,
+    /// Time step (time).
+    Dt,
+    /// Gravitational constant (length³ / mass / time²).
+    G,
+    /// Softening length (length).
+    Softening,
+    /// Distance up to which twins count as together (length).
+    CriticalDistance,
+}
+
+impl Parameter {
+    /// What can be written.
+    pub const NAMES: &str = "mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1, \
+                             center2, span, shift, steps, dt, g, softening or critical-distance";
+
+    /// Puts a value into a specification; whether it can be computed with is checked by
+    /// [`Specification::validate`].
+    ///
+    /// # Errors
+    /// A number of steps that is none: not finite, negative, or beyond 2⁶⁴.
+    pub fn set(self, specification: &mut Specification, value: f64) -> Result<(), String> {
+        let s = specification;
+        match self {
+            Self::Mass(body) => s.masses[body] = value,
+            Self::Position(body, axis) => s.positions[body][axis] = value,
+            Self::Velocity(body, axis) => s.velocities[body][axis] = value,
+            Self::Center(axis) => s.center[axis] = value,
+            Self::Span => s.span = [value, value * (s.size[1] as f64 / s.size[0] as f64)],
+            Self::Shift => s.shift = DVec3::splat(value),
+            Self::Steps if value >= 0.0 && value < 2f64.powi(64) => s.steps = value as u64,
+            Self::Steps => return Err(format!("{value} is no number of steps")),
+            Self::Dt => s.dt = value,
+            Self::G => s.g = value,
+            Self::Softening => s.softening = value,
+            Self::CriticalDistance => s.critical_distance = value,
+        }
+        Ok(())
+    }
+
+    /// Its value in a specification. Of a shift or span that differs from axis to axis, that along the first.
+    pub fn get(self, specification: &Specification) -> f64 {
+        let s = specification;
+        match self {
+            Self::Mass(body) => s.masses[body],
+            Self::Position(body, axis) => s.positions[body][axis],
+            Self::Velocity(body, axis) => s.velocities[body][axis],
+            Self::Center(axis) => s.center[axis],
+            Self::Span => s.span[0],
+            Self::Shift => s.shift.x,
+            Self::Steps => s.steps as f64,
+            Self::Dt => s.dt,
+            Self::G => s.g,
+            Self::Softening => s.softening,
+            Self::CriticalDistance => s.critical_distance,
+        }
+    }
+}
+
+/// x, y or z.
+fn axis(name: &str) -> Option<usize> {
+    ["x", "y", "z"].iter().position(|a| *a == name)
+}
+
+/// 1, 2 or 3 as an index.
+fn body(name: &str) -> Option<usize> {
+    ["1", "2", "3"].iter().position(|b| *b == name)
+}
+
+impl FromStr for Parameter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let with_body = |rest: &str| -> Option<Self> {
+            let (name, number) = rest.split_at_checked(rest.len().checked_sub(1)?)?;
+            let body = body(number)?;
+            match name {
+                "mass" => Some(Self::Mass(body)),
+                _ => match name.strip_prefix('v') {
+                    Some(name) => Some(Self::Velocity(body, axis(name)?)),
+                    None => Some(Self::Position(body, axis(name)?)),
+                },
+            }
+        };
+        let found = match text {
+            "center1" => Some(Self::Center(0)),
+            "center2" => Some(Self::Center(1)),
+            "span" => Some(Self::Span),
+            "shift" => Some(Self::Shift),
+            "steps" => Some(Self::Steps),
+            "dt" => Some(Self::Dt),
+            "g" => Some(Self::G),
+            "softening" => Some(Self::Softening),
+            "critical-distance" => Some(Self::CriticalDistance),
+            other => with_body(other),
+        };
+        found.ok_or_else(|| format!("unknown parameter '{text}'; it must be {}", Self::NAMES))
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const AXES: [&str; 3] = ["x", "y", "z"];
+        match self {
+            Self::Mass(body) => write!(f, "mass{}", body + 1),
+            Self::Position(body, axis) => write!(f, "{}{}", AXES[*axis], body + 1),
+            Self::Velocity(body, axis) => write!(f, "v{}{}", AXES[*axis], body + 1),
+            Self::Center(axis) => write!(f, "center{}", axis + 1),
+            Self::Span => f.write_str("span"),
+            Self::Shift => f.write_str("shift"),
+            Self::Steps => f.write_str("steps"),
+            Self::Dt => f.write_str("dt"),
+            Self::G => f.write_str("g"),
+            Self::Softening => f.write_str("softening"),
+            Self::CriticalDistance => f.write_str("critical-distance"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_back_and_sets_what_it_names() {
+        let names = [
+            "mass1",
+            "mass2",
+            "mass3",
+            "x1",
+            "y2",
+            "z3",
+            "vx1",
+            "vy2",
+            "vz3",
+            "center1",
+            "center2",
+            "span",
+            "shift",
+            "steps",
+            "dt",
+            "g",
+            "softening",
+            "critical-distance",
+        ];
+        for name in names {
+            let parameter: Parameter = name.parse().expect(name);
+            assert_eq!(parameter.to_string(), name);
+            let mut s = Specification::default();
+            parameter.set(&mut s, 7.0).expect(name);
+            assert_eq!(parameter.get(&s), 7.0, "{name}");
+        }
+        for wrong in ["", "mass", "mass4", "x0", "w1", "vw1", "mass1 ", "é1", "1"] {
+            assert!(wrong.parse::<Parameter>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_span_keeps_pixels_square_and_steps_are_cut_to_whole_numbers() {
+        let mut s = Specification {
+            size: [200, 100],
+            ..Specification::default()
+        };
+        Parameter::Span.set(&mut s, 3.0).unwrap();
+        assert_eq!(s.span, [3.0, 1.5]);
+        Parameter::Steps.set(&mut s, 50_874.99).unwrap();
+        assert_eq!(s.steps, 50_874);
+        for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e30] {
+            assert!(Parameter::Steps.set(&mut s, wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Contact sheets: many maps of one size beside each other, each with a line of text, and one colour bar.
+
+use std::path::Path;
+
+use super::layout::{fill_bar, value_ticks};
+use super::{Look, Map, resample};
+use crate::io::axes::{Style, fitting, tick, widest};
+use crate::io::canvas::{Align, Canvas, Frame, Text, wrap};
+use crate::io::colour::{ColourRange, Rgb, Scale};
+use crate::io::npy::data_error;
+use crate::io::ticks::Ticks;
+use crate::io::{IoError, png_file};
+
+/// What a contact sheet shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tiles {
+    /// Width and height of every map, in values.
+    pub size: [usize; 2],
+    /// Ratio of the spans of every map, horizontal to vertical.
+    pub aspect: f64,
+    /// What is written above each; their number is that of the maps.
+    pub labels: Vec<String>,
+    /// Above all; may be empty.
+    pub title: String,
+    /// What the colours stand for.
+    pub value: String,
+}
+
+/// The longer side of a tile.
+const TILE: f64 = 260.0;
+/// Width of a sheet divided by its height, about.
+const SHAPE: f64 = 1.4;
+
+/// Writes a contact sheet. `values` gives the values of a map by its number; it is called once for each, in order.
+///
+/// With [`ColourRange::Whole`] each map has its own range.
+///
+/// # Errors
+/// Those of `values`, [`IoError::Data`] if a map has not the number of values that `tiles` says, and a failed write.
+pub fn sheet(
+    path: impl AsRef<Path>,
+    tiles: &Tiles,
+    look: &Look,
+    specification: Option<&str>,
+    mut values: impl FnMut(usize) -> Result<Vec<f64>, IoError>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let refuse = |reason: &str| data_error(path, reason.to_owned());
+    if tiles.labels.is_empty() {
+        return Err(refuse("a sheet needs at least one map"));
+    }
+    let plan = Plan::new(tiles, look);
+    let mut canvas = plan
+        .canvas()
+        .ok_or_else(|| refuse("the sheet is too large; vary over fewer values"))?;
+    let mut common = None;
+    for n in 0..tiles.labels.len() {
+        let values = values(n)?;
+        let [width, height] = tiles.size;
+        let map = Map::new(&values, width, height);
+        let scale = map.scale(look).map_err(|e| data_error(path, e))?;
+        plan.draw(&mut canvas, n, &tiles.labels[n], &map, scale, look);
+        common = Some(scale);
+    }
+    if let Some(scale) = common {
+        plan.bar(&mut canvas, tiles, scale, look);
+    }
+    png_file::write_canvas(path, &canvas, specification)
+}
+
+/// Where everything is.
+struct Plan {
+    columns: usize,
+    rows: usize,
+    tile: (usize, usize),
+    title: Vec<String>,
+    style: Style,
+}
+
+impl Plan {
+    fn new(tiles: &Tiles, look: &Look) -> Self {
+        let aspect = tiles.aspect.clamp(0.125, 8.0);
+        let (w, h) = if aspect >= 1.0 {
+            (TILE, TILE / aspect)
+        } else {
+            (TILE * aspect, TILE)
+        };
+        let count = tiles.labels.len();
+        let columns = columns(count, aspect);
+        let style = Style {
+            unit: 1.0,
+            theme: look.theme,
+        };
+        let mut plan = Self {
+            columns,
+            rows: count.div_ceil(columns),
+            tile: (w.round() as usize, h.round() as usize),
+            title: Vec::new(),
+            style,
+        };
+        let width = plan.right() - plan.style.margin();
+        plan.title = wrap(&tiles.title, plan.style.title(), width);
+        plan
+    }
+
+    /// Space between tiles, and for the text above one.
+    fn gap(&self) -> f32 {
+        2.0 * self.style.gap()
+    }
+
+    fn text(&self) -> f32 {
+        1.6 * self.style.number()
+    }
+
+    /// The upper left corner of a tile.
+    fn corner(&self, n: usize) -> (usize, usize) {
+        let (column, row) = (n % self.columns, n / self.columns);
+        let x = self.style.margin() + column as f32 * (self.tile.0 as f32 + self.gap());
+        let y =
+            self.top() + row as f32 * (self.tile.1 as f32 + self.gap() + self.text()) + self.text();
+        (x.round() as usize, y.round() as usize)
+    }
+
+    fn top(&self) -> f32 {
+        self.style.margin() + self.title.len() as f32 * self.style.title() * 1.4
+    }
+
+    /// Where the tiles end.
+    fn right(&self) -> f32 {
+        let width = self.tile.0 as f32 + self.gap();
+        self.style.margin() + self.columns as f32 * width - self.gap()
+    }
+
+    fn bottom(&self) -> f32 {
+        let height = self.tile.1 as f32 + self.gap() + self.text();
+        self.top() + self.rows as f32 * height - self.gap()
+    }
+
+    fn canvas(&self) -> Option<Canvas> {
+        let s = &self.style;
+        let bar = 3.0 * s.gap() + s.bar() + s.tick() + 7.0 * s.number() + 2.5 * s.label();
+        let width = (self.right() + bar + s.margin()).ceil();
+        let height = (self.bottom() + s.margin()).ceil();
+        let mut canvas = Canvas::new(width as u32, height as u32, s.theme.background())?;
+        for (i, line) in self.title.iter().enumerate() {
+            let y = s.margin() + (i as f32 + 0.4) * s.title() * 1.4;
+            canvas.text(line, [s.margin(), y], s.text(s.title(), Align::Left));
+        }
+        Some(canvas)
+    }
+
+    fn draw(
+        &self,
+        canvas: &mut Canvas,
+        n: usize,
+        label: &str,
+        map: &Map<'_>,
+        scale: Scale,
+        look: &Look,
+    ) {
+        let s = &self.style;
+        let (x, y) = self.corner(n);
+        let palette = scale.palette(look.colour_map);
+        resample::draw(canvas, (x, y), self.tile, map, scale, &palette);
+        let frame = Frame {
+            x: x as f32,
+            y: y as f32,
+            width: self.tile.0 as f32,
+            height: self.tile.1 as f32,
+        };
+        canvas.outline(frame, s.line(), s.theme.frame());
+        let at = [frame.x, frame.y - 0.6 * self.text()];
+        canvas.text(label, at, s.text(s.number(), Align::Left));
+    }
+
+    /// The colour bar, along the whole height of the tiles.
+    fn bar(&self, canvas: &mut Canvas, tiles: &Tiles, scale: Scale, look: &Look) {
+        let s = &self.style;
+        let top = self.corner(0).1 as f32;
+        let bar = Frame {
+            x: (self.right() + 3.0 * s.gap()).round(),
+            y: top,
+            width: s.bar(),
+            height: (self.bottom() - top).round(),
+        };
+        let palette: Vec<Rgb> = scale.palette(look.colour_map);
+        fill_bar(canvas, bar, scale, &palette, true);
+        canvas.outline(bar, s.line(), s.theme.frame());
+        let ticks = if look.range == ColourRange::Whole {
+            own_ranges()
+        } else {
+            fitting(bar.height, s, false, |n| value_ticks(scale, n))
+        };
+        let edge = bar.x + bar.width + s.line();
+        for (at, text) in &ticks.marks {
+            let y = bar.y + (1.0 - *at as f32) * bar.height;
+            tick(canvas, [edge, y], true, s);
+            let x = edge + s.tick() + s.gap();
+            canvas.text(text, [x, y], s.text(s.number(), Align::Left));
+        }
+        let upwards = Text {
+            upwards: true,
+            ..s.text(s.label(), Align::Centre)
+        };
+        let label = ticks.axis_label(&tiles.value, "");
+        let x = edge + s.tick() + 2.5 * s.gap() + widest(&ticks, s.number()) + 0.5 * s.label();
+        let lines = wrap(&label, s.label(), bar.height);
+        for (i, line) in lines.iter().enumerate() {
+            let x = x + 1.25 * i as f32 * s.label();
+            canvas.text(line, [x, bar.y + bar.height / 2.0], upwards);
+        }
+    }
+}
+
+/// How many maps there are side by side: about as [`SHAPE`] asks for, with few empty places.
+fn columns(count: usize, aspect: f64) -> usize {
+    let ideal = ((count as f64 * SHAPE / aspect).sqrt().round() as usize).clamp(1, count);
+    let near = ideal.saturating_sub(1).max(1)..=(ideal + 1).min(count);
+    let empty = |columns: &usize| count.next_multiple_of(*columns) - count;
+    near.min_by_key(|columns| (empty(columns), columns.abs_diff(ideal)))
+        .unwrap_or(ideal)
+}
+
+/// Where each map has its own range, the ends of the bar have no numbers.
+fn own_ranges() -> Ticks {
+    Ticks {
+        marks: vec![(0.0, "lowest".into()), (1.0, "highest".into())],
+        offset: String::new(),
+        exponent: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::columns;
+
+    #[test]
+    fn sheets_have_few_empty_places() {
+        for (count, aspect, expected) in [
+            (1, 1.0, 1),
+            (2, 1.0, 2),
+            (4, 1.0, 2),
+            (9, 1.0, 3),
+            (12, 1.0, 4),
+            (16, 1.0, 4),
+            (20, 1.0, 5),
+            (16, 4.0, 2),
+            (6, 0.125, 6),
+        ] {
+            assert_eq!(columns(count, aspect), expected, "{count} {aspect}");
+        }
+    }
+}

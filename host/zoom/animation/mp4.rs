@@ -1,0 +1,94 @@
+//! Films as MP4 (H.264), by the program ffmpeg.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::AnimationError;
+use crate::io::IoError;
+use crate::zoom::Folder;
+
+/// The program, if it is on the search path.
+pub fn find_ffmpeg() -> Option<PathBuf> {
+    let name = format!("ffmpeg{}", std::env::consts::EXE_SUFFIX);
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(&name))
+        .find(|path| path.is_file())
+}
+
+pub(super) fn write(path: &Path, folder: &Folder, rate: f64) -> Result<(), AnimationError> {
+    let ffmpeg = find_ffmpeg().ok_or(AnimationError::NoFfmpeg)?;
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // Under another name until it is complete; ffmpeg goes by the extension.
+    let temporary = tempfile::Builder::new()
+        .prefix(".trisolar-")
+        .suffix(".mp4")
+        .tempfile_in(parent)
+        .map_err(|e| IoError::system(path, "create", e))?
+        .into_temp_path();
+    let output = Command::new(ffmpeg)
+        .args(arguments(folder, rate, &temporary))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .map_err(|e| fail(path, &e.to_string()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        let words = match words.trim() {
+            "" => output.status.to_string(),
+            words => words.to_owned(),
+        };
+        return Err(fail(path, &words));
+    }
+    temporary
+        .persist(path)
+        .map_err(|e| IoError::system(path, "write", e.error))?;
+    Ok(())
+}
+
+fn fail(path: &Path, reason: &str) -> AnimationError {
+    AnimationError::Ffmpeg {
+        path: path.display().to_string(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// What ffmpeg is told: every frame of the folder, made even in width and height as H.264 wants it.
+fn arguments(folder: &Folder, rate: f64, out: &Path) -> Vec<OsString> {
+    // A percent sign of the folder's own would be taken for a number's place.
+    let place = folder.path().to_string_lossy().replace('%', "%%");
+    let frames = Path::new(&place).join("frame-%05d.png");
+    let rate = rate.to_string();
+    let mut list: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&OsStr]| list.extend(words.iter().map(|w| w.to_os_string()));
+    let word = |text: &'static str| OsStr::new(text);
+    add(&[
+        word("-hide_banner"),
+        word("-loglevel"),
+        word("error"),
+        word("-y"),
+    ]);
+    add(&[
+        word("-framerate"),
+        OsStr::new(&rate),
+        word("-start_number"),
+        word("0"),
+    ]);
+    add(&[word("-i"), frames.as_os_str()]);
+    add(&[word("-vf"), word("pad=ceil(iw/2)*2:ceil(ih/2)*2")]);
+    add(&[
+        word("-c:v"),
+        word("libx264"),
+        word("-crf"),
+        word("16"),
+        word("-pix_fmt"),
+        word("yuv420p"),
+    ]);
+    add(&[word("-movflags"), word("+faststart"), out.as_os_str()]);
+    list
+}

@@ -1,0 +1,88 @@
+//! Frames read back from their pictures.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use crate::io::IoError;
+use crate::zoom::Folder;
+
+/// A picture of a pixel a pixel.
+#[derive(Debug)]
+pub(super) struct Picture {
+    pub width: u32,
+    pub height: u32,
+    /// Red, green and blue of each colour.
+    pub palette: Vec<u8>,
+    /// The colour of each pixel, row-major.
+    pub pixels: Vec<u8>,
+}
+
+impl Picture {
+    /// The pixels as red, green and blue.
+    pub fn rgb(&self) -> Vec<u8> {
+        let colour = |i: &u8| {
+            let start = 3 * usize::from(*i);
+            self.palette.get(start..start + 3).unwrap_or(&[0; 3])
+        };
+        self.pixels.iter().flat_map(colour).copied().collect()
+    }
+}
+
+/// The picture of a frame.
+///
+/// # Errors
+/// It is not there, or was not written by [`bare`](crate::io::picture::bare).
+pub(super) fn read(folder: &Folder, frame: u32) -> Result<Picture, IoError> {
+    let path = folder.file(frame, "png");
+    let file = File::open(&path).map_err(|e| IoError::system(&path, "read", e))?;
+    let malformed = |reason: String| IoError::Malformed {
+        path: path.clone(),
+        reason,
+    };
+    decode(BufReader::new(file))
+        .map_err(|e| malformed(e.to_string()))?
+        .ok_or_else(|| malformed("it is not a picture of 256 colours, as frames are".into()))
+}
+
+fn decode(reader: BufReader<File>) -> Result<Option<Picture>, png::DecodingError> {
+    let mut reader = png::Decoder::new(reader).read_info()?;
+    let info = reader.info();
+    let (width, height) = (info.width, info.height);
+    let indexed =
+        info.color_type == png::ColorType::Indexed && info.bit_depth == png::BitDepth::Eight;
+    let palette = info.palette.as_ref().map(|p| p.to_vec());
+    let (true, Some(palette), Some(size)) = (indexed, palette, reader.output_buffer_size()) else {
+        return Ok(None);
+    };
+    let mut pixels = vec![0; size];
+    reader.next_frame(&mut pixels)?;
+    Ok(Some(Picture {
+        width,
+        height,
+        palette,
+        pixels,
+    }))
+}
+
+/// That a frame is as large as the first one.
+///
+/// # Errors
+/// It is not, so that there is no film at `path`.
+pub(super) fn check_size(
+    path: &Path,
+    first: &Picture,
+    frame: u32,
+    picture: &Picture,
+) -> Result<(), IoError> {
+    if (first.width, first.height) == (picture.width, picture.height) {
+        return Ok(());
+    }
+    Err(IoError::Data {
+        path: path.to_owned(),
+        reason: format!(
+            "frame {frame} has {}×{} pixels, the first one {}×{}",
+            picture.width, picture.height, first.width, first.height
+        ),
+    })
+}

@@ -1,0 +1,108 @@
+//! What the colours of a sequence's pictures stand for: the same in every frame, unless asked for otherwise.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::colour::ColourRange;
+
+/// How values become colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Colours {
+    /// The share of the frame's steps that was left when the twins parted, from 0 (never parted) to 1.
+    #[default]
+    Share,
+    /// The steps that were left, of the most steps that any frame of the sequence has; 0 where they never parted. A pixel
+    /// that parts keeps its colour in frames of more steps.
+    Steps,
+    /// The steps that were left, from the frame's own lowest to its highest: as the source document draws them.
+    Frame,
+}
+
+impl Colours {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Share, Self::Steps, Self::Frame];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Steps => "steps",
+            Self::Frame => "frame",
+        }
+    }
+
+    /// The value that is coloured, of a pixel that was together for `times` of `steps` steps, in a sequence whose frames
+    /// have up to `most` steps.
+    pub fn value(self, times: u32, steps: u32, most: u32) -> f64 {
+        let left = f64::from(steps - times);
+        match self {
+            Self::Share => left / f64::from(steps),
+            Self::Steps if times == steps => 0.0,
+            Self::Steps => f64::from(most - times),
+            Self::Frame => left,
+        }
+    }
+
+    /// What the ends of the colour map stand for.
+    pub fn range(self, most: u32) -> ColourRange {
+        match self {
+            Self::Share => ColourRange::Fixed(0.0, 1.0),
+            Self::Steps => ColourRange::Fixed(0.0, f64::from(most)),
+            Self::Frame => ColourRange::Whole,
+        }
+    }
+
+    /// Name and unit of the value, for a colour bar.
+    pub fn labels(self, most: u32) -> (String, &'static str) {
+        match self {
+            Self::Share => ("share of the steps left when the twins part".into(), ""),
+            Self::Steps => (
+                format!("time left of {most} steps when the twins part"),
+                "steps",
+            ),
+            Self::Frame => ("time left when the twins part".into(), "steps"),
+        }
+    }
+}
+
+impl FromStr for Colours {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|c| c.name() == text);
+        named.ok_or_else(|| "must be share, steps or frame".into())
+    }
+}
+
+impl fmt::Display for Colours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colour_means_the_same_in_every_frame() {
+        for colours in Colours::ALL {
+            assert_eq!(colours.name().parse(), Ok(colours));
+            for steps in [100, 400] {
+                assert_eq!(colours.value(steps, steps, 400), 0.0, "never parted");
+            }
+        }
+        assert_eq!(
+            Colours::Share.value(50, 100, 400),
+            Colours::Share.value(200, 400, 400)
+        );
+        assert_eq!(
+            Colours::Steps.value(50, 100, 400),
+            Colours::Steps.value(50, 400, 400)
+        );
+        assert_eq!(Colours::Frame.value(50, 100, 400), 50.0);
+    }
+}

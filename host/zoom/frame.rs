@@ -1,0 +1,328 @@
+//! One frame: computed in bands, each of which is kept on disk as soon as it is done, and then written.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::colours::Colours;
+use super::folder::{Folder, remove};
+use super::partial::Partial;
+use super::sequence::{Frame, Setting};
+use crate::divergence::{self, EngineError, Monitor, RunOptions};
+use crate::io::colour::ColourMap;
+use crate::io::picture::{self, Look, Map};
+use crate::io::{IoError, npy};
+use crate::output;
+
+/// How the frames of a sequence are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Colours of the pictures.
+    pub colormap: ColourMap,
+    /// What they stand for.
+    pub colours: Colours,
+    /// Pictures with axes, title and colour bar instead of a pixel a pixel.
+    pub axes: bool,
+    /// The arrays as well.
+    pub npy: bool,
+}
+
+impl Style {
+    /// What a folder's contents say of it.
+    pub fn to_json(self) -> serde_json::Value {
+        json!({
+            "colormap": self.colormap.name(),
+            "colours": self.colours,
+            "axes": self.axes,
+            "npy": self.npy,
+        })
+    }
+}
+
+/// What a finished frame is, in a few numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Its place, from 0.
+    pub frame: u32,
+    /// The parameters that the sequence sets.
+    pub set: Vec<Setting>,
+    /// Pixels of the map.
+    pub pixels: u64,
+    /// Steps after which a pixel counts as never parted.
+    pub steps: u64,
+    /// The sum of all pixels' steps together.
+    pub pixel_steps: u64,
+    /// Pixels whose twins never parted.
+    pub never_parted: u64,
+    /// The fewest steps of a pixel.
+    pub shortest: u32,
+    /// The mean of the pixels' steps.
+    pub mean: f64,
+}
+
+impl Summary {
+    /// Of a frame's values.
+    pub fn new(frame: &Frame, times: &[u32]) -> Self {
+        let steps = frame.specification.specification().steps;
+        let pixel_steps = times.iter().map(|t| u64::from(*t)).sum();
+        Self {
+            frame: frame.index,
+            set: frame.set.clone(),
+            pixels: times.len() as u64,
+            steps,
+            pixel_steps,
+            never_parted: times.iter().filter(|t| u64::from(**t) == steps).count() as u64,
+            shortest: times.iter().copied().min().unwrap_or(0),
+            mean: pixel_steps as f64 / times.len() as f64,
+        }
+    }
+}
+
+/// How many pixels to compute between two records of what is done: as many as take a given time.
+#[derive(Debug)]
+pub struct Pace {
+    interval: Duration,
+    /// Steps of the next band, if none of its pixels parts.
+    steps: AtomicU64,
+}
+
+/// Steps of the first band, of which nobody knows how long it takes: some milliseconds on a GPU, a tenth of a second on one
+/// core.
+const FIRST_BAND: u64 = 1 << 24;
+
+impl Pace {
+    /// A record about every `interval`.
+    pub fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            steps: AtomicU64::new(FIRST_BAND),
+        }
+    }
+
+    /// Pixels of the next band of a map of so many steps.
+    pub(super) fn band(&self, steps: u64) -> usize {
+        (self.steps.load(Ordering::Relaxed) / steps).max(1) as usize
+    }
+
+    /// Learns what a band took. The next one is at most 16 times as large, since short ones say little about long ones.
+    pub(super) fn measured(&self, pixels: usize, steps: u64, elapsed: Duration) {
+        let steps = pixels as u64 * steps;
+        let rate = steps as f64 / elapsed.as_secs_f64().max(1e-6);
+        let wanted = (rate * self.interval.as_secs_f64()) as u64;
+        let most = steps.saturating_mul(16).max(FIRST_BAND);
+        self.steps.store(wanted.min(most), Ordering::Relaxed);
+    }
+}
+
+/// What computing a frame, or the rest of one, took.
+#[derive(Clone, Debug, Default)]
+pub struct Effort {
+    /// Time of the computation itself.
+    pub elapsed: Duration,
+    /// Steps taken in this run, each by a pixel's both systems.
+    pub pixel_steps: u64,
+    /// `cpu` or `gpu`, and the device in words; empty if there was nothing left to compute.
+    pub engine: String,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// A frame or sequence that could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A map could not be computed, or the monitor ended the run.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A file could not be written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+/// Computes what is missing of a frame. After an interruption everything up to the last record is still there.
+///
+/// # Errors
+/// Those of [`divergence::run`], and a record that cannot be written.
+pub fn compute(
+    frame: &Frame,
+    partial: &mut Partial,
+    pace: &Pace,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Effort, Error> {
+    let spec = &frame.specification;
+    let (pixels, steps) = (spec.pixels(), spec.specification().steps);
+    let mut effort = Effort::default();
+    loop {
+        let done = partial.times().len() as u64;
+        if done == pixels {
+            return Ok(effort);
+        }
+        let end = pixels.min(done + pace.band(steps) as u64);
+        let part = Part {
+            monitor,
+            before: done.saturating_mul(steps),
+            count: (end - done).saturating_mul(steps),
+            total: pixels.saturating_mul(steps),
+        };
+        let start = Instant::now();
+        let band = divergence::run(&spec.part(done..end), options, &part)?;
+        partial.append(&band.times)?;
+        pace.measured(band.times.len(), steps, start.elapsed());
+        effort.elapsed += band.elapsed;
+        effort.pixel_steps += band.pixel_steps;
+        effort.engine = format!("{}: {}", band.engine, band.device);
+        for note in band.notes {
+            if !effort.notes.contains(&note) {
+                effort.notes.push(note);
+            }
+        }
+    }
+}
+
+/// Tells of a band as a part of its frame.
+pub(super) struct Part<'a> {
+    pub monitor: &'a dyn Monitor,
+    /// Steps of the bands before.
+    pub before: u64,
+    /// Steps of the band.
+    pub count: u64,
+    /// Steps of the frame.
+    pub total: u64,
+}
+
+impl Monitor for Part<'_> {
+    fn progress(&self, done: u64, of: u64) {
+        let share = done as f64 / of.max(1) as f64;
+        let steps = (share * self.count as f64) as u64;
+        self.monitor
+            .progress(self.before.saturating_add(steps), self.total);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.monitor.cancelled()
+    }
+}
+
+/// Writes a frame's files, `most` being the most steps of any frame of the sequence. The summary comes last, and what was
+/// kept of the unfinished frame goes.
+///
+/// # Errors
+/// A file cannot be written; none is left in part.
+pub fn write(
+    frame: &Frame,
+    times: &[u32],
+    most: u32,
+    style: &Style,
+    folder: &Folder,
+) -> Result<Summary, IoError> {
+    let specification = frame.specification.specification();
+    let [width, height] = specification.size.map(|n| n as usize);
+    if style.npy {
+        npy::write(folder.file(frame.index, "npy"), &[height, width], times)?;
+    }
+    draw(frame, times, most, style, folder)?;
+    let summary = Summary::new(frame, times);
+    let object = json!({ "summary": summary, "specification": specification });
+    folder.write(&folder.file(frame.index, "json"), &object)?;
+    remove(&folder.file(frame.index, "part"))?;
+    Ok(summary)
+}
+
+/// The summary of a frame that is finished; nothing if it is not.
+pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
+    let file = |extension| folder.file(frame.index, extension);
+    if !file("png").exists() || (style.npy && !file("npy").exists()) {
+        return None;
+    }
+    let text = std::fs::read_to_string(file("json")).ok()?;
+    let mut object: serde_json::Value = serde_json::from_str(&text).ok()?;
+    serde_json::from_value(object["summary"].take()).ok()
+}
+
+fn draw(
+    frame: &Frame,
+    times: &[u32],
+    most: u32,
+    style: &Style,
+    folder: &Folder,
+) -> Result<(), IoError> {
+    let specification = frame.specification.specification();
+    let [width, height] = specification.size.map(|n| n as usize);
+    let steps = specification.steps as u32;
+    let value = |times| style.colours.value(times, steps, most);
+    let map = Map::mapped(times, width, height, value);
+    let look = Look {
+        colour_map: style.colormap,
+        range: style.colours.range(most),
+        ..Look::default()
+    };
+    let json =
+        serde_json::to_string(specification).expect("a specification is plain numbers and names");
+    let path = folder.file(frame.index, "png");
+    if !style.axes {
+        return picture::bare(path, &map, &look, Some(&json));
+    }
+    let mut labels = output::labels(specification, &title(frame));
+    let (value, unit) = style.colours.labels(most);
+    (labels.value, labels.unit) = (value, unit.to_owned());
+    picture::plot(path, &map, &look, &labels, Some(&json))
+}
+
+/// The parameters that the sequence sets, with their values.
+pub fn title(frame: &Frame) -> String {
+    let words: Vec<String> = frame
+        .set
+        .iter()
+        .map(|s| format!("{} {}", s.name, short(s.value)))
+        .collect();
+    words.join(", ")
+}
+
+/// A number with six digits that count.
+pub fn short(x: f64) -> String {
+    let plain = format!("{x}");
+    if plain.len() <= 8 {
+        return plain;
+    }
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+    let plain = format!("{rounded}");
+    if plain.len() <= 10 {
+        plain
+    } else {
+        format!("{rounded:e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_titles_are_short() {
+        for (x, text) in [
+            (0.5, "0.5"),
+            (1.0 / 3.0, "0.333333"),
+            (5.186e-7, "5.186e-7"),
+            (486_625.0, "486625"),
+            (1.2345678e-9, "1.23457e-9"),
+        ] {
+            assert_eq!(short(x), text);
+        }
+    }
+
+    #[test]
+    fn bands_take_about_the_time_between_two_records() {
+        let pace = Pace::new(Duration::from_secs(10));
+        assert_eq!(pace.band(1 << 14), 1 << 10);
+        assert_eq!(pace.band(1 << 30), 1);
+        pace.measured(1 << 10, 1 << 20, Duration::from_secs(1));
+        assert_eq!(pace.band(1 << 20), 10 << 10);
+        assert_eq!(pace.band(1 << 10), 10 << 20, "fewer steps, more pixels");
+        pace.measured(1 << 10, 1 << 20, Duration::from_millis(1));
+        assert_eq!(pace.band(1 << 20), 16 << 10, "grows by 16 at most");
+        pace.measured(1 << 10, 1 << 20, Duration::from_secs(100_000));
+        assert_eq!(pace.band(1 << 20), 1, "one pixel at least");
+    }
+}

@@ -1,0 +1,26 @@
+//! Sequences of maps: zooms towards a point, and sweeps over a parameter.
+//!
+//! [`zoom`] or [`sweep`] make a list of [`Frame`]s, plain data that is checked before anything is computed; [`run`] brings
+//! them into a [`Folder`], by [`compute`] and [`write`](fn@write), which others can call for frames of their choice, on a
+//! machine of their choice; [`animation`] makes a film of the frames that are there.
+
+pub mod animation;
+mod cache;
+mod colours;
+mod folder;
+mod frame;
+mod partial;
+mod runner;
+mod schedule;
+mod sequence;
+mod table;
+
+pub use cache::{Cache, CacheReport, run_cached};
+pub use colours::Colours;
+pub use folder::{Folder, FolderError};
+pub use frame::{Effort, Error, Pace, Style, Summary, compute, finished, short, title, write};
+pub use partial::Partial;
+pub use runner::{Outcome, Settings, most_steps, run};
+pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
+pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
+pub use table::{contact_sheet, csv};

@@ -1,0 +1,213 @@
+//! A whole sequence: frames that are not finished are computed, several at a time, and written.
+//!
+//! Several frames in flight keep every device busy: while the last pixels of one are computed, or its picture is written, the
+//! next one is under way.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::folder::Folder;
+use super::frame::{self, Effort, Error, Pace, Style, Summary};
+use super::partial::Partial;
+use super::sequence::Frame;
+use crate::divergence::{EngineError, Monitor, RunOptions};
+
+/// How a sequence is computed and written.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How the frames' files look.
+    pub style: Style,
+    /// Where they are computed.
+    pub options: RunOptions,
+    /// Frames computed at a time, at least 1.
+    pub in_flight: usize,
+    /// About the time between two records of an unfinished frame.
+    pub checkpoint: Duration,
+}
+
+/// What a run made of a sequence.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Of every frame, also of those that were finished before.
+    pub summaries: Vec<Summary>,
+    /// Frames that this run finished.
+    pub computed: u32,
+    /// What they took, all devices' and all frames' times added.
+    pub effort: Effort,
+    /// From the first frame to the last file.
+    pub elapsed: Duration,
+}
+
+impl Outcome {
+    /// Adds a frame that was finished before, or in this run.
+    pub(super) fn add(&mut self, summary: Summary, effort: Option<Effort>) {
+        self.summaries.push(summary);
+        let Some(effort) = effort else { return };
+        self.computed += 1;
+        let all = &mut self.effort;
+        all.elapsed += effort.elapsed;
+        all.pixel_steps += effort.pixel_steps;
+        if !effort.engine.is_empty() {
+            all.engine = effort.engine;
+        }
+        for note in effort.notes {
+            if !all.notes.contains(&note) {
+                all.notes.push(note);
+            }
+        }
+    }
+}
+
+/// A finished frame, and what it took in this run.
+type Done = (Summary, Option<Effort>);
+
+/// The most steps of any frame.
+pub fn most_steps(frames: &[Frame]) -> u32 {
+    let steps = frames
+        .iter()
+        .map(|f| f.specification.specification().steps as u32);
+    steps.max().unwrap_or(0)
+}
+
+/// Computes and writes what is missing of a sequence.
+///
+/// # Errors
+/// The first error of any frame; frames that were finished, and the records of the others, stay.
+pub fn run(
+    frames: &[Frame],
+    folder: &Folder,
+    settings: &Settings,
+    monitor: &dyn Monitor,
+) -> Result<Outcome, Error> {
+    let start = Instant::now();
+    let most = most_steps(frames);
+    let pace = Pace::new(settings.checkpoint);
+    let board = Board::new(frames, monitor);
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Done>>> = Mutex::new(vec![None; frames.len()]);
+    let first_error: Mutex<Option<Error>> = Mutex::new(None);
+    let work = || {
+        while let Some(frame) = frames.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if board.cancelled() {
+                return;
+            }
+            match one(frame, most, folder, settings, &pace, &board) {
+                Ok(result) => lock(&results)[frame.index as usize] = Some(result),
+                Err(error) => {
+                    lock(&first_error).get_or_insert(error);
+                    board.failed.store(true, Ordering::Relaxed);
+                    return;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..settings.in_flight.min(frames.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    if let Some(error) = lock(&first_error).take() {
+        return Err(error);
+    }
+    let mut outcome = Outcome::default();
+    for result in lock(&results).drain(..) {
+        let Some((summary, effort)) = result else {
+            return Err(EngineError::Cancelled.into());
+        };
+        outcome.add(summary, effort);
+    }
+    outcome.elapsed = start.elapsed();
+    Ok(outcome)
+}
+
+/// A lock that a panic elsewhere does not take away.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// One frame from its last record, if there is one, to its files.
+fn one(
+    frame: &Frame,
+    most: u32,
+    folder: &Folder,
+    settings: &Settings,
+    pace: &Pace,
+    board: &Board<'_>,
+) -> Result<Done, Error> {
+    if let Some(summary) = frame::finished(frame, &settings.style, folder) {
+        board.finished(frame);
+        return Ok((summary, None));
+    }
+    let pixels = frame.specification.pixels() as usize;
+    let mut partial = Partial::open(&folder.file(frame.index, "part"), pixels)?;
+    let watch = Watch {
+        board,
+        index: frame.index as usize,
+    };
+    let effort = frame::compute(frame, &mut partial, pace, &settings.options, &watch)?;
+    let summary = frame::write(frame, partial.times(), most, &settings.style, folder)?;
+    board.finished(frame);
+    Ok((summary, Some(effort)))
+}
+
+/// How far every frame is.
+pub(super) struct Board<'a> {
+    done: Vec<AtomicU64>,
+    totals: Vec<u64>,
+    total: u64,
+    failed: AtomicBool,
+    monitor: &'a dyn Monitor,
+}
+
+impl<'a> Board<'a> {
+    pub(super) fn new(frames: &[Frame], monitor: &'a dyn Monitor) -> Self {
+        let total = |f: &Frame| {
+            let spec = &f.specification;
+            spec.pixels().saturating_mul(spec.specification().steps)
+        };
+        let totals: Vec<u64> = frames.iter().map(total).collect();
+        Self {
+            done: frames.iter().map(|_| AtomicU64::new(0)).collect(),
+            total: totals.iter().fold(0, |a, b| a.saturating_add(*b)),
+            totals,
+            failed: AtomicBool::new(false),
+            monitor,
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.monitor.cancelled()
+    }
+
+    pub(super) fn finished(&self, frame: &Frame) {
+        let index = frame.index as usize;
+        self.set(index, self.totals[index]);
+    }
+
+    fn set(&self, frame: usize, done: u64) {
+        self.done[frame].store(done, Ordering::Relaxed);
+        let all = self.done.iter().map(|d| d.load(Ordering::Relaxed));
+        let sum = all.fold(0, u64::saturating_add);
+        self.monitor.progress(sum, self.total);
+    }
+}
+
+/// Tells the board of one frame.
+pub(super) struct Watch<'a, 'b> {
+    pub(super) board: &'a Board<'b>,
+    pub(super) index: usize,
+}
+
+impl Monitor for Watch<'_, '_> {
+    fn progress(&self, done: u64, _: u64) {
+        self.board.set(self.index, done);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.board.cancelled()
+    }
+}

@@ -1,0 +1,256 @@
+//! How parameters run through the frames of a zoom: expressions of the frame's number.
+
+use std::fmt;
+use std::str::FromStr;
+
+use exmex::{Express, FlatEx};
+
+use crate::divergence::{Parameter, Specification};
+
+/// The names an expression can use, in alphabetical order.
+const VARIABLES: [&str; 7] = ["dt", "frame", "frames", "shift", "span", "steps", "t"];
+
+/// What an expression can use, in words.
+pub const VARIABLES_IN_WORDS: &str = "frame (0, 1, ...), frames (their number), t (0 at the first frame, 1 at the \
+                                      last), and span, shift, steps, dt (the values given without a schedule)";
+
+/// A formula of the frame's number, such as `span/2^(frame/30)`.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    text: String,
+    formula: FlatEx<f64>,
+}
+
+impl Expression {
+    /// Its value at a frame of the sequence that starts out from `base`.
+    ///
+    /// # Errors
+    /// What is wrong: the value is not a finite number.
+    pub fn value(&self, frame: u32, frames: u32, base: &Specification) -> Result<f64, String> {
+        let values: Vec<f64> = self
+            .formula
+            .var_names()
+            .iter()
+            .map(|name| variable(name, frame, frames, base))
+            .collect();
+        let value = self.formula.eval(&values).map_err(|e| e.to_string())?;
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(format!("{} is {value}", self.text))
+        }
+    }
+}
+
+/// A variable of [`VARIABLES`].
+fn variable(name: &str, frame: u32, frames: u32, base: &Specification) -> f64 {
+    match name {
+        "frame" => f64::from(frame),
+        "frames" => f64::from(frames),
+        "t" if frames > 1 => f64::from(frame) / f64::from(frames - 1),
+        "t" => 0.0,
+        "span" => Parameter::Span.get(base),
+        "shift" => Parameter::Shift.get(base),
+        "steps" => Parameter::Steps.get(base),
+        "dt" => Parameter::Dt.get(base),
+        _ => f64::NAN,
+    }
+}
+
+impl FromStr for Expression {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let formula = exmex::parse::<f64>(text).map_err(|e| format!("not a formula: {e}"))?;
+        let unknown = formula
+            .var_names()
+            .iter()
+            .find(|name| !VARIABLES.contains(&name.as_str()));
+        if let Some(name) = unknown {
+            return Err(format!(
+                "unknown name '{name}'; there are {VARIABLES_IN_WORDS}"
+            ));
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            formula,
+        })
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A parameter with its formula, written `span=40/2^(frame/30)`.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// What it sets.
+    pub parameter: Parameter,
+    /// To which value.
+    pub expression: Expression,
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, formula) = text
+            .split_once('=')
+            .ok_or("must be NAME=FORMULA, such as span=40/2^(frame/30)")?;
+        Ok(Self {
+            parameter: name.trim().parse()?,
+            expression: formula.trim().parse()?,
+        })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.parameter, self.expression)
+    }
+}
+
+/// A ready-made sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// The published zoom: range and shift halve every 30 frames, steps grow by 875 a frame.
+    #[default]
+    Document,
+    /// From 1.28 km to 518 nm, as the published video: the same rates, starting five doublings further out.
+    Video,
+    /// Nothing changes but what rules say.
+    None,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Document, Self::Video, Self::None];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Document => "document",
+            Self::Video => "video",
+            Self::None => "none",
+        }
+    }
+
+    /// The number of frames it is meant for.
+    pub fn frames(self) -> u32 {
+        match self {
+            Self::Document => 500,
+            Self::Video => 937,
+            Self::None => 100,
+        }
+    }
+
+    /// Where it goes (length); nothing if that is up to the user.
+    pub fn center(self) -> Option<[f64; 2]> {
+        (self != Self::None).then_some([5.30031, -0.45])
+    }
+
+    /// Its formulas.
+    pub fn rules(self) -> Vec<Rule> {
+        let texts: &[&str] = match self {
+            Self::Document => &[
+                "span=span/2^(frame/30)",
+                "shift=shift/2^(frame/30)",
+                "steps=steps+350000*frame/400",
+            ],
+            Self::Video => &[
+                "span=32*span/2^(frame/30)",
+                "shift=32*shift/2^(frame/30)",
+                "steps=steps+350000*max(frame-150,0)/400",
+            ],
+            Self::None => &[],
+        };
+        texts
+            .iter()
+            .map(|text| text.parse().expect("a rule that a test has read"))
+            .collect()
+    }
+}
+
+impl FromStr for Preset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|p| p.name() == text);
+        named.ok_or_else(|| "must be document, video or none".into())
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str, frame: u32) -> f64 {
+        let e: Expression = text.parse().expect(text);
+        e.value(frame, 11, &Specification::default()).expect(text)
+    }
+
+    #[test]
+    fn formulas_know_the_frame_and_the_values_given() {
+        assert_eq!(value("40/2^(frame/30)", 30), 20.0);
+        assert_eq!(value("span*t + frames", 5), 31.0);
+        assert_eq!(value("max(steps, 1) + dt*0 + shift*0", 3), 50_000.0);
+        let single: Expression = "t".parse().unwrap();
+        assert_eq!(single.value(0, 1, &Specification::default()), Ok(0.0));
+    }
+
+    #[test]
+    fn what_is_no_formula_is_refused_with_a_reason() {
+        for (text, word) in [
+            ("40/2^(frame", "not a formula"),
+            ("40/wide", "unknown name 'wide'"),
+            ("", "not a formula"),
+        ] {
+            let message = text.parse::<Expression>().unwrap_err();
+            assert!(message.contains(word), "{text}: {message}");
+        }
+        let e: Expression = "1/frame".parse().unwrap();
+        assert!(e.value(0, 2, &Specification::default()).is_err());
+        for text in ["span", "wide=3", "span=)"] {
+            assert!(text.parse::<Rule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn presets_are_the_published_schedules() {
+        let base = Specification::default();
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse(), Ok(preset));
+        }
+        let at = |preset: Preset, frame: u32, name: &str| {
+            let rules = preset.rules();
+            let rule = rules.iter().find(|r| r.parameter.to_string() == name);
+            let e = &rule.expect(name).expression;
+            e.value(frame, preset.frames(), &base).expect(name)
+        };
+        for i in [0_u32, 1, 30, 77, 499] {
+            let x = f64::from(i);
+            assert_eq!(at(Preset::Document, i, "span"), 40.0 / 2f64.powf(x / 30.0));
+            assert_eq!(
+                at(Preset::Document, i, "shift"),
+                0.001 / 2f64.powf(x / 30.0)
+            );
+            assert_eq!(
+                at(Preset::Document, i, "steps"),
+                50_000.0 + 350_000.0 * x / 400.0
+            );
+        }
+        assert_eq!(at(Preset::Video, 0, "span"), 1280.0);
+        assert!((at(Preset::Video, 936, "span") / 518e-9 - 1.0).abs() < 0.01);
+        assert_eq!(at(Preset::Video, 150, "span"), 40.0);
+        assert_eq!(at(Preset::Video, 100, "steps"), 50_000.0);
+    }
+}

@@ -1,0 +1,161 @@
+//! The maps of a sequence: plain data, every one of them checked before the first is computed.
+
+use serde::{Deserialize, Serialize};
+
+use super::schedule::Rule;
+use crate::divergence::{Parameter, SpecError, Specification, Validated};
+
+/// One map of a sequence.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Its place, from 0.
+    pub index: u32,
+    /// What it is of.
+    pub specification: Validated,
+    /// The parameters that the sequence sets, by name.
+    pub set: Vec<Setting>,
+}
+
+/// A parameter's value in a frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The parameter's name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+}
+
+/// A frame that cannot be computed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("frame {frame}: {reason}")]
+pub struct FrameError {
+    /// Which.
+    pub frame: u32,
+    /// Why.
+    pub reason: String,
+}
+
+/// The frames of a zoom: `base` with the rules' values. Of several rules for a parameter the last one counts.
+///
+/// # Errors
+/// The first frame whose values are not allowed.
+pub fn zoom(base: &Specification, rules: &[Rule], frames: u32) -> Result<Vec<Frame>, FrameError> {
+    let last = |i: usize| {
+        rules[i + 1..]
+            .iter()
+            .all(|r| r.parameter != rules[i].parameter)
+    };
+    let rules: Vec<&Rule> = (0..rules.len())
+        .filter(|i| last(*i))
+        .map(|i| &rules[i])
+        .collect();
+    (0..frames)
+        .map(|index| {
+            let fail = |reason| FrameError {
+                frame: index,
+                reason,
+            };
+            let values = rules.iter().map(|rule| {
+                let value = rule.expression.value(index, frames, base);
+                value
+                    .map(|value| (rule.parameter, value))
+                    .map_err(|e| format!("{}: {e}", rule.parameter))
+            });
+            let values: Vec<_> = values.collect::<Result<_, String>>().map_err(fail)?;
+            frame(base, index, &values)
+        })
+        .collect()
+}
+
+/// A frame for each value of one parameter.
+///
+/// # Errors
+/// As [`zoom`].
+pub fn sweep(
+    base: &Specification,
+    parameter: Parameter,
+    values: &[f64],
+) -> Result<Vec<Frame>, FrameError> {
+    let numbered = (0_u32..).zip(values);
+    numbered
+        .map(|(index, value)| frame(base, index, &[(parameter, *value)]))
+        .collect()
+}
+
+fn frame(
+    base: &Specification,
+    index: u32,
+    values: &[(Parameter, f64)],
+) -> Result<Frame, FrameError> {
+    let fail = |reason| FrameError {
+        frame: index,
+        reason,
+    };
+    let mut specification = base.clone();
+    let mut set = Vec::new();
+    for (parameter, value) in values {
+        parameter.set(&mut specification, *value).map_err(fail)?;
+        set.push(Setting {
+            name: parameter.to_string(),
+            value: parameter.get(&specification),
+        });
+    }
+    let specification = specification.validate().map_err(|e| {
+        let SpecError {
+            option,
+            given,
+            allowed,
+        } = e;
+        fail(format!("{option} {given}: {allowed}"))
+    })?;
+    Ok(Frame {
+        index,
+        specification,
+        set,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoom::Preset;
+
+    #[test]
+    fn the_published_zoom_has_its_ranges_shifts_and_steps() {
+        let base = Specification {
+            size: [30, 20],
+            ..Specification::default()
+        };
+        let frames = zoom(&base, &Preset::Document.rules(), 500).expect("valid");
+        let s = frames[30].specification.specification();
+        assert_eq!((s.span[0], s.shift.y, s.steps), (20.0, 0.0005, 76_250));
+        assert_eq!(s.span[1], 20.0 * (20.0 / 30.0));
+        let s = frames[1].specification.specification();
+        assert_eq!(s.steps, 50_875);
+        assert_eq!(frames[499].set[2].value, 486_625.0);
+    }
+
+    #[test]
+    fn the_last_rule_for_a_parameter_counts() {
+        let mut rules = Preset::Document.rules();
+        rules.push("steps=10*(frame+1)".parse().expect("a rule"));
+        let frames = zoom(&Specification::default(), &rules, 3).expect("valid");
+        let steps: Vec<u64> = frames
+            .iter()
+            .map(|f| f.specification.specification().steps)
+            .collect();
+        assert_eq!(steps, [10, 20, 30]);
+    }
+
+    #[test]
+    fn a_frame_that_cannot_be_computed_is_named() {
+        let rules = ["steps=100-10*frame".parse().expect("a rule")];
+        let error = zoom(&Specification::default(), &rules, 20).unwrap_err();
+        assert_eq!(error.frame, 10, "{error}");
+        let error = sweep(&Specification::default(), Parameter::Mass(1), &[1.0, -2.0]).unwrap_err();
+        assert!(
+            error.to_string().starts_with("frame 1: masses 10,-2,30: "),
+            "{error}"
+        );
+    }
+}

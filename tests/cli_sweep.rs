@@ -1,0 +1,167 @@
+//! `trisolar sweep`: a map for each value, a sheet and a table.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use serde_json::Value;
+use trisolar::divergence::{Backend, RunOptions, Specification, Unattended, run as compute};
+use trisolar::io::npy;
+
+fn sweep(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
+    command.current_dir(directory);
+    command.args([
+        "sweep",
+        "--backend",
+        "cpu",
+        "--size",
+        "16",
+        "--steps",
+        "300",
+        "--dt",
+        "0.02",
+    ]);
+    command
+        .args(["--critical-distance", "0.01"])
+        .args(arguments);
+    command
+}
+
+#[test]
+fn each_value_has_the_map_that_divergence_computes_and_a_line_in_the_tables() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let output = sweep(path, &["--vary", "mass2=10:40:4", "--json"])
+        .output()
+        .expect("runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let csv = std::fs::read_to_string(path.join("sweep/table.csv")).expect("there");
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        lines[0],
+        "frame,mass2,pixels,steps,pixel_steps,never_parted,shortest,mean"
+    );
+    assert_eq!(lines.len(), 5);
+    for (i, mass) in [10.0, 20.0, 30.0, 40.0].into_iter().enumerate() {
+        let spec = Specification {
+            size: [16, 16],
+            steps: 300,
+            dt: 0.02,
+            critical_distance: 0.01,
+            masses: [10.0, mass, 30.0],
+            ..Specification::default()
+        };
+        let options = RunOptions {
+            backend: Backend::Cpu,
+            threads: Some(1),
+        };
+        let map =
+            compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
+        let file = path.join(format!("sweep/frame-{i:05}.npy"));
+        assert_eq!(npy::read::<u32>(file).expect("there").values, map.times);
+        assert!(path.join(format!("sweep/frame-{i:05}.png")).exists());
+        assert_eq!(object["maps"][i]["pixel_steps"], map.pixel_steps);
+        assert!(lines[i + 1].starts_with(&format!("{i},{mass},256,300,{},", map.pixel_steps)));
+    }
+    let table = std::fs::read(path.join("sweep/table.json")).expect("there");
+    let table: Value = serde_json::from_slice(&table).expect("JSON");
+    assert_eq!(
+        (&table["parameter"], &table["maps"]),
+        (&"mass2".into(), &object["maps"])
+    );
+    let sheet = std::fs::read(path.join("sweep/sheet.png")).expect("there");
+    let side = |at: usize| u32::from_be_bytes(sheet[at..at + 4].try_into().expect("four"));
+    assert!(
+        side(16) > 2 * 260 && side(20) > 260,
+        "{} {}",
+        side(16),
+        side(20)
+    );
+}
+
+#[test]
+fn values_are_spaced_evenly_or_by_a_ratio_or_listed() {
+    let directory = tempfile::tempdir().expect("a folder");
+    for (vary, values) in [
+        ("shift=1e-4:1e-2:3:log", [1e-4, 1e-3, 1e-2]),
+        ("x2=-1:1:3", [-1.0, 0.0, 1.0]),
+        ("steps=100,300,200", [100.0, 300.0, 200.0]),
+    ] {
+        let output = sweep(
+            directory.path(),
+            &["--vary", vary, "--json", "--restart", "--bare"],
+        )
+        .output()
+        .expect("runs");
+        let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        for (i, value) in values.into_iter().enumerate() {
+            let set = &object["maps"][i]["set"][0];
+            let got = set["value"].as_f64().expect("a number");
+            assert!(
+                (got / value - 1.0).abs() < 1e-12 || got == value,
+                "{vary}: {got}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_ended_and_says_what_is_there() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let arguments = ["--vary", "g=8,9,10"];
+    sweep(path, &arguments)
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("sheet.png"));
+    let sheet = std::fs::read(path.join("sweep/sheet.png")).expect("there");
+    std::fs::remove_file(path.join("sweep/frame-00001.json")).expect("there");
+    sweep(path, &arguments)
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("2 finished before"));
+    assert!(std::fs::read(path.join("sweep/sheet.png")).expect("there") == sheet);
+    sweep(path, &["--vary", "g=8,9"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("--restart"));
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_written() {
+    let directory = tempfile::tempdir().expect("a folder");
+    for (vary, words) in [
+        ("mass9=1,2", &["mass9", "mass1 to mass3"][..]),
+        ("mass2", &["FROM:TO:COUNT"]),
+        ("mass2=1,x", &["'x' is not a number"]),
+        ("mass2=1:2", &["FROM:TO:COUNT"]),
+        ("mass2=1:2:1", &["COUNT"]),
+        ("mass2=1:2:3:lin", &["FROM:TO:COUNT:log"]),
+        ("shift=0:1:3:log", &["above 0"]),
+        ("mass2=1,-1", &["mass2=-1", "--vary", "at least 0"]),
+        ("steps=1,0", &["steps=0", "4294967294"]),
+    ] {
+        let output = sweep(directory.path(), &["--vary", vary])
+            .output()
+            .expect("runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{vary}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{vary}: {word} is not in {message}");
+        }
+    }
+    sweep(directory.path(), &[])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("--vary"));
+    assert_eq!(
+        std::fs::read_dir(directory.path()).expect("reads").count(),
+        0
+    );
+}

@@ -1,0 +1,488 @@
+//! `trisolar zoom`: the same files whatever happens on the way.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use trisolar::divergence::{Backend, RunOptions, Specification, Unattended, run as compute};
+use trisolar::io::npy;
+
+fn zoom(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
+    command.current_dir(directory);
+    command.args(["zoom", "--backend", "cpu"]).args(arguments);
+    command
+}
+
+fn json(command: &mut Command) -> Value {
+    let output = command.arg("--json").output().expect("runs");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+/// Every file of a folder with its bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).expect("reads");
+    let file = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry.expect("reads").path();
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        (name, std::fs::read(&path).expect("reads"))
+    };
+    entries.map(file).collect()
+}
+
+const SMALL: [&str; 8] = [
+    "--size",
+    "24x16",
+    "--steps",
+    "400",
+    "--dt",
+    "0.02",
+    "--critical-distance",
+    "0.01",
+];
+
+#[test]
+fn frames_are_the_maps_of_the_published_schedule() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let object = json(&mut zoom(
+        directory.path(),
+        &[
+            "--size",
+            "12",
+            "--frames",
+            "3",
+            "--npy",
+            "--set",
+            "steps=2000+350000*frame/400",
+        ],
+    ));
+    assert_eq!(object["computed"], 3);
+    for i in 0..3_u32 {
+        let x = f64::from(i);
+        let half = 2f64.powf(x / 30.0);
+        let spec = Specification {
+            size: [12, 12],
+            center: [5.30031, -0.45],
+            span: [40.0 / half; 2],
+            shift: glam::DVec3::splat(0.001 / half),
+            steps: (2000.0 + 350_000.0 * x / 400.0) as u64,
+            ..Specification::default()
+        };
+        let options = RunOptions {
+            backend: Backend::Cpu,
+            threads: Some(1),
+        };
+        let map =
+            compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
+        let path = directory.path().join(format!("zoom/frame-{i:05}.npy"));
+        assert_eq!(npy::read::<u32>(path).expect("there").values, map.times);
+        assert_eq!(object["maps"][i as usize]["never_parted"], map.never_parted);
+    }
+}
+
+/// Seconds of work, many bands a frame.
+const LONG: [&str; 10] = [
+    "--size",
+    "48x40",
+    "--steps",
+    "20000",
+    "--frames",
+    "4",
+    "--checkpoint",
+    "0.1",
+    "--npy",
+    "--quiet",
+];
+
+#[test]
+fn a_zoom_that_is_killed_again_and_again_ends_with_the_same_bytes() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    zoom(path, &LONG)
+        .args(["--in-flight", "1", "--out", "whole"])
+        .assert()
+        .success();
+    let mut kills = 0;
+    let mut inside = 0;
+    // Moments that have nothing to do with the program's own.
+    for milliseconds in [150, 420, 260, 610, 90, 380, 730, 310, 520, 1100]
+        .into_iter()
+        .cycle()
+    {
+        let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+            .current_dir(path)
+            .args(["zoom", "--backend", "cpu", "--out", "killed"])
+            .args(LONG)
+            .spawn()
+            .expect("starts");
+        let end = Instant::now() + Duration::from_millis(milliseconds + 40 * kills);
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("waits") {
+                break Some(status);
+            }
+            if Instant::now() >= end {
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        if let Some(status) = status {
+            assert!(status.success());
+            break;
+        }
+        child.kill().expect("kills");
+        child.wait().expect("ends");
+        kills += 1;
+        if path.join("killed").is_dir() {
+            let kept = files(&path.join("killed"));
+            inside += kept
+                .iter()
+                .filter(|(name, bytes)| name.ends_with(".part") && !bytes.is_empty())
+                .count();
+        }
+        assert!(kills < 200, "no end in sight");
+    }
+    assert!(kills >= 2, "it was killed {kills} times");
+    assert!(inside > 0, "never inside a frame");
+    let mut killed = files(&path.join("killed"));
+    // What a kill between creating and renaming a file leaves.
+    killed.retain(|name, _| !name.ends_with(".tmp"));
+    assert!(killed == files(&path.join("whole")), "{:?}", killed.keys());
+}
+
+#[test]
+fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let arguments = [
+        "--size",
+        "64x50",
+        "--steps",
+        "20000",
+        "--frames",
+        "4",
+        "--checkpoint",
+        "0.1",
+    ];
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+        .current_dir(path)
+        .args(["zoom", "--backend", "cpu", "--in-flight", "1"])
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let started = Instant::now();
+    while !path.join("zoom/frame-00000.json").exists() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no frame");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    assert!(
+        !files(&path.join("zoom"))
+            .keys()
+            .any(|name| name.ends_with(".tmp"))
+    );
+    let object = json(&mut zoom(path, &arguments));
+    assert!(object["computed"].as_u64().expect("a number") < 4);
+    assert_eq!(object["maps"].as_array().expect("a list").len(), 4);
+    let object = json(&mut zoom(path, &arguments));
+    assert_eq!(object["computed"], 0);
+}
+
+#[test]
+fn neither_frames_in_flight_nor_the_exact_cache_change_a_byte() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    // Every second pixel of a frame is one of the next, along both axes; and steps grow.
+    let zoom_in = [
+        "--preset",
+        "none",
+        "--frames",
+        "4",
+        "--set",
+        "span=32/2^frame",
+        "--set",
+        "steps=100*(frame+1)",
+        "--npy",
+    ];
+    let run = |out: &str, more: &[&str]| {
+        let mut command = zoom(path, &SMALL);
+        command
+            .args(["--size", "32", "--center", "0,0"])
+            .args(zoom_in);
+        json(command.args(["--out", out]).args(more))
+    };
+    run("a", &["--in-flight", "1", "--threads", "1"]);
+    run("b", &["--in-flight", "4"]);
+    let cached = run("c", &["--cache", "exact"]);
+    let a = files(&path.join("a"));
+    assert_eq!(a.len(), 1 + 3 * 4);
+    assert!(a == files(&path.join("b")));
+    assert!(a == files(&path.join("c")));
+    let pixels = cached["cache"]["pixels"].as_f64().expect("a number");
+    let count = |key: &str| cached["cache"][key].as_f64().expect("a number") / pixels;
+    assert!(count("reused") + count("continued") > 0.18, "{cached}");
+    assert!(count("continued") > 0.02, "{cached}");
+}
+
+#[test]
+fn with_the_exact_cache_longer_runs_cost_what_is_new_in_them() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let sequence = [
+        "--preset",
+        "none",
+        "--frames",
+        "5",
+        "--set",
+        "steps=101*(frame+1)",
+        "--cache",
+        "exact",
+    ];
+    let object = json(zoom(directory.path(), &SMALL).args(sequence));
+    let last = object["maps"][4]["pixel_steps"].as_u64().expect("a number");
+    let taken = object["pixel_steps"].as_u64().expect("a number");
+    // Pixels may run ahead by a step.
+    assert!(
+        (last..=last + 2 * 24 * 16).contains(&taken),
+        "{taken} for {last}"
+    );
+}
+
+#[test]
+fn the_rounded_cache_goes_on_after_a_kill_and_tells_its_error() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let sequence = [
+        "--size",
+        "60",
+        "--dt",
+        "0.01",
+        "--frames",
+        "6",
+        "--set",
+        "steps=2000+20*frame",
+        "--cache",
+        "rounded",
+    ];
+    let whole = json(zoom(path, &sequence).args(["--out", "whole"]));
+    let report = &whole["cache"];
+    assert!(report["reused"].as_u64() > Some(1000), "{report}");
+    assert!(report["checked"].as_u64() > Some(10), "{report}");
+    assert!(report["mean_error"].as_f64() > Some(0.0), "{report}");
+    json(zoom(path, &sequence).args(["--out", "killed"]));
+    // As if it had been killed after its third frame.
+    for frame in 3..6 {
+        for extension in ["png", "npy", "json"] {
+            std::fs::remove_file(path.join(format!("killed/frame-{frame:05}.{extension}")))
+                .expect("there");
+        }
+    }
+    let object = json(zoom(path, &sequence).args(["--out", "killed"]));
+    assert_eq!(object["computed"], 3);
+    assert!(files(&path.join("whole")) == files(&path.join("killed")));
+}
+
+#[test]
+fn a_folder_of_another_zoom_is_left_alone_without_restart() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    zoom(path, &SMALL)
+        .args(["--frames", "2", "--quiet"])
+        .assert()
+        .success()
+        .stdout("")
+        .stderr("");
+    let before = files(&path.join("zoom"));
+    for other in [
+        &["--frames", "3"][..],
+        &["--frames", "2", "--npy"],
+        &["--frames", "2", "--g", "9"],
+    ] {
+        zoom(path, &SMALL).args(other).assert().code(2).stderr(
+            predicate::str::contains("holds another sequence")
+                .and(predicate::str::contains("--restart")),
+        );
+    }
+    assert!(before == files(&path.join("zoom")));
+    zoom(path, &SMALL)
+        .args(["--frames", "1", "--restart"])
+        .assert()
+        .success();
+    let names: Vec<String> = files(&path.join("zoom")).into_keys().collect();
+    assert_eq!(
+        names,
+        ["frame-00000.json", "frame-00000.png", "sequence.json"]
+    );
+}
+
+#[test]
+fn films_are_made_of_the_frames_that_are_there() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    zoom(path, &SMALL)
+        .args(["--frames", "3", "--film", "a.gif", "--film", "a.webp"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("a.webp"));
+    assert_eq!(
+        &std::fs::read(path.join("a.gif")).expect("there")[..6],
+        b"GIF89a"
+    );
+    assert_eq!(
+        &std::fs::read(path.join("a.webp")).expect("there")[8..16],
+        b"WEBPVP8X"
+    );
+    // The frames are there; nothing is computed.
+    let object = json(zoom(path, &SMALL).args(["--frames", "3", "--film", "b.gif", "--fps", "10"]));
+    assert_eq!(object["computed"], 0);
+    assert!(path.join("b.gif").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_mp4_is_written_by_ffmpeg_or_refused_before_the_work() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let film = ["--frames", "2", "--film", "a.mp4"];
+    zoom(path, &SMALL)
+        .args(film)
+        .env("PATH", "")
+        .assert()
+        .code(2)
+        .stderr(
+            predicate::str::contains("'--film'")
+                .and(predicate::str::contains("ffmpeg"))
+                .and(predicate::str::contains(".webp")),
+        );
+    assert_eq!(files(path).len(), 0, "nothing was begun");
+    // A program of that name that writes down what it is told.
+    let program = |text: &str| {
+        let tools = path.join("tools");
+        std::fs::create_dir_all(&tools).expect("creates");
+        let ffmpeg = tools.join("ffmpeg");
+        std::fs::write(&ffmpeg, text).expect("writes");
+        std::fs::set_permissions(&ffmpeg, std::fs::Permissions::from_mode(0o755)).expect("sets");
+        tools
+    };
+    let tools = program("#!/bin/sh\nfor last; do :; done\necho \"$@\" > \"$last\"\n");
+    zoom(path, &SMALL)
+        .args(film)
+        .env("PATH", &tools)
+        .assert()
+        .success();
+    let told = std::fs::read_to_string(path.join("a.mp4")).expect("there");
+    assert!(
+        told.contains("-framerate 30") && told.contains("zoom/frame-%05d.png"),
+        "{told}"
+    );
+    std::fs::remove_file(path.join("a.mp4")).expect("there");
+    let tools = program("#!/bin/sh\necho no such codec >&2\nexit 1\n");
+    zoom(path, &SMALL)
+        .args(film)
+        .env("PATH", &tools)
+        .assert()
+        .code(1)
+        .stderr(predicate::str::contains("no such codec"));
+    assert!(!path.join("a.mp4").exists());
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_written() {
+    let directory = tempfile::tempdir().expect("a folder");
+    for (arguments, words) in [
+        (
+            &["--set", "span=40/wide"][..],
+            &["--set", "'wide'", "frames"][..],
+        ),
+        (&["--set", "span=40/(frame"], &["--set", "not a formula"]),
+        (
+            &["--set", "width=4"],
+            &["--set", "width", "critical-distance"],
+        ),
+        (&["--set", "span"], &["--set", "NAME=FORMULA"]),
+        (&["--set", "steps=1000-10*frame"], &["frame 100", "steps"]),
+        (&["--set", "span=1/frame"], &["frame 0", "span"]),
+        (
+            &["--preset", "mandelbrot"],
+            &["--preset", "document, video or none"],
+        ),
+        (&["--frames", "0"], &["--frames", "99999"]),
+        (&["--fps", "1000"], &["--fps", "60"]),
+        (&["--film", "a.avi"], &["--film", ".webp"]),
+        (&["--film", "missing/a.gif"], &["--film", "missing"]),
+        (&["--out", "missing/zoom"], &["--out", "missing"]),
+        (&["--in-flight", "0"], &["--in-flight", "64"]),
+        (&["--checkpoint", "0"], &["--checkpoint", "86400"]),
+        (&["--cache", "some"], &["--cache", "none, exact or rounded"]),
+        (
+            &["--cache", "exact", "--precision", "f32"],
+            &["--cache", "--precision exact"],
+        ),
+        (&["--masses", "1,-2,3"], &["--masses", "at least 0"]),
+        (
+            &["--colours", "red"],
+            &["--colours", "share, steps or frame"],
+        ),
+    ] {
+        let output = zoom(directory.path(), arguments).output().expect("runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        for word in words {
+            assert!(
+                message.contains(word),
+                "{arguments:?}: {word} is not in {message}"
+            );
+        }
+        assert_eq!(files(directory.path()).len(), 0, "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_and_the_next_run_goes_on() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    std::fs::create_dir(path.join("zoom")).expect("creates");
+    let full = path.join("zoom/frame-00001.png");
+    let sequence = ["--frames", "3", "--in-flight", "1"];
+    zoom(path, &SMALL).args(sequence).assert().success();
+    std::fs::remove_file(path.join("zoom/frame-00001.json")).expect("there");
+    std::fs::remove_file(&full).expect("there");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("links");
+    zoom(path, &SMALL)
+        .args(sequence)
+        .assert()
+        .code(1)
+        .stderr(predicate::str::contains("disk is full"));
+    assert!(path.join("zoom/frame-00000.json").exists());
+    assert!(
+        path.join("zoom/frame-00001.part").exists(),
+        "what was computed is kept"
+    );
+    std::fs::remove_file(&full).expect("there");
+    let object = json(zoom(path, &SMALL).args(sequence));
+    assert_eq!(
+        (&object["computed"], &object["pixel_steps"]),
+        (&1.into(), &0.into())
+    );
+    std::os::unix::fs::symlink("/dev/full", path.join("z.gif")).expect("links");
+    zoom(path, &SMALL)
+        .args(sequence)
+        .args(["--film", "z.gif"])
+        .assert()
+        .code(1)
+        .stderr(predicate::str::contains("z.gif").and(predicate::str::contains("disk is full")));
+}

@@ -1,0 +1,103 @@
+//! Pixels that go on where a computation of fewer steps left them have the bits of one computation: on the CPU, and in the
+//! kernel under the emulator.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use cuda_std::emulator::Launch;
+use kernels_gpu::divergence::Walker;
+use kernels_gpu::kernels::{Shared, divergence_resume};
+use trisolar::divergence::{
+    Backend, CpuEngine, Engine, Item, RunOptions, Specification, Unattended, Validated, resume,
+};
+
+/// The headline's start positions, parting within some hundred steps.
+fn valid(steps: u64) -> Validated {
+    let spec = Specification {
+        size: [23, 19],
+        steps,
+        dt: 0.02,
+        critical_distance: 0.005,
+        ..Specification::default()
+    };
+    spec.validate().expect("valid")
+}
+
+fn whole(valid: &Validated) -> Vec<u32> {
+    let engine = CpuEngine::new(None).expect("threads");
+    engine.compute(valid, &Unattended).expect("computes").times
+}
+
+fn items(valid: &Validated) -> Vec<Item> {
+    (0..valid.pixels()).map(|pixel| valid.item(pixel)).collect()
+}
+
+fn on_cpu(valid: &Validated, items: &mut [Item]) {
+    for threads in [1, 3] {
+        let options = RunOptions {
+            backend: Backend::Cpu,
+            threads: Some(threads),
+        };
+        // The second time there is nothing left to do.
+        resume(valid, items, &options, &Unattended).expect("computes");
+    }
+}
+
+/// By the kernel, in launches as short as possible.
+fn emulated(valid: &Validated, items: &mut [Item]) {
+    let steps = valid.specification().steps as u32;
+    let places: Vec<usize> = (0..items.len())
+        .filter(|i| items[*i].goes_on(steps))
+        .collect();
+    let mut list: Vec<Item> = places.iter().map(|i| items[*i]).collect();
+    let job = valid.job(0, list.len() as u32);
+    let mut threads = vec![Walker::fresh(); 3 * 32];
+    let (list_, threads_) = (list.as_mut_ptr(), threads.as_mut_ptr());
+    let shared = Shared {
+        steps: AtomicU64::new(0),
+        next: AtomicU32::new(0),
+        idle: AtomicU32::new(0),
+    };
+    while shared.idle.load(Ordering::Relaxed) < 3 * 32 {
+        // SAFETY: as many items as the job says, a walker for each thread; an item is one thread's at a time.
+        let launch = || unsafe { divergence_resume(job, 0, list_, threads_, &shared) };
+        // SAFETY: as above.
+        unsafe { Launch::new(3, 32).run(launch) }.expect("runs");
+    }
+    for (place, item) in places.into_iter().zip(list) {
+        items[place] = item;
+    }
+}
+
+#[test]
+fn computations_in_legs_of_any_length_have_the_bits_of_one() {
+    let legs = [1, 2, 7, 100, 101, 230, 231, 400];
+    let mut both = [items(&valid(1)), items(&valid(1))];
+    for steps in legs {
+        let valid = valid(steps);
+        let expected = whole(&valid);
+        on_cpu(&valid, &mut both[0]);
+        emulated(&valid, &mut both[1]);
+        for (engine, items) in ["CPU", "kernel"].iter().zip(&both) {
+            let times: Vec<u32> = items.iter().map(|i| i.times(steps as u32)).collect();
+            assert!(times == expected, "{engine}, {steps} steps");
+        }
+    }
+    let parted = both[0].iter().filter(|i| i.parted > 0).count();
+    assert!((50..both[0].len() - 50).contains(&parted), "{parted} part");
+}
+
+#[test]
+fn a_part_of_a_map_has_the_bits_of_the_whole() {
+    let valid = valid(300);
+    let all = whole(&valid);
+    for range in [0..1, 5..97, 100..101, 230..437] {
+        let part = valid.part(range.clone());
+        assert_eq!(part.pixels(), range.end - range.start);
+        assert_eq!(whole(&part), all[range.start as usize..range.end as usize]);
+        let last = part.part(part.pixels() - 1..part.pixels());
+        assert_eq!(
+            whole(&last),
+            all[range.end as usize - 1..range.end as usize]
+        );
+    }
+}
