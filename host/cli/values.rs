@@ -153,3 +153,19 @@ pub(crate) fn steps(text: &str) -> Result<u64, String> {
 pub(crate) fn body(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "must be 1, 2 or 3".into())
 }
+
+/// The order of a Hermite scheme.
+pub(crate) fn order(text: &str) -> Result<trisolar::hermite::Order, String> {
+    text.parse::<u32>()
+        .ok()
+        .and_then(|n| trisolar::hermite::Order::try_from(n).ok())
+        .ok_or_else(|| "must be 4, 6 or 8".into())
+}
+
+/// Particles of a cluster.
+pub(crate) fn particles(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 2..=16_777_216) => Ok(n),
+        _ => Err("must be a whole number from 2 to 16777216".into()),
+    }
+}

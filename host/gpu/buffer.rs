@@ -108,6 +108,33 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
             .map_err(|e| self.gpu.fail("copying to the device", e))
     }
 
+    /// Queues a copy of the first `length` values of `host` to the start of the array.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If `host` or the array is shorter.
+    ///
+    /// # Safety
+    /// `host` must be neither written nor dropped until the copy has been waited for.
+    pub unsafe fn copy_from_pinned(
+        &mut self,
+        host: &Pinned<'_, T>,
+        length: usize,
+    ) -> Result<(), GpuError> {
+        let mut part = self.buffer.index(..length);
+        // SAFETY: the caller leaves `host` alone until the copy is done; the device buffer lives as long as self,
+        // and dropping it waits for the device.
+        unsafe { part.async_copy_from(&host.buffer[..length], self.gpu.stream()) }
+            .map_err(|e| self.gpu.fail("copying to the device", e))
+    }
+
+    /// The device it is on.
+    pub fn gpu(&self) -> &'a Gpu {
+        self.gpu
+    }
+
     /// Queues a copy of another array of the same length into this one.
     ///
     /// # Errors

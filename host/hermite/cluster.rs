@@ -126,7 +126,7 @@ impl<'e> Cluster<'e> {
                 }
             })
             .collect();
-        engine.load(order, specification.softening, &stars)?;
+        engine.load(&specification, &stars)?;
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let mut forces = vec![[ZERO; 4]; stars.len()];
         // Snap and crackle depend on accelerations and jerks, which the first evaluation finds.
@@ -164,7 +164,7 @@ impl<'e> Cluster<'e> {
         counters: Counters,
         mut engine: Box<dyn Engine + 'e>,
     ) -> Result<Self, HermiteError> {
-        engine.load(specification.order, specification.softening, &stars)?;
+        engine.load(&specification, &stars)?;
         let lengths = stars.iter().map(|s| s.step);
         let schedule = Schedule::new(specification.max_step, time, lengths);
         Ok(Self::assembled(

@@ -2,7 +2,7 @@
 
 use kernels_gpu::Vec3;
 
-use super::{Order, Star};
+use super::{Specification, Star};
 use crate::divergence::EngineError;
 
 /// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
@@ -11,18 +11,20 @@ pub type Forces = [Vec3<f64>; 4];
 /// Position, velocity, acceleration and jerk of a particle, as far as the order goes.
 pub type Motion = [Vec3<f64>; 4];
 
-/// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits.
+/// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits in a
+/// precision.
 pub trait Engine {
     /// `cpu`, `gpu` or `emulator`.
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
 
-    /// Takes over a cluster; what was there before is forgotten.
+    /// Takes over a cluster; what was there before is forgotten. Of the specification it uses order, softening and
+    /// precision.
     ///
     /// # Errors
     /// As the device.
-    fn load(&mut self, order: Order, softening: f64, stars: &[Star]) -> Result<(), HermiteError>;
+    fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError>;
 
     /// Renews the particles at `places`, after a step.
     ///

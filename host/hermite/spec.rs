@@ -73,6 +73,36 @@ impl fmt::Display for Order {
     }
 }
 
+/// The precision of pairs. Everything else is f64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// f64 throughout.
+    #[default]
+    F64,
+    /// f32 pairs, with positions and accelerations as sums of two f32: relative error of a force about 1e-7.
+    FloatFloat,
+}
+
+impl Precision {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::F64, Self::FloatFloat];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::FloatFloat => "float-float",
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Everything a run depends on but the start model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +123,9 @@ pub struct Specification {
     pub min_step: Option<f64>,
     /// How often each step is evaluated and corrected, n of P(EC)ⁿ.
     pub iterations: u32,
+    /// The precision of pairs.
+    #[serde(default)]
+    pub precision: Precision,
 }
 
 impl Specification {
@@ -107,6 +140,7 @@ impl Specification {
             max_step: 0.0625,
             min_step: None,
             iterations: 1,
+            precision: Precision::F64,
         }
     }
 }
@@ -226,6 +260,12 @@ impl Specification {
                     "a mass must be finite and at least 0",
                 );
             }
+            if self.precision == Precision::FloatFloat && body.mass > LARGEST_SINGLE_MASS {
+                return fail(
+                    format!("{i} (mass {})", body.mass),
+                    "with --precision float-float a mass must be at most 1e12",
+                );
+            }
             let numbers = body.position.iter().chain(&body.velocity);
             if !numbers.clone().all(|x| x.is_finite()) {
                 return fail(i.to_string(), "positions and velocities must be finite");
@@ -246,6 +286,9 @@ impl Specification {
         Ok(())
     }
 }
+
+/// Largest G·m of a body in float-float: f32 has to hold its pull at the least distance.
+const LARGEST_SINGLE_MASS: f64 = 1e12;
 
 /// Ratio of the shortest step there can be to the longest.
 pub(super) const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;

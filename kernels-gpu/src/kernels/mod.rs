@@ -30,7 +30,10 @@ pub use divergence_precisions::{
     divergence_fetch_float_float, divergence_fetch_mixed,
 };
 pub use hermite_force::{
-    hermite_fold, hermite_force_4, hermite_force_6, hermite_force_8, hermite_potential,
+    hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
+    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_potential,
+    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
+    hermite_tiles_8, hermite_tiles_8_float_float,
 };
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
