@@ -2,7 +2,9 @@
 //! others; what cannot be read is refused here.
 
 use glam::DVec3;
-use trisolar::divergence::{Backend, Integrator, OneOrThree, OneOrTwo, Plane, Precision, Start};
+use trisolar::divergence::{
+    Backend, Driver, GpuChoice, Integrator, OneOrThree, OneOrTwo, Plane, Precision, Start,
+};
 
 /// `W` or `WxH`.
 pub(crate) fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
@@ -129,6 +131,47 @@ pub(crate) fn backend(text: &str) -> Result<Backend, String> {
         "cpu" => Ok(Backend::Cpu),
         "gpu" => Ok(Backend::Gpu),
         _ => Err("must be auto, cpu or gpu".into()),
+    }
+}
+
+/// Where a map is computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapBackend {
+    /// Which engine.
+    pub(crate) backend: Backend,
+    /// Whether the CPU helps the GPUs.
+    pub(crate) with_cpu: bool,
+}
+
+/// `auto`, `cpu`, `gpu` or `gpu+cpu`.
+pub(crate) fn map_backend(text: &str) -> Result<MapBackend, String> {
+    let with_cpu = text == "gpu+cpu";
+    let backend = if with_cpu {
+        Ok(Backend::Gpu)
+    } else {
+        backend(text).map_err(|_| "must be auto, cpu, gpu or gpu+cpu".into())
+    };
+    backend.map(|backend| MapBackend { backend, with_cpu })
+}
+
+/// `all`, or numbers of GPUs separated by commas.
+pub(crate) fn gpus(text: &str) -> Result<GpuChoice, String> {
+    if text == "all" {
+        return Ok(GpuChoice::All);
+    }
+    let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+    let choice = numbers.ok().and_then(|numbers| GpuChoice::of(&numbers));
+    choice.ok_or_else(|| {
+        "must be all, or numbers of GPUs from 0 to 63 separated by commas, such as 0,2".into()
+    })
+}
+
+/// `threads` or `single`.
+pub(crate) fn driver(text: &str) -> Result<Driver, String> {
+    match text {
+        "threads" => Ok(Driver::Threads),
+        "single" => Ok(Driver::Single),
+        _ => Err("must be threads or single".into()),
     }
 }
 

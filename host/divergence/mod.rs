@@ -1,22 +1,34 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
+mod choice;
 mod comparison;
 mod cpu;
 mod emulator;
 mod engine;
 #[cfg(feature = "gpu")]
+mod fleet;
+#[cfg(feature = "gpu")]
 mod gpu;
 mod kernel;
 mod ladder;
 mod method;
+mod queue;
+mod sink;
 mod spec;
+#[cfg(feature = "gpu")]
+mod split;
+mod team;
+mod tiles;
 
 pub use comparison::{Comparison, grain};
 pub use cpu::CpuEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{
-    Backend, Computed, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
+    Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
+    Ran, RunOptions, Streamed, Task, Unattended, run, stream,
 };
+#[cfg(feature = "gpu")]
+pub use fleet::FleetEngine;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
 pub use kernel::DivergenceKernel;
@@ -24,6 +36,7 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
+pub use sink::Sink;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
 };

@@ -13,7 +13,7 @@ mod nbody_plain;
 mod nbody_reduced;
 mod nbody_tile;
 
-pub use divergence_fetch::{Shared, Thread, divergence_fetch};
+pub use divergence_fetch::{Ring, Shared, TILE, Thread, Tile, divergence_fetch};
 pub use divergence_integrators::{
     divergence_fetch_adams_bashforth_2, divergence_fetch_adams_bashforth_4,
     divergence_fetch_hermite_4, divergence_fetch_leapfrog, divergence_fetch_runge_kutta_4,
