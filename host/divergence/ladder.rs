@@ -136,8 +136,7 @@ mod on_gpu {
                 slot,
             })
             .collect();
-        let mut on_device =
-            DeviceMemory::<Tile>::filled(gpu, tiles.len().next_power_of_two(), 0)?;
+        let mut on_device = DeviceMemory::<Tile>::filled(gpu, tiles.len().next_power_of_two(), 0)?;
         on_device.upload(&tiles)?;
         let done = DeviceMemory::<u32>::filled(gpu, tiles.len(), 0)?;
         let times = DeviceMemory::<u32>::filled(gpu, tiles.len() * TILE as usize, 0)?;
