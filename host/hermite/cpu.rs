@@ -1,6 +1,7 @@
 //! The CPU engine: SIMD lanes over the particles that pull, threads over those that are pulled.
 
 use kernels_gpu::Vec3;
+use kernels_gpu::hermite::ahmad_cohen::is_neighbour;
 use kernels_gpu::hermite::order::partial_sums;
 use kernels_gpu::hermite::{force, predict};
 use rayon::prelude::*;
@@ -9,7 +10,7 @@ use super::cpu_force::{AllPairs, forces_on, potentials_at};
 use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::with_lanes::with_lanes;
 use super::{
-    Engine, Forces, HermiteError, Motion, Order, Precision, Specification, Star, cpu_single,
+    Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
 use crate::divergence::EngineError;
 use crate::simd::Simd;
@@ -223,6 +224,26 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
+    fn neighbours(
+        &mut self,
+        places: &[u32],
+        radii2: &[f64],
+        capacity: usize,
+        lists: &mut Lists,
+    ) -> Result<(), HermiteError> {
+        lists.resize(places.len(), capacity);
+        let (bodies, predicted) = (self.bodies, &self.predicted);
+        let of = |((place, radius2), (list, length)): ((&u32, &f64), (&mut [u32], &mut u32))| {
+            *length = list_neighbours(predicted, bodies, *place as usize, *radius2, list);
+        };
+        self.pool.install(|| {
+            (places.par_iter().zip(radii2))
+                .zip((lists.places.par_chunks_mut(capacity)).zip(&mut lists.lengths))
+                .for_each(of);
+        });
+        Ok(())
+    }
+
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {
         let (simd, pairs) = (self.simd, self.all_pairs());
         let share = out.len().div_ceil(8 * self.pool.current_num_threads());
@@ -233,6 +254,31 @@ impl Engine for CpuEngine {
         });
         Ok(())
     }
+}
+
+/// Lists the neighbours of a particle as far as there is room; returns how many there are.
+fn list_neighbours(
+    predicted: &Packets,
+    bodies: usize,
+    own: usize,
+    radius2: f64,
+    list: &mut [u32],
+) -> u32 {
+    let (x, v) = (predicted.vector(own, 1), predicted.vector(own, 4));
+    let mut length = 0;
+    for place in 0..bodies {
+        let (r, w) = (
+            predicted.vector(place, 1) - x,
+            predicted.vector(place, 4) - v,
+        );
+        if is_neighbour(r, w, radius2) && place != own {
+            if let Some(to) = list.get_mut(length) {
+                *to = place as u32;
+            }
+            length += 1;
+        }
+    }
+    length as u32
 }
 
 fn predict_packets(simd: Simd, order: Order, stars: &[f64], predicted: &mut [f64], time: f64) {

@@ -5,11 +5,12 @@
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{FloatFloat, Plain};
+use kernels_gpu::hermite::device::neighbours::ListLaunch;
 use kernels_gpu::hermite::device::{Launch, Record, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::force::{softening2, softening2_single};
 use kernels_gpu::hermite::order::{fold, partial_sums, terms};
 
-use super::{Engine, Forces, HermiteError, Motion, Order, Precision, Specification, Star};
+use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
 use crate::divergence::EngineError;
 
 /// A launch of one of the kernels; memory by its address.
@@ -50,6 +51,15 @@ pub(super) enum Call {
         components: u32,
         count: u32,
         parts: u32,
+    },
+    /// `hermite_neighbours`
+    Neighbours {
+        launch: ListLaunch,
+        predicted: u64,
+        places: u64,
+        radii2: u64,
+        lists: u64,
+        lengths: u64,
     },
     /// `hermite_potential`
     Potential {
@@ -101,6 +111,7 @@ impl Call {
                 },
             ),
             Self::Fold { .. } => "hermite_fold",
+            Self::Neighbours { .. } => "hermite_neighbours",
             Self::Potential { .. } => "hermite_potential",
         }
     }
@@ -133,6 +144,10 @@ pub(super) trait Device {
     fn ask(&self, from: &mut Self::Numbers, length: usize) -> Result<(), EngineError>;
     /// The numbers that were asked for, after all launches.
     fn get(&self, from: &mut Self::Numbers, values: &mut [f64]) -> Result<(), EngineError>;
+    /// Queues reading of this many places from the start of an array.
+    fn ask_places(&self, from: &mut Self::Places, length: usize) -> Result<(), EngineError>;
+    /// The places that were asked for, after all launches.
+    fn get_places(&self, from: &mut Self::Places, values: &mut [u32]) -> Result<(), EngineError>;
     /// The address of an array.
     fn address(&self, of: &Self::Numbers) -> u64;
     /// The address of an array.
@@ -154,6 +169,9 @@ pub(super) trait Device {
 const BLOCK: u32 = 128;
 /// Partial results in memory at most: 256 MiB.
 const MOST_PARTIAL: usize = 1 << 25;
+
+/// Places of lists in memory at most at a time.
+const MOST_LISTED: usize = 1 << 22;
 
 /// Holds particles on devices and runs the kernels there.
 pub(super) struct DeviceEngine<D: Device> {
@@ -180,6 +198,8 @@ struct Memory<D: Device> {
     partial_length: usize,
     /// Results, for each part that the device sums.
     out: Vec<(Part, D::Numbers)>,
+    /// Lists of neighbours, with room for this many places, and their lengths.
+    lists: Option<(usize, D::Places, D::Places)>,
 }
 
 /// Which of the partial sums: `first`, `first` + `stride`, …
@@ -291,6 +311,7 @@ impl<D: Device> Memory<D> {
             partial: numbers(partial_length)?,
             partial_length,
             out,
+            lists: None,
         };
         let mut host = Vec::with_capacity(n * star_width(p));
         for star in stars {
@@ -334,6 +355,17 @@ impl<D: Device> Memory<D> {
         let blocks = (records.len() as u32).div_ceil(BLOCK);
         // SAFETY: the staging has room for every body's record, and places are below the number of bodies.
         unsafe { device.launch(&call, blocks, BLOCK, 0) }
+    }
+
+    /// Memory for lists of this many places for `count` particles.
+    fn make_lists(&mut self, device: &D, count: usize, capacity: usize) -> Result<(), EngineError> {
+        let needed = count * capacity;
+        if self.lists.as_ref().is_none_or(|(room, ..)| *room < needed) {
+            self.lists = None;
+            let lists = device.places(needed)?;
+            self.lists = Some((needed, lists, device.places(self.bodies)?));
+        }
+        Ok(())
     }
 
     fn launch(&self, part: Part, count: usize, softening2: f64) -> Launch {
@@ -529,6 +561,50 @@ impl<D: Device> Engine for DeviceEngine<D> {
                     z: n[2],
                 };
             }
+        }
+        Ok(())
+    }
+
+    fn neighbours(
+        &mut self,
+        places: &[u32],
+        radii2: &[f64],
+        capacity: usize,
+        lists: &mut Lists,
+    ) -> Result<(), HermiteError> {
+        lists.resize(places.len(), capacity);
+        // The first device has all particles, as any other.
+        let (device, memory) = (&self.devices[0], &mut self.memories[0]);
+        let most = (MOST_LISTED / capacity).max(1);
+        for first in (0..places.len()).step_by(most) {
+            let part = first..places.len().min(first + most);
+            memory.list(device, &places[part.clone()])?;
+            device.put(&mut memory.staging, &radii2[part.clone()])?;
+            memory.make_lists(device, part.len(), capacity)?;
+            let launch = ListLaunch {
+                count: part.len() as u32,
+                bodies: memory.bodies as u32,
+                width: width(memory.order.derivatives()) as u32,
+                capacity: capacity as u32,
+            };
+            let Some((_, to, lengths)) = &mut memory.lists else {
+                unreachable!("made above")
+            };
+            let call = Call::Neighbours {
+                launch,
+                predicted: device.address(&memory.predicted),
+                places: device.places_address(&memory.active),
+                radii2: device.address(&memory.staging),
+                lists: device.places_address(to),
+                lengths: device.places_address(lengths),
+            };
+            // SAFETY: there is room for the lists, a length of each body, and a radius in the staging.
+            unsafe { device.launch(&call, (32 * launch.count).div_ceil(BLOCK), BLOCK, 0)? };
+            device.ask_places(to, part.len() * capacity)?;
+            device.ask_places(lengths, part.len())?;
+            let range = part.start * capacity..part.end * capacity;
+            device.get_places(to, &mut lists.places[range])?;
+            device.get_places(lengths, &mut lists.lengths[part])?;
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::cell::UnsafeCell;
 use cuda_std::emulator::Launch;
 use kernels_gpu::kernels::{
     hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
-    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_potential,
-    hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter, hermite_tiles_4,
-    hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float, hermite_tiles_8,
-    hermite_tiles_8_float_float,
+    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_neighbours,
+    hermite_potential, hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
+    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
+    hermite_tiles_8, hermite_tiles_8_float_float,
 };
 
 use super::device::{Call, Device, DeviceEngine};
@@ -89,6 +89,18 @@ impl Device for Emulator {
     }
 
     fn get(&self, from: &mut Array<f64>, values: &mut [f64]) -> Result<(), EngineError> {
+        for (value, cell) in values.iter_mut().zip(&from.0) {
+            // SAFETY: launches return when all their threads have ended.
+            *value = unsafe { *cell.get() };
+        }
+        Ok(())
+    }
+
+    fn ask_places(&self, _: &mut Array<u32>, _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn get_places(&self, from: &mut Array<u32>, values: &mut [u32]) -> Result<(), EngineError> {
         for (value, cell) in values.iter_mut().zip(&from.0) {
             // SAFETY: launches return when all their threads have ended.
             *value = unsafe { *cell.get() };
@@ -202,6 +214,23 @@ unsafe fn one_thread(call: &Call) {
                 parts,
             } => {
                 hermite_fold(read(partial), write(out), components, count, parts);
+            }
+            Call::Neighbours {
+                launch,
+                predicted,
+                places,
+                radii2,
+                lists,
+                lengths,
+            } => {
+                hermite_neighbours(
+                    launch,
+                    read(predicted),
+                    list(places),
+                    read(radii2),
+                    lists as *mut u32,
+                    lengths as *mut u32,
+                );
             }
             Call::Potential {
                 launch,

@@ -139,6 +139,14 @@ impl<'a> Device for OnGpu<'a> {
         Ok(from.get(self.gpu, values)?)
     }
 
+    fn ask_places(&self, from: &mut Self::Places, length: usize) -> Result<(), EngineError> {
+        Ok(from.ask(self.gpu, length)?)
+    }
+
+    fn get_places(&self, from: &mut Self::Places, values: &mut [u32]) -> Result<(), EngineError> {
+        Ok(from.get(self.gpu, values)?)
+    }
+
     fn address(&self, of: &Self::Numbers) -> u64 {
         of.memory.address()
     }
@@ -221,6 +229,21 @@ fn arguments(call: &Call) -> Vec<Argument> {
             Argument::new(components),
             Argument::new(count),
             Argument::new(parts),
+        ],
+        Call::Neighbours {
+            launch,
+            predicted,
+            places,
+            radii2,
+            lists,
+            lengths,
+        } => vec![
+            Argument::new(launch),
+            Argument::new(predicted),
+            Argument::new(places),
+            Argument::new(radii2),
+            Argument::new(lists),
+            Argument::new(lengths),
         ],
         Call::Potential {
             launch,

@@ -1,5 +1,5 @@
 //! Start models: Plummer's sphere and King's truncated ones, in Hénon units (total mass 1, G = 1, energy -1/4, in virial
-//! equilibrium, centred).
+//! equilibrium, centred); few bodies with known orbits.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -22,6 +22,25 @@ pub fn plummer(n: usize, seed: u64) -> Result<Vec<Body>, SpecError> {
             given: n.to_string(),
             allowed: e.to_string(),
         })?;
+    Ok(listed(&bodies))
+}
+
+/// A model of a fixed number of bodies, G = 1.
+///
+/// # Errors
+/// [`SpecError`] if it has no fixed number.
+pub fn few(model: Model) -> Result<Vec<Body>, SpecError> {
+    let fail = |allowed: String| SpecError {
+        option: "--model",
+        given: model.name().into(),
+        allowed,
+    };
+    if model.fixed_count().is_none() {
+        return Err(fail("must have a fixed number of bodies".into()));
+    }
+    let bodies = model
+        .build(None, 1, 1.0, 3)
+        .map_err(|e| fail(e.to_string()))?;
     Ok(listed(&bodies))
 }
 

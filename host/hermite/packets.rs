@@ -61,6 +61,14 @@ impl<T: Copy + Default> Packets<T> {
         }
     }
 
+    /// Makes it what [`zeroed`](Self::zeroed) is.
+    pub(super) fn reset(&mut self, components: usize, places: usize) {
+        assert!(places.is_multiple_of(PACKET));
+        self.components = components;
+        self.data.clear();
+        self.data.resize(components * places, T::default());
+    }
+
     /// Where a component of a particle is.
     #[inline(always)]
     fn index(&self, place: usize, component: usize) -> usize {

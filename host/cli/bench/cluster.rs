@@ -270,6 +270,7 @@ fn unit(maker: &Maker<'_>, order: Order, n: usize, limit: f64) -> Result<Unit, F
         force,
         correct,
         schedule,
+        ..
     } = cluster.split();
     Ok(Unit {
         engine: maker.name.clone(),

@@ -6,6 +6,7 @@ mod divergence_ladder;
 mod divergence_plain;
 mod divergence_precisions;
 mod hermite_force;
+mod hermite_neighbours;
 mod hermite_predict;
 mod nbody_combine;
 mod nbody_move;
@@ -35,6 +36,7 @@ pub use hermite_force::{
     hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
     hermite_tiles_8, hermite_tiles_8_float_float,
 };
+pub use hermite_neighbours::hermite_neighbours;
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
 };

@@ -8,6 +8,7 @@
 
 pub mod fold;
 pub mod lanes;
+pub mod neighbours;
 mod record;
 pub mod tiles;
 
