@@ -60,6 +60,7 @@ fn each_value_has_the_map_that_divergence_computes_and_a_line_in_the_tables() {
         let options = RunOptions {
             backend: Backend::Cpu,
             threads: Some(1),
+            ..RunOptions::default()
         };
         let map =
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");

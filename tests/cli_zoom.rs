@@ -82,6 +82,7 @@ fn frames_are_the_maps_of_the_published_schedule() {
         let options = RunOptions {
             backend: Backend::Cpu,
             threads: Some(1),
+            ..RunOptions::default()
         };
         let map =
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");

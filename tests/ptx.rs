@@ -40,21 +40,13 @@ fn nothing_is_left_to_be_linked() {
     }
 }
 
-/// Kernels with arrays that are indexed at run time, which only local memory can hold. They are not tuned yet.
-const MAY_USE_LOCAL_MEMORY: [&str; 4] = [
-    "hermite_force_4",
-    "hermite_force_6",
-    "hermite_force_8",
-    "hermite_potential",
-];
-
 #[test]
 fn no_kernel_uses_local_memory() {
     let names = PTX
         .lines()
         .filter_map(|l| l.strip_prefix(".visible .entry "))
         .filter_map(|l| l.split('(').next());
-    for name in names.filter(|name| !MAY_USE_LOCAL_MEMORY.contains(name)) {
+    for name in names {
         for line in entry(name).lines() {
             assert!(
                 !line.contains(".local") && !line.contains("__local_depot"),
@@ -135,10 +127,7 @@ fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
                     !spills || MAY_SPILL.contains(&kernel),
                     "{kernel} on {arch}: {line}"
                 );
-                assert!(
-                    !stack || spills || MAY_USE_LOCAL_MEMORY.contains(&kernel),
-                    "{kernel} on {arch}: {line}"
-                );
+                assert!(!stack || spills, "{kernel} on {arch}: {line}");
             }
         }
         assert_eq!(seen, PTX.matches("\n.visible .entry ").count(), "{arch}");

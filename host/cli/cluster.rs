@@ -6,7 +6,8 @@ use std::time::Instant;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::hermite::files::{Checkpoint, FileError, is_npz, read_bodies, write_snapshot};
 use trisolar::hermite::{
-    Body, Cluster, CpuEngine, Engine, HermiteError, LAGRANGE_FRACTIONS, Order, Shape, Specification,
+    AhmadCohen, Body, Cluster, CpuEngine, Engine, LAGRANGE_FRACTIONS, Order, Precision, Shape,
+    Specification, models,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::npz::NpzWriter;
@@ -24,24 +25,30 @@ use super::{Failure, interrupt, values};
                   Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz."
 )]
 pub(crate) struct Args {
-    /// Read the start model from a file, .npz or text [default: a Plummer model]
-    #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["n", "seed"])]
+    /// Read the start model from a file, .npz or text
+    #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["model", "w0", "n", "seed"])]
     input: Option<PathBuf>,
-    /// Particles of the Plummer model, 2 to 16777216 [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "Start", allow_hyphen_values = true, value_parser = particles)]
+    /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening [default: plummer]
+    #[arg(long, value_name = "NAME", help_heading = "Start")]
+    model: Option<StartModel>,
+    /// Dimensionless central potential of the King model, 0.1 to 16 [default: 6]
+    #[arg(long, value_name = "W0", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
+    w0: Option<f64>,
+    /// Particles of the model, 2 to 16777216 [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Start", allow_hyphen_values = true, value_parser = values::particles)]
     n: Option<usize>,
-    /// Seed of the Plummer model [default: 1]
+    /// Seed of the model [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Start")]
     seed: Option<u64>,
     /// Go on from a checkpoint, with its specification, to the bits of an uninterrupted run
     #[arg(long, value_name = "FILE.npz", help_heading = "Start",
-        conflicts_with_all = ["input", "n", "seed", "order", "softening", "eta", "eta_start", "max_step", "min_step", "iterations"])]
+        conflicts_with_all = ["input", "model", "w0", "n", "seed", "order", "softening", "eta", "eta_start", "max_step", "min_step", "iterations", "precision", "scheme", "neighbours", "eta_regular"])]
     resume: Option<PathBuf>,
 
-    /// Order of the scheme: 4, 6 or 8 [default: 6]
-    #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = order)]
+    /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
+    #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::order)]
     order: Option<Order>,
-    /// Softening length (length) [default: 4/n]
+    /// Softening length (length) [default: 4/n, of burrau and figure-eight 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     softening: Option<f64>,
     /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's [default: 0.1, 0.5, 0.75 at
@@ -65,6 +72,23 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     iterations: Option<u32>,
+    /// Precision of pairs: f64, or float-float (f32 pairs, positions and accelerations as sums of two f32) [default: f64]
+    #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = precision)]
+    precision: Option<Precision>,
+    /// How forces are evaluated: plain (all at once), or ahmad-cohen (those of neighbours at shorter steps, order 4) [default: plain]
+    #[arg(long, value_name = "NAME", help_heading = "Integration")]
+    scheme: Option<Scheme>,
+    /// Neighbours a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the root of n, 10 to 200]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Integration",
+        allow_hyphen_values = true
+    )]
+    neighbours: Option<u32>,
+    /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme [default: 0.1]
+    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    eta_regular: Option<f64>,
     /// Time to stop at
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, default_value = "1", value_parser = values::number)]
     end: f64,
@@ -95,6 +119,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
 
+    /// GPUs that share the work, with --backend gpu; the bits do not depend on it
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: u32,
+
     /// Print one JSON object at the end instead of lines
     #[arg(long, help_heading = "Report")]
     json: bool,
@@ -103,18 +131,38 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-fn order(text: &str) -> Result<Order, String> {
-    text.parse::<u32>()
-        .ok()
-        .and_then(|n| Order::try_from(n).ok())
-        .ok_or_else(|| "must be 4, 6 or 8".into())
+/// Start models of this command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum StartModel {
+    Plummer,
+    King,
+    Burrau,
+    FigureEight,
 }
 
-fn particles(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n @ 2..=16_777_216) => Ok(n),
-        _ => Err("must be a whole number from 2 to 16777216".into()),
+impl StartModel {
+    /// The few bodies of a problem with a known solution, if that is what it is.
+    fn problem(self) -> Option<Model> {
+        match self {
+            Self::Plummer | Self::King => None,
+            Self::Burrau => Some(Model::Burrau),
+            Self::FigureEight => Some(Model::FigureEight),
+        }
     }
+}
+
+/// How forces are evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Scheme {
+    Plain,
+    AhmadCohen,
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    Precision::ALL
+        .into_iter()
+        .find(|p| p.name() == text)
+        .ok_or_else(|| "must be f64 or float-float".into())
 }
 
 /// Columns of the recorded series before the Lagrange radii.
@@ -136,7 +184,7 @@ const MOST_LINES: f64 = 1e7;
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let device = Where::open(args.backend)?;
+    let device = Where::open(args)?;
     let mut run = Run::start(args, &device)?;
     interrupt::watch()?;
     run.go()?;
@@ -147,17 +195,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 enum Where {
     Cpu,
     #[cfg(feature = "gpu")]
-    Gpu(Box<trisolar::gpu::Gpu>),
+    Gpus(Vec<trisolar::gpu::Gpu>),
 }
 
 impl Where {
-    fn open(backend: Backend) -> Result<Self, Failure> {
-        match backend {
+    fn open(args: &Args) -> Result<Self, Failure> {
+        match args.backend {
+            Backend::Auto | Backend::Cpu if args.gpus > 1 => Err(Failure::value(
+                &args.gpus.to_string(),
+                "--gpus",
+                "more than 1 goes with --backend gpu",
+            )),
             Backend::Auto | Backend::Cpu => Ok(Self::Cpu),
             #[cfg(feature = "gpu")]
             Backend::Gpu => {
-                let gpu = trisolar::gpu::Gpu::open(0).map_err(EngineError::from)?;
-                Ok(Self::Gpu(Box::new(gpu)))
+                let open = |index| trisolar::gpu::Gpu::open(index).map_err(EngineError::from);
+                let gpus = (0..args.gpus).map(open).collect::<Result<_, _>>()?;
+                Ok(Self::Gpus(gpus))
             }
             #[cfg(not(feature = "gpu"))]
             Backend::Gpu => Err(EngineError::NoGpu(
@@ -169,9 +223,9 @@ impl Where {
 
     fn engine(&self, threads: Option<usize>) -> Result<Box<dyn Engine + '_>, Failure> {
         match self {
-            Self::Cpu => Ok(Box::new(CpuEngine::new(threads).map_err(failed)?)),
+            Self::Cpu => Ok(Box::new(CpuEngine::new(threads)?)),
             #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => Ok(trisolar::hermite::on_gpu(gpu)),
+            Self::Gpus(gpus) => Ok(trisolar::hermite::on_gpus(gpus)),
         }
     }
 }
@@ -216,12 +270,13 @@ impl<'a> Run<'a> {
                 let Checkpoint {
                     specification,
                     stars,
+                    parts,
                     time,
                     counters,
                     series,
                 } = checkpoint;
-                let cluster = Cluster::resumed(specification, stars, time, counters, engine);
-                (cluster.map_err(failed)?, series)
+                let cluster = Cluster::resumed(specification, stars, parts, time, counters, engine);
+                (cluster?, series)
             }
             None => (args.new_cluster(engine)?, Vec::new()),
         };
@@ -253,7 +308,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             while self.cluster.next_time() <= time {
-                self.cluster.step().map_err(failed)?;
+                self.cluster.step()?;
                 if interrupt::interrupted() {
                     self.save()?;
                     return Err(Failure::Interrupted);
@@ -272,8 +327,8 @@ impl<'a> Run<'a> {
 
     /// Records the state at a time.
     fn look(&mut self, time: f64, number: u64) -> Result<(), Failure> {
-        let stars = self.cluster.at(time).map_err(failed)?;
-        let potentials = self.cluster.potentials(&stars).map_err(failed)?;
+        let stars = self.cluster.at(time)?;
+        let potentials = self.cluster.potentials(&stars)?;
         let energy = Cluster::energy_of(&stars, &potentials);
         let shape = Shape::of(&stars);
         let total = |row: &[f64]| row[1] + row[2];
@@ -319,6 +374,7 @@ impl<'a> Run<'a> {
         let checkpoint = Checkpoint {
             specification: self.cluster.specification().clone(),
             stars: self.cluster.stars().to_vec(),
+            parts: self.cluster.parts().to_vec(),
             time: self.cluster.time(),
             counters: self.cluster.counters().clone(),
             series: self.series.clone(),
@@ -329,9 +385,10 @@ impl<'a> Run<'a> {
     fn head(&self) -> Result<(), Failure> {
         let spec = self.cluster.specification();
         report::to_stdout(&format!(
-            "# {} particles, order {}, softening {}, eta {}, {}\n#{:>9} {:>10} {:>10} {:>10} {:>12} {:>8} {:>9} {:>9}",
+            "# {} particles, order {}, {}, softening {}, eta {}, {}\n#{:>9} {:>10} {:>10} {:>10} {:>12} {:>8} {:>9} {:>9}",
             self.cluster.stars().len(),
             spec.order,
+            spec.precision,
             spec.softening,
             spec.eta,
             self.cluster.engine().device(),
@@ -350,7 +407,7 @@ impl<'a> Run<'a> {
         let elapsed = self.began.elapsed().as_secs_f64();
         let args = self.args;
         if !args.out.is_empty() {
-            let stars = self.cluster.at(args.end).map_err(failed)?;
+            let stars = self.cluster.at(args.end)?;
             for path in &args.out {
                 write_snapshot(path, args.end, &stars).map_err(file_failed)?;
             }
@@ -494,7 +551,10 @@ impl<'a> Run<'a> {
         let operations = self.cluster.operations() - self.before.0;
         (
             operations / elapsed,
-            operations / self.cluster.split().force.as_secs_f64().max(1e-9),
+            operations
+                / (self.cluster.split().force + self.cluster.split().irregular)
+                    .as_secs_f64()
+                    .max(1e-9),
         )
     }
 
@@ -514,10 +574,18 @@ impl<'a> Run<'a> {
             "core_radius": value(10),
             "lagrange_radii": row.map(|row| &row[COLUMNS.len()..]),
             "counters": self.cluster.counters(),
+            "worst_step": self.cluster.abrupt().map(|worst| serde_json::json!({
+                "time": worst.time,
+                "body": worst.body,
+                "neighbour": worst.neighbour,
+                "distance": worst.distance,
+                "ratio": worst.ratio,
+            })),
             "seconds": elapsed,
             "split": {
                 "predict": split.predict.as_secs_f64(),
                 "force": split.force.as_secs_f64(),
+                "irregular": split.irregular.as_secs_f64(),
                 "correct": split.correct.as_secs_f64(),
                 "schedule": split.schedule.as_secs_f64(),
             },
@@ -538,15 +606,23 @@ impl<'a> Run<'a> {
         lines.add("block steps", &report::grouped(blocks));
         lines.add("steps", &report::grouped(steps));
         let share = |d: std::time::Duration| 100.0 * d.as_secs_f64() / elapsed;
-        let rest = [split.predict, split.force, split.correct, split.schedule].map(share);
+        let rest = [
+            split.predict,
+            split.force,
+            split.irregular,
+            split.correct,
+            split.schedule,
+        ]
+        .map(share);
         lines.add(
             "split",
             &format!(
-                "predict {:.1} %, force {:.1} %, correct {:.1} %, schedule {:.1} %, diagnostics and files {:.1} %",
+                "predict {:.1} %, force {:.1} %, neighbours' force {:.1} %, correct {:.1} %, schedule {:.1} %, diagnostics and files {:.1} %",
                 rest[0],
                 rest[1],
                 rest[2],
                 rest[3],
+                rest[4],
                 100.0 - rest.iter().sum::<f64>(),
             ),
         );
@@ -560,6 +636,35 @@ impl<'a> Run<'a> {
                 force / 1e9
             ),
         );
+        if counters.regular_steps > 0 {
+            let text = format!(
+                "{} regular steps, {:.1} neighbours in the mean, {} lists too long and taken again",
+                report::grouped(counters.regular_steps),
+                counters.irregular_pairs as f64
+                    / (counters.steps + counters.regular_steps).max(1) as f64,
+                report::grouped(counters.overflows),
+            );
+            lines.add("neighbours", &text);
+        }
+        if counters.noisy > 0 {
+            let text = format!(
+                "{} steps were not shortened: the highest derivatives were rounding noise",
+                report::grouped(counters.noisy)
+            );
+            lines.add("note", &text);
+        }
+        if let Some(worst) = self.cluster.abrupt() {
+            let text = format!(
+                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
+                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
+                report::grouped(counters.abrupt),
+                worst.time,
+                worst.body,
+                worst.neighbour,
+                worst.distance
+            );
+            lines.add("warning", &text);
+        }
         if counters.clamped > 0 {
             let text = format!(
                 "{} steps were lengthened to --min-step",
@@ -581,33 +686,79 @@ impl Args {
     fn new_cluster<'e>(&self, engine: Box<dyn Engine + 'e>) -> Result<Cluster<'e>, Failure> {
         let bodies = match &self.input {
             Some(path) => read_bodies(path).map_err(|e| refused(path, "--input", &e))?,
-            None => {
-                let start = Model::Plummer
-                    .build(self.n, self.seed.unwrap_or(1), 1.0, 3)
-                    .map_err(|e| Failure::BadInput(e.to_string()))?;
-                (0..start.len())
-                    .map(|i| Body {
-                        mass: start.mass[i],
-                        position: start.position[i],
-                        velocity: start.velocity[i],
-                    })
-                    .collect()
-            }
+            None => self.model()?,
         };
-        let usual = Specification::new(self.order.unwrap_or(Order::Six));
+        let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
+        let order = match ahmad_cohen {
+            Some(_) => Order::Four,
+            None => Order::Six,
+        };
+        let usual = Specification::new(self.order.unwrap_or(order));
+        let usual_softening = match self.model.and_then(StartModel::problem) {
+            Some(_) => 0.0,
+            None => 4.0 / bodies.len().max(1) as f64,
+        };
         let specification = Specification {
-            softening: self.softening.unwrap_or(4.0 / bodies.len().max(1) as f64),
+            softening: self.softening.unwrap_or(usual_softening),
             eta: self.eta.unwrap_or(usual.eta),
             eta_start: self.eta_start.unwrap_or(usual.eta_start),
             max_step: self.max_step.unwrap_or(usual.max_step),
             min_step: self.min_step,
             iterations: self.iterations.unwrap_or(usual.iterations),
+            precision: self.precision.unwrap_or(usual.precision),
+            ahmad_cohen,
             ..usual
         };
         let start = specification
             .validate(bodies)
             .map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
-        Cluster::new(&start, engine).map_err(failed)
+        Ok(Cluster::new(&start, engine)?)
+    }
+
+    /// The options of the Ahmad–Cohen scheme, if it is asked for.
+    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, Failure> {
+        let usual = AhmadCohen::new(particles);
+        if self.scheme == Some(Scheme::AhmadCohen) {
+            return Ok(Some(AhmadCohen {
+                neighbours: self.neighbours.unwrap_or(usual.neighbours),
+                eta_regular: self.eta_regular.unwrap_or(usual.eta_regular),
+            }));
+        }
+        let reason = "goes with --scheme ahmad-cohen";
+        if let Some(n) = self.neighbours {
+            return Err(Failure::value(&n.to_string(), "--neighbours", reason));
+        }
+        if let Some(eta) = self.eta_regular {
+            return Err(Failure::value(&eta.to_string(), "--eta-regular", reason));
+        }
+        Ok(None)
+    }
+
+    /// The bodies of the start model.
+    fn model(&self) -> Result<Vec<Body>, Failure> {
+        let (n, seed) = (self.n.unwrap_or(1024), self.seed.unwrap_or(1));
+        if let Some(problem) = self.model.and_then(StartModel::problem) {
+            for (option, given) in [
+                ("--n", self.n.map(|n| n.to_string())),
+                ("--w0", self.w0.map(|w| w.to_string())),
+            ] {
+                if let Some(given) = given {
+                    let reason = format!("does not go with --model {}", problem.name());
+                    return Err(Failure::value(&given, option, &reason));
+                }
+            }
+            return models::few(problem)
+                .map_err(|e| Failure::value(&e.given, e.option, &e.allowed));
+        }
+        let bodies = match (self.model, self.w0) {
+            (Some(StartModel::King), w0) => models::king(n, w0.unwrap_or(6.0), seed),
+            (_, Some(w0)) => {
+                let reason = "goes with --model king";
+                return Err(Failure::value(&w0.to_string(), "--w0", reason));
+            }
+            (_, None) => models::plummer(n, seed),
+        };
+        bodies.map_err(|e| Failure::value(&e.given, e.option, &e.allowed))
     }
 
     /// That every file can be written, before long work starts.
@@ -643,11 +794,4 @@ fn refused(path: &Path, option: &str, reason: &dyn std::fmt::Display) -> Failure
 
 fn file_failed(error: FileError) -> Failure {
     Failure::Failed(error.to_string())
-}
-
-fn failed(error: HermiteError) -> Failure {
-    match error {
-        HermiteError::Engine(error) => error.into(),
-        error => Failure::Failed(error.to_string()),
-    }
 }

@@ -120,6 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = RunOptions {
         backend: args.backend,
         threads: args.threads,
+        ..RunOptions::default()
     };
     let mut rows: Vec<Row> = Vec::new();
     let mut first: Option<DivergenceMap> = None;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, Given, Integrator, OneOrThree, OneOrTwo, Plane, Precision,
-    RunOptions, Specification, Start, Validated,
+    self, Backend, DivergenceMap, Driver, Given, GpuChoice, Integrator, OneOrThree, OneOrTwo,
+    Plane, Precision, RunOptions, Specification, Start, Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
@@ -13,6 +13,7 @@ use trisolar::output::{Output, Style};
 
 use super::progress::Progress;
 use super::report::{self, Lines};
+use super::values::MapBackend;
 use super::{Failure, config, interrupt, values};
 
 /// For each start position of one body: how many steps until its trajectory and that of a slightly shifted twin
@@ -54,9 +55,17 @@ pub(crate) struct Args {
     )]
     title: Option<String>,
 
-    /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
-    backend: Backend,
+    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    backend: MapBackend,
+    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, but only as many as
+    /// the map can keep busy]
+    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
+    gpus: Option<GpuChoice>,
+    /// How several GPUs are driven: threads (a thread each, pixels handed out as they go, so that all finish together)
+    /// or single (one thread, an equal part each, as the source document does)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "threads", value_parser = values::driver)]
+    driver: Driver,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
@@ -232,7 +241,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        if args.backend != Backend::Gpu && !trisolar::simd::has_fma() {
+        if args.backend.backend != Backend::Gpu && !trisolar::simd::has_fma() {
             report::to_stderr(
                 "warning: this CPU has no fused multiply-add instruction; the same bits come, but slowly",
             );
@@ -243,8 +252,11 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
     }
 
     let options = RunOptions {
-        backend: args.backend,
+        backend: args.backend.backend,
+        with_cpu: args.backend.with_cpu,
         threads: args.threads,
+        gpus: args.gpus.unwrap_or_default(),
+        driver: args.driver,
     };
     let progress = Progress::new("divergence", args.quiet);
     let map = divergence::run(&valid, &options, &progress)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use trisolar::divergence::{EngineError, SpecError};
+use trisolar::hermite::HermiteError;
 use trisolar::io::IoError;
 
 /// Why a command ended without its result.
@@ -68,6 +69,15 @@ impl From<EngineError> for Failure {
             EngineError::OutOfMemory { .. } => {
                 Self::Failed(format!("{error}\nhint: a smaller --size needs less"))
             }
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<HermiteError> for Failure {
+    fn from(error: HermiteError) -> Self {
+        match error {
+            HermiteError::Engine(error) => error.into(),
             error => Self::Failed(error.to_string()),
         }
     }

@@ -1,5 +1,5 @@
 //! `trisolar selftest`: every kernel on every device, and every width of the CPU's lanes, on maps that bring out
-//! differences. All must agree bit for bit.
+//! differences; star clusters on every engine. All must agree bit for bit.
 
 use std::time::Instant;
 
@@ -13,6 +13,8 @@ use trisolar::simd::Simd;
 
 use super::report::{self, Lines};
 use super::{Failure, interrupt};
+
+mod cluster;
 
 /// Options of `trisolar selftest`.
 #[derive(Debug, clap::Args)]
@@ -77,16 +79,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             outcomes.push(compare(case, candidate, &expected));
         }
     }
-    let passed = outcomes.iter().all(Outcome::agrees);
+    let clusters = cluster::outcomes()?;
+    let passed = outcomes.iter().chain(&clusters).all(Outcome::agrees);
     if args.json {
         report::json(&json!({
             "passed": passed,
             "maps": spreads,
             "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+            "clusters": clusters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "notes": notes,
         }))?;
     } else {
-        report::to_stdout(&table(&spreads, &outcomes, &notes, passed))?;
+        let text = cluster::table(&clusters);
+        outcomes.extend(clusters);
+        report::to_stdout(&table(&spreads, &outcomes, &text, &notes, passed))?;
     }
     if passed {
         Ok(())
@@ -287,7 +293,13 @@ impl Outcome {
     }
 }
 
-fn table(spreads: &[Spread], outcomes: &[Outcome], notes: &[String], passed: bool) -> String {
+fn table(
+    spreads: &[Spread],
+    outcomes: &[Outcome],
+    clusters: &str,
+    notes: &[String],
+    passed: bool,
+) -> String {
     let mut text = String::from("reference: cpu, scalar, 1 thread\n\n");
     for spread in spreads {
         let latest = spread.latest.map_or("never".into(), |t| t.to_string());
@@ -308,6 +320,7 @@ fn table(spreads: &[Spread], outcomes: &[Outcome], notes: &[String], passed: boo
         }
         text.push('\n');
     }
+    text.push_str(clusters);
     let mut lines = Lines::default();
     for note in notes {
         lines.add("note", note);

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{Backend, RunOptions, Specification};
+use trisolar::divergence::{GpuChoice, RunOptions, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
 
 use super::divergence::SpecificationArgs;
 use super::report::{self, Lines};
+use super::values::MapBackend;
 use super::{Failure, config, values};
 
 /// Options of a sequence of maps.
@@ -33,9 +34,12 @@ pub(crate) struct SequenceArgs {
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Colours::Share)]
     colours: Colours,
 
-    /// Where to compute: auto (a GPU if one can be used, otherwise the CPU), cpu or gpu
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
-    backend: Backend,
+    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    backend: MapBackend,
+    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, in turn]
+    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
+    gpus: Option<GpuChoice>,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
@@ -98,8 +102,11 @@ impl SequenceArgs {
         Settings {
             style,
             options: RunOptions {
-                backend: self.backend,
+                backend: self.backend.backend,
+                with_cpu: self.backend.with_cpu,
                 threads: self.threads,
+                gpus: self.gpus.unwrap_or_default(),
+                ..RunOptions::default()
             },
             in_flight: self.in_flight,
             checkpoint: self.checkpoint,

@@ -2,7 +2,9 @@
 //! others; what cannot be read is refused here.
 
 use glam::DVec3;
-use trisolar::divergence::{Backend, Integrator, OneOrThree, OneOrTwo, Plane, Precision, Start};
+use trisolar::divergence::{
+    Backend, Driver, GpuChoice, Integrator, OneOrThree, OneOrTwo, Plane, Precision, Start,
+};
 
 /// `W` or `WxH`.
 pub(crate) fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
@@ -132,6 +134,47 @@ pub(crate) fn backend(text: &str) -> Result<Backend, String> {
     }
 }
 
+/// Where a map is computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapBackend {
+    /// Which engine.
+    pub(crate) backend: Backend,
+    /// Whether the CPU helps the GPUs.
+    pub(crate) with_cpu: bool,
+}
+
+/// `auto`, `cpu`, `gpu` or `gpu+cpu`.
+pub(crate) fn map_backend(text: &str) -> Result<MapBackend, String> {
+    let with_cpu = text == "gpu+cpu";
+    let backend = if with_cpu {
+        Ok(Backend::Gpu)
+    } else {
+        backend(text).map_err(|_| "must be auto, cpu, gpu or gpu+cpu".into())
+    };
+    backend.map(|backend| MapBackend { backend, with_cpu })
+}
+
+/// `all`, or numbers of GPUs separated by commas.
+pub(crate) fn gpus(text: &str) -> Result<GpuChoice, String> {
+    if text == "all" {
+        return Ok(GpuChoice::All);
+    }
+    let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+    let choice = numbers.ok().and_then(|numbers| GpuChoice::of(&numbers));
+    choice.ok_or_else(|| {
+        "must be all, or numbers of GPUs from 0 to 63 separated by commas, such as 0,2".into()
+    })
+}
+
+/// `threads` or `single`.
+pub(crate) fn driver(text: &str) -> Result<Driver, String> {
+    match text {
+        "threads" => Ok(Driver::Threads),
+        "single" => Ok(Driver::Single),
+        _ => Err("must be threads or single".into()),
+    }
+}
+
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 4096;
 
@@ -152,4 +195,20 @@ pub(crate) fn steps(text: &str) -> Result<u64, String> {
 /// A body's number.
 pub(crate) fn body(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "must be 1, 2 or 3".into())
+}
+
+/// The order of a Hermite scheme.
+pub(crate) fn order(text: &str) -> Result<trisolar::hermite::Order, String> {
+    text.parse::<u32>()
+        .ok()
+        .and_then(|n| trisolar::hermite::Order::try_from(n).ok())
+        .ok_or_else(|| "must be 4, 6 or 8".into())
+}
+
+/// Particles of a cluster.
+pub(crate) fn particles(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 2..=16_777_216) => Ok(n),
+        _ => Err("must be a whole number from 2 to 16777216".into()),
+    }
 }

@@ -1,21 +1,26 @@
 //! The CPU engine: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use kernels_gpu::Lanes;
-use kernels_gpu::divergence::{Feed, IDLE, Job, Walker};
+use kernels_gpu::divergence::{Feed, IDLE, Job, Pixel, Walker};
 use kernels_gpu::integrator::three_body as by;
 use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
 
-use super::engine::{Computed, Engine, EngineError, Monitor, timed};
-use super::{Integrator, Precision, Specification, Validated, spec::MAX_PIXELS};
+use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::queue::{Pace, Share};
+use super::team::{self, Worker};
+use super::{Integrator, Precision, Specification};
 use crate::simd::Simd;
 
 /// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
 const SLICE: u32 = 1 << 13;
-/// Pixels of a job at most: pixel numbers from [`IDLE`] on have another meaning.
-const MAX_JOB: u64 = MAX_PIXELS / 4;
+/// Pixels that a thread draws at a time: so many that this takes some time, and at most these.
+const MAX_BATCH: u64 = 1 << 12;
+/// How long a batch should last, at least.
+const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// Computes maps on the CPU.
 #[derive(Debug)]
@@ -80,121 +85,100 @@ impl Engine for CpuEngine {
         )
     }
 
-    fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
-        let pixels = spec.pixels();
-        let mut times = zeroed(pixels)?;
-        let total = pixels * spec.specification().steps;
-        let (result, elapsed): (Result<(), EngineError>, Duration) = timed(|| {
-            let mut done = 0;
-            for part in times.chunks_mut(MAX_JOB as usize) {
-                let job = spec.job(done, part.len() as u32);
-                let before = done * u64::from(job.steps);
-                self.run(
-                    spec.specification(),
-                    &job,
-                    part,
-                    &|steps| monitor.progress(before + steps, total),
-                    monitor,
-                )?;
-                done += part.len() as u64;
-            }
-            Ok(())
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
+        team::run(&[self], None, task, monitor)
+    }
+}
+
+impl Worker for CpuEngine {
+    fn label(&self) -> String {
+        self.device()
+    }
+
+    fn capacity(&self, specification: &Specification) -> u64 {
+        let narrow = match specification.precision {
+            Precision::F32 | Precision::FloatFloat => 2,
+            _ => 1,
+        };
+        (self.pool.current_num_threads() * self.simd.lanes() * narrow) as u64
+    }
+
+    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        let threads = self.pool.current_num_threads();
+        let shared = Shared {
+            // The numbers of pixels come with them.
+            job: &task.spec.job(0, 0),
+            share,
+            lanes: self.simd.lanes() as u64,
+            steps: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            began: Mutex::new(None),
+        };
+        if !share.ready() {
+            return share.check();
+        }
+        *shared.began.lock().expect("nobody panics with it") = Some(Instant::now());
+        let results = self.pool.broadcast(|context| {
+            work(
+                self.simd,
+                task.spec.specification(),
+                &shared,
+                context.index(),
+            )
         });
-        result?;
-        monitor.progress(total, total);
-        Ok(Computed { times, elapsed })
+        results.into_iter().collect()
     }
 }
 
-/// Memory for the results, or an error if there is not enough.
-pub(super) fn zeroed(pixels: u64) -> Result<Vec<u32>, EngineError> {
-    let (needed, available) = (pixels * 4, crate::machine::available_memory());
-    let out_of_memory = EngineError::OutOfMemory {
-        device: "host".into(),
-        needed,
-        available,
-    };
-    // The system may promise memory that it has not, and end the program when it is used.
-    if available > 0 && needed > available {
-        return Err(out_of_memory);
-    }
-    let mut times = Vec::new();
-    let length = usize::try_from(pixels).unwrap_or(usize::MAX);
-    times.try_reserve_exact(length).map_err(|_| out_of_memory)?;
-    times.resize(length, 0);
-    Ok(times)
-}
-
-/// What the threads of a job share.
+/// What the threads of a run share.
 struct Shared<'a> {
     job: &'a Job,
-    times: &'a [AtomicU32],
-    next: AtomicU32,
-    /// Pixels handed out at a time.
-    batch: u32,
+    share: Share<'a>,
+    lanes: u64,
     /// Steps each thread has accounted for.
     steps: Vec<AtomicU64>,
-    cancelled: AtomicBool,
+    began: Mutex<Option<Instant>>,
 }
 
-impl CpuEngine {
-    fn run(
-        &self,
-        method: &Specification,
-        job: &Job,
-        times: &mut [u32],
-        progress: &(dyn Fn(u64) + Sync),
-        monitor: &dyn Monitor,
-    ) -> Result<(), EngineError> {
-        let threads = self.pool.current_num_threads();
-        // Small enough that the last batches end together, large enough that the counter is no bottleneck.
-        let batch = (job.count / (threads * self.simd.lanes() * 16) as u32).clamp(1, 64);
-        // SAFETY: AtomicU32 has the layout of u32, and the exclusive borrow lasts for the whole job.
-        let times = unsafe { &*(std::ptr::from_mut(times) as *const [AtomicU32]) };
-        let shared = Shared {
-            job,
-            times,
-            next: AtomicU32::new(0),
-            batch,
-            steps: (0..threads).map(|_| AtomicU64::new(0)).collect(),
-            cancelled: AtomicBool::new(false),
-        };
-        self.pool.broadcast(|context| {
-            let thread = context.index();
-            // The first thread speaks for all.
-            let report = |steps: u64| {
-                shared.steps[thread].store(steps, Ordering::Relaxed);
-                if thread == 0 {
-                    progress(shared.steps.iter().map(|s| s.load(Ordering::Relaxed)).sum());
-                }
-                if monitor.cancelled() {
-                    shared.cancelled.store(true, Ordering::Relaxed);
-                }
-            };
-            work(self.simd, method, &shared, &report);
-        });
-        if shared.cancelled.into_inner() {
-            Err(EngineError::Cancelled)
-        } else {
-            Ok(())
+impl Shared<'_> {
+    /// Takes note of the steps that `thread` has accounted for. The first thread speaks for all.
+    fn report(&self, thread: usize, steps: u64) {
+        self.steps[thread].store(steps, Ordering::Relaxed);
+        if thread == 0 {
+            self.share.report(self.accounted());
         }
+    }
+
+    fn accounted(&self) -> u64 {
+        self.steps.iter().map(|s| s.load(Ordering::Relaxed)).sum()
+    }
+
+    /// All threads' pixels a second.
+    fn rate(&self) -> f64 {
+        let began = *self.began.lock().expect("nobody panics with it");
+        let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+        self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
     }
 }
 
 /// The worker of a map's precision and integrator, on the lanes asked for.
-fn work(simd: Simd, method: &Specification, shared: &Shared<'_>, report: &dyn Fn(u64)) {
+fn work(
+    simd: Simd,
+    method: &Specification,
+    shared: &Shared<'_>,
+    thread: usize,
+) -> Result<(), EngineError> {
     /// Number and lanes of each instruction set, and the integrator.
     macro_rules! on_lanes {
         ($one:ty, $four:ty: $n4:literal, $eight:ty: $n8:literal, $integrator:ty) => {
             match simd {
-                Simd::Scalar => worker::<$one, 1, $integrator>(shared, report),
+                Simd::Scalar => worker::<$one, 1, $integrator>(shared, thread),
                 // SAFETY: a CpuEngine holds only instruction sets that the machine has.
                 #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 => unsafe { worker_avx2::<$four, $n4, $integrator>(shared, report) },
+                Simd::Avx2 => unsafe { worker_avx2::<$four, $n4, $integrator>(shared, thread) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 Simd::Avx512 => unsafe {
-                    worker_avx512::<$eight, $n8, $integrator>(shared, report)
+                    worker_avx512::<$eight, $n8, $integrator>(shared, thread)
                 },
             }
         };
@@ -235,74 +219,170 @@ fn work(simd: Simd, method: &Specification, shared: &Shared<'_>, report: &dyn Fn
 #[target_feature(enable = "avx2,fma")]
 fn worker_avx2<R: Lanes, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
-    report: &dyn Fn(u64),
-) {
-    worker::<R, N, I>(shared, report);
+    thread: usize,
+) -> Result<(), EngineError> {
+    worker::<R, N, I>(shared, thread)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn worker_avx512<R: Lanes, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
-    report: &dyn Fn(u64),
-) {
-    worker::<R, N, I>(shared, report);
+    thread: usize,
+) -> Result<(), EngineError> {
+    worker::<R, N, I>(shared, thread)
 }
 
-/// Steps pixels until none is left. Inlined into a function with the lanes' instruction set.
+/// Steps pixels until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
 fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
-    report: &dyn Fn(u64),
-) {
+    thread: usize,
+) -> Result<(), EngineError> {
     let mut walker = Walker::<R, N, I>::fresh();
-    let mut feed = Batches {
-        shared,
-        next: 0,
-        end: 0,
-        finished: 0,
-    };
+    let mut feed = Batches::new(shared);
     loop {
         let went = walker.walk(shared.job, SLICE, &mut feed);
         let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
             .filter(|(pixel, _)| **pixel < IDLE)
             .map(|(_, taken)| u64::from(*taken))
             .sum();
-        report(feed.finished * u64::from(shared.job.steps) + under_way);
-        if went < SLICE || shared.cancelled.load(Ordering::Relaxed) {
-            return;
+        shared.report(
+            thread,
+            feed.finished * u64::from(shared.job.steps) + under_way,
+        );
+        feed.check()?;
+        if went < SLICE {
+            if !shared.share.wait()? {
+                return Ok(());
+            }
+            walker.ask_again();
         }
     }
 }
 
-/// Pixels in batches from the shared counter.
+/// Pixels of a batch that are drawn together and delivered together.
+struct Batch {
+    first: u64,
+    times: Vec<u32>,
+    /// Pixels not done.
+    missing: u64,
+    began: Instant,
+}
+
+/// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH`] and its place in the batch.
 struct Batches<'a> {
     shared: &'a Shared<'a>,
-    next: u32,
-    end: u32,
+    /// Batches with pixels not done; `None` for numbers that are free.
+    open: Vec<Option<Batch>>,
+    /// The next pixel of the last batch drawn, and its end.
+    next: Pixel,
+    end: u64,
+    /// Pixels of the next batch.
+    size: u64,
     finished: u64,
+    failed: Option<EngineError>,
+}
+
+impl<'a> Batches<'a> {
+    fn new(shared: &'a Shared<'a>) -> Self {
+        Self {
+            shared,
+            open: Vec::new(),
+            next: Pixel { number: 0, slot: 0 },
+            end: 0,
+            size: shared.lanes,
+            finished: 0,
+            failed: None,
+        }
+    }
+
+    /// What went wrong in the meantime.
+    fn check(&mut self) -> Result<(), EngineError> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        self.shared.share.check()
+    }
+
+    /// Draws the next batch; false if there is none.
+    #[inline(never)]
+    fn draw(&mut self) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        // The pixels are begun one after the other, but soon.
+        let pace = Pace {
+            backlog: 0,
+            rate: self.shared.rate(),
+        };
+        let threads = self.shared.steps.len() as u64;
+        let grant = match self.shared.share.draw_for_thread(pace, self.size, threads) {
+            Ok(grant) => grant,
+            Err(error) => {
+                self.failed = Some(error);
+                return false;
+            }
+        };
+        let Some(span) = grant else {
+            return false;
+        };
+        let count = span.end - span.start;
+        let number = match self.open.iter().position(Option::is_none) {
+            Some(number) => number,
+            None => {
+                self.open.push(None);
+                self.open.len() - 1
+            }
+        };
+        self.open[number] = Some(Batch {
+            first: span.start,
+            times: vec![0; count as usize],
+            missing: count,
+            began: Instant::now(),
+        });
+        self.next = Pixel {
+            number: span.start,
+            slot: (number as u64 * MAX_BATCH) as u32,
+        };
+        self.end = span.end;
+        true
+    }
+
+    /// Delivers a batch that is done.
+    #[inline(never)]
+    fn deliver(&mut self, number: usize) {
+        let batch = self.open[number].take().expect("it was open");
+        if batch.began.elapsed() < BATCH_TIME {
+            self.size = (self.size * 2).min(MAX_BATCH);
+        }
+        if let Err(error) = self.shared.share.deliver(batch.first, &batch.times) {
+            self.failed.get_or_insert(error);
+        }
+    }
 }
 
 impl Feed for Batches<'_> {
     #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
-        if self.next == self.end {
-            let (count, batch) = (self.shared.job.count, self.shared.batch);
-            let take = |next: u32| (next < count).then(|| next + batch.min(count - next));
-            self.next = self
-                .shared
-                .next
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-                .ok()?;
-            self.end = self.next + batch.min(count - self.next);
+    fn next(&mut self) -> Option<Pixel> {
+        if self.next.number == self.end && !self.draw() {
+            return None;
         }
-        self.next += 1;
-        Some(self.next - 1)
+        let pixel = self.next;
+        self.next = Pixel {
+            number: pixel.number + 1,
+            slot: pixel.slot + 1,
+        };
+        Some(pixel)
     }
 
     #[inline(always)]
-    fn done(&mut self, pixel: u32, times: u32) {
+    fn done(&mut self, slot: u32, times: u32) {
         self.finished += 1;
-        self.shared.times[pixel as usize].store(times, Ordering::Relaxed);
+        let number = slot as usize / MAX_BATCH as usize;
+        let batch = self.open[number].as_mut().expect("it is open");
+        batch.times[slot as usize % MAX_BATCH as usize] = times;
+        batch.missing -= 1;
+        if batch.missing == 0 {
+            self.deliver(number);
+        }
     }
 }

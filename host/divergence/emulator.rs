@@ -1,17 +1,20 @@
 //! The kernels on the CPU, under the emulator of the grid: slow, for tests of kernel code where there is no GPU.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::Lanes;
 use kernels_gpu::divergence::{Job, Walker};
 use kernels_gpu::integrator::three_body::Integrator as Stepper;
-use kernels_gpu::kernels::{self, Shared, divergence_plain};
+use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, divergence_plain};
 
-use super::cpu::zeroed;
-use super::engine::{Computed, Engine, EngineError, Monitor};
-use super::{DivergenceKernel, Integrator, Precision, Validated};
+use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::queue::{Pace, Share};
+use super::team::{self, Worker};
+use super::tiles::{Counters, Device, Pipeline, SETS};
+use super::{DivergenceKernel, Integrator, Precision, Specification, Validated};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]
@@ -58,36 +61,46 @@ impl EmulatorEngine {
             })
     }
 
-    /// Launches a kernel of fetching threads until the job is done.
+    /// Feeds a kernel of fetching threads until the run is over.
     fn fetch<R: Lanes, I: Stepper<R>>(
         &self,
-        job: Job,
-        times: *mut u32,
-        monitor: &dyn Monitor,
-        kernel: unsafe fn(Job, u64, *mut u32, *mut Walker<R, 1, I>, *const Shared),
+        spec: &Validated,
+        share: Share<'_>,
+        kernel: Fetching<R, I>,
     ) -> Result<(), EngineError> {
-        let count = self.blocks * self.block;
-        let mut threads = vec![Walker::fresh(); count as usize];
-        let threads = threads.as_mut_ptr();
-        let shared = Shared {
-            steps: AtomicU64::new(0),
-            next: AtomicU32::new(0),
-            idle: AtomicU32::new(0),
-        };
-        while shared.idle.load(Ordering::Relaxed) < count {
-            self.launch(self.blocks, || {
-                // SAFETY: room for every pixel of the job and for every thread of the grid.
-                unsafe { kernel(job, self.slice_ns, times, threads, &shared) }
-            })?;
-            if monitor.cancelled() {
-                return Err(EngineError::Cancelled);
-            }
-            monitor.progress(
-                shared.steps.load(Ordering::Relaxed),
-                u64::from(job.count) * u64::from(job.steps),
-            );
+        let grid = Grid::new(self, spec.job(0, 0), kernel);
+        let mut pipeline = Pipeline::new(grid, share, spec.specification().steps);
+        if share.ready() {
+            pipeline.work()
+        } else {
+            share.check()
         }
-        Ok(())
+    }
+
+    /// A thread a pixel.
+    fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
+        let mut times = vec![0; 1 << 16];
+        let pace = Pace {
+            backlog: 0,
+            rate: 0.0,
+        };
+        share.ready();
+        loop {
+            let most = times.len() as u64;
+            for span in share.draw(pace, most, most)?.spans {
+                let count = (span.end - span.start) as usize;
+                let job = spec.job(span.start, count as u32);
+                let pointer = times.as_mut_ptr();
+                self.launch(job.count.div_ceil(self.block), || {
+                    // SAFETY: room for every pixel of the job.
+                    unsafe { divergence_plain(job, pointer) }
+                })?;
+                share.deliver(span.start, &times[..count])?;
+            }
+            if !share.wait()? {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -100,50 +113,154 @@ impl Engine for EmulatorEngine {
         format!("emulated grid, {}", crate::machine::cpu_name())
     }
 
-    fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
-        let mut times = zeroed(spec.pixels())?;
-        let start = Instant::now();
-        // A job's pixel numbers are below 2^30; an emulated map is far smaller.
-        let mut first = 0;
-        for part in times.chunks_mut(1 << 26) {
-            let job = spec.job(first, part.len() as u32);
-            first += part.len() as u64;
-            let pointer = part.as_mut_ptr();
-            let job_of = spec.specification();
-            // Refuses what the kernel has no entry for.
-            self.kernel.entry(job_of, &|| self.device())?;
-            if self.kernel == DivergenceKernel::Plain {
-                self.launch(job.count.div_ceil(self.block), || {
-                    // SAFETY: room for every pixel of the job.
-                    unsafe { divergence_plain(job, pointer) }
-                })?;
-                continue;
-            }
-            macro_rules! fetch {
-                ($kernel:ident) => {
-                    self.fetch(job, pointer, monitor, kernels::$kernel)
-                };
-            }
-            match (job_of.precision, job_of.integrator) {
-                (Precision::Fast, _) => fetch!(divergence_fetch_fast),
-                (Precision::Mixed, _) => fetch!(divergence_fetch_mixed),
-                (Precision::F32, _) => fetch!(divergence_fetch_f32),
-                (Precision::Fixed { .. }, _) => fetch!(divergence_fetch_fixed),
-                (Precision::FloatFloat, _) => fetch!(divergence_fetch_float_float),
-                (Precision::Exact, integrator) => match integrator {
-                    Integrator::ExplicitEuler => fetch!(divergence_fetch),
-                    Integrator::SemiImplicitEuler => fetch!(divergence_fetch_semi_implicit_euler),
-                    Integrator::Leapfrog => fetch!(divergence_fetch_leapfrog),
-                    Integrator::AdamsBashforth2 => fetch!(divergence_fetch_adams_bashforth_2),
-                    Integrator::AdamsBashforth4 => fetch!(divergence_fetch_adams_bashforth_4),
-                    Integrator::RungeKutta4 => fetch!(divergence_fetch_runge_kutta_4),
-                    Integrator::Hermite4 => fetch!(divergence_fetch_hermite_4),
-                },
-            }?;
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
+        team::run(&[self], None, task, monitor)
+    }
+}
+
+impl Worker for EmulatorEngine {
+    fn label(&self) -> String {
+        self.device()
+    }
+
+    fn capacity(&self, _: &Specification) -> u64 {
+        u64::from(self.blocks) * u64::from(self.block)
+    }
+
+    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        let spec = task.spec;
+        let method = spec.specification();
+        // Refuses what the kernel has no entry for.
+        self.kernel.entry(method, &|| self.device())?;
+        if self.kernel == DivergenceKernel::Plain {
+            return self.work_plainly(spec, &share);
         }
-        Ok(Computed {
-            times,
-            elapsed: start.elapsed(),
-        })
+        macro_rules! fetch {
+            ($kernel:ident) => {
+                self.fetch(spec, share, kernels::$kernel)
+            };
+        }
+        match (method.precision, method.integrator) {
+            (Precision::Fast, _) => fetch!(divergence_fetch_fast),
+            (Precision::Mixed, _) => fetch!(divergence_fetch_mixed),
+            (Precision::F32, _) => fetch!(divergence_fetch_f32),
+            (Precision::Fixed { .. }, _) => fetch!(divergence_fetch_fixed),
+            (Precision::FloatFloat, _) => fetch!(divergence_fetch_float_float),
+            (Precision::Exact, integrator) => match integrator {
+                Integrator::ExplicitEuler => fetch!(divergence_fetch),
+                Integrator::SemiImplicitEuler => fetch!(divergence_fetch_semi_implicit_euler),
+                Integrator::Leapfrog => fetch!(divergence_fetch_leapfrog),
+                Integrator::AdamsBashforth2 => fetch!(divergence_fetch_adams_bashforth_2),
+                Integrator::AdamsBashforth4 => fetch!(divergence_fetch_adams_bashforth_4),
+                Integrator::RungeKutta4 => fetch!(divergence_fetch_runge_kutta_4),
+                Integrator::Hermite4 => fetch!(divergence_fetch_hermite_4),
+            },
+        }
+    }
+}
+
+/// A kernel of fetching threads.
+type Fetching<R, I> = unsafe fn(Job, u64, Ring, *mut Walker<R, 1, I>, *const Shared);
+
+/// Slots of the emulated ring: few, so that small maps go round it.
+const SLOTS: u32 = 8;
+
+/// An emulated kernel of fetching threads with its buffers.
+struct Grid<'a, R: Lanes, I: Stepper<R>> {
+    engine: &'a EmulatorEngine,
+    job: Job,
+    kernel: Fetching<R, I>,
+    threads: Vec<Walker<R, 1, I>>,
+    tiles: Vec<Tile>,
+    times: Vec<u32>,
+    done: Vec<AtomicU32>,
+    shared: Shared,
+    sets: [(u64, u32, Vec<u32>); SETS],
+}
+
+impl<'a, R: Lanes, I: Stepper<R>> Grid<'a, R, I> {
+    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<R, I>) -> Self {
+        let threads = (engine.blocks * engine.block) as usize;
+        Self {
+            engine,
+            job,
+            kernel,
+            threads: vec![Walker::fresh(); threads],
+            tiles: vec![Tile::default(); SLOTS as usize],
+            times: vec![0; (SLOTS * TILE) as usize],
+            done: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
+            shared: Shared {
+                steps: AtomicU64::new(0),
+                next: AtomicU32::new(0),
+                unused: 0,
+            },
+            sets: Default::default(),
+        }
+    }
+}
+
+impl<R: Lanes, I: Stepper<R>> Device for Grid<'_, R, I> {
+    fn slots(&self) -> u32 {
+        SLOTS
+    }
+
+    /// Runs at once; its length is the engine's.
+    fn launch(
+        &mut self,
+        set: usize,
+        position: u32,
+        tiles: &[Tile],
+        limit: u32,
+        _: Duration,
+    ) -> Result<(), EngineError> {
+        for (n, tile) in tiles.iter().enumerate() {
+            self.tiles[(position + n as u32) as usize % SLOTS as usize] = *tile;
+        }
+        let ring = Ring {
+            tiles: self.tiles.as_ptr(),
+            times: self.times.as_mut_ptr(),
+            done: self.done.as_ptr(),
+            mask: SLOTS - 1,
+            limit,
+        };
+        let (job, kernel, shared) = (self.job, self.kernel, &self.shared);
+        let (threads, slice_ns) = (self.threads.as_mut_ptr(), self.engine.slice_ns);
+        self.engine.launch(self.engine.blocks, || {
+            // SAFETY: a walker for every thread; the pipeline has no more tiles open than there are slots, each in a slot of
+            // its own, and the tickets not taken are theirs.
+            unsafe { kernel(job, slice_ns, ring, threads, shared) }
+        })?;
+        let load = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+        self.sets[set] = (
+            shared.steps.load(Ordering::Relaxed),
+            load(&shared.next),
+            self.done.iter().map(load).collect(),
+        );
+        Ok(())
+    }
+
+    fn is_over(&mut self, _: usize) -> Result<bool, EngineError> {
+        Ok(true)
+    }
+
+    fn counters(&self, set: usize) -> Counters<'_> {
+        let (steps, next, done) = &self.sets[set];
+        Counters {
+            steps: *steps,
+            next: *next,
+            done,
+        }
+    }
+
+    fn results(
+        &mut self,
+        runs: &[Range<u32>],
+        take: &mut dyn FnMut(u32, &[u32]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        for run in runs {
+            let values = (run.start * TILE) as usize..(run.end * TILE) as usize;
+            take(run.start, &self.times[values])?;
+        }
+        Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! What computes a map: one trait, chosen at run time.
 
-use std::time::{Duration, Instant};
+use std::ops::Range;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CpuEngine, Specification, Validated};
+use super::sink::{Memory, Sink};
+use super::{Specification, Validated};
 
 /// Watches a run and may end it.
 pub trait Monitor: Sync {
@@ -31,11 +33,74 @@ pub trait Engine {
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
-    /// `times` of every pixel, row-major: the number of steps that began with the twins together.
+    /// Computes some pixels of a map and hands `times` of each to the task's sink, as they come.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] if the monitor ended the run; otherwise what failed.
-    fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError>;
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError>;
+
+    /// `times` of every pixel, row-major: the number of steps that began with the twins together.
+    ///
+    /// # Errors
+    /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for the map.
+    fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
+        let memory = Memory::new(spec.pixels())?;
+        let task = Task {
+            spec,
+            spans: &[0..spec.pixels()],
+            sink: &memory,
+        };
+        let Ran {
+            elapsed,
+            notes,
+            portions,
+        } = self.stream(&task, monitor)?;
+        Ok(Computed {
+            times: memory.into_times(),
+            elapsed,
+            notes,
+            portions,
+        })
+    }
+}
+
+/// Pixels to compute.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The map.
+    pub spec: &'a Validated,
+    /// Which of its pixels (row-major numbers), in ascending order and without overlap.
+    pub spans: &'a [Range<u64>],
+    /// Where results go.
+    pub sink: &'a dyn Sink,
+}
+
+impl Task<'_> {
+    /// Number of pixels.
+    pub fn pixels(&self) -> u64 {
+        self.spans.iter().map(|s| s.end - s.start).sum()
+    }
+}
+
+/// How a task was done.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// Time of the computation itself: on a GPU from the first launch to the last result on the host, without
+    /// start-up and compilation.
+    pub elapsed: Duration,
+    /// What the user should know, such as that a GPU failed and others took over.
+    pub notes: Vec<String>,
+    /// Which device did how much.
+    pub portions: Vec<Portion>,
+}
+
+/// What a device contributed to a map.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Portion {
+    /// The device in words.
+    pub device: String,
+    /// Pixels that it computed.
+    pub pixels: u64,
 }
 
 /// What an engine brings back.
@@ -43,9 +108,12 @@ pub trait Engine {
 pub struct Computed {
     /// `times` of every pixel, row-major.
     pub times: Vec<u32>,
-    /// Time of the computation itself: on a GPU from the first launch to the last result on the host, without
-    /// start-up and compilation.
+    /// See [`Ran`].
     pub elapsed: Duration,
+    /// See [`Ran`].
+    pub notes: Vec<String>,
+    /// See [`Ran`].
+    pub portions: Vec<Portion>,
 }
 
 /// Why a map could not be computed.
@@ -77,6 +145,17 @@ pub enum EngineError {
         /// Bytes free.
         available: u64,
     },
+    /// `--gpus` names a GPU that there is not.
+    #[error("--gpus {given}: {reason}")]
+    Gpus {
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        reason: String,
+    },
+    /// The results could not be stored.
+    #[error("{0}")]
+    Sink(String),
     /// The CPU engine could not start its threads.
     #[error("--threads {given}: {reason}")]
     Threads {
@@ -91,13 +170,47 @@ pub enum EngineError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// A GPU if one can be used, otherwise the CPU.
+    /// GPUs if any can be used, otherwise the CPU.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// A GPU, or an error.
+    /// GPUs, or an error.
     Gpu,
+}
+
+/// Which GPUs to use, by the driver's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GpuChoice {
+    /// All, as far as the map is large enough to keep them busy.
+    #[default]
+    Auto,
+    /// All.
+    All,
+    /// Those whose bit is set.
+    These(u64),
+}
+
+impl GpuChoice {
+    /// Numbers that can be chosen.
+    pub const NUMBERS: Range<u32> = 0..64;
+
+    /// These GPUs; `None` if there is none, or one beyond [`NUMBERS`](Self::NUMBERS).
+    pub fn of(numbers: &[u32]) -> Option<Self> {
+        let known = numbers.iter().all(|n| Self::NUMBERS.contains(n));
+        (known && !numbers.is_empty())
+            .then(|| Self::These(numbers.iter().fold(0, |bits, n| bits | 1 << n)))
+    }
+}
+
+/// How several GPUs are driven.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Driver {
+    /// A thread for each, which draws from a common queue: all finish together.
+    #[default]
+    Threads,
+    /// One thread for all, each of which computes an equal part of the pixels.
+    Single,
 }
 
 /// How to compute; nothing here changes a map's values.
@@ -107,6 +220,12 @@ pub struct RunOptions {
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
+    /// Whether the CPU computes together with the GPUs, if the backend has any.
+    pub with_cpu: bool,
+    /// Which GPUs.
+    pub gpus: GpuChoice,
+    /// How they are driven.
+    pub driver: Driver,
 }
 
 /// A computed map with what made it.
@@ -117,11 +236,11 @@ pub struct DivergenceMap {
     /// height × width, row-major: steps that began with the twins together. Equal to `specification.steps`
     /// where they never parted.
     pub times: Vec<u32>,
-    /// `cpu` or `gpu`.
+    /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
     /// The device in words.
     pub device: String,
-    /// Time of the computation itself, see [`Computed::elapsed`].
+    /// Time of the computation itself, see [`Ran::elapsed`].
     pub elapsed: Duration,
     /// The sum of `times`: steps taken, each by a pixel's both systems.
     pub pixel_steps: u64,
@@ -129,28 +248,14 @@ pub struct DivergenceMap {
     pub never_parted: u64,
     /// What the user should know, such as that a GPU failed and the CPU took over.
     pub notes: Vec<String>,
-}
-
-impl DivergenceMap {
-    fn new(spec: &Validated, engine: &dyn Engine, computed: Computed, notes: Vec<String>) -> Self {
-        let steps = spec.specification().steps as u32;
-        Self {
-            specification: spec.specification().clone(),
-            pixel_steps: computed.times.iter().map(|t| u64::from(*t)).sum(),
-            never_parted: computed.times.iter().filter(|t| **t == steps).count() as u64,
-            times: computed.times,
-            engine: engine.name(),
-            device: engine.device(),
-            elapsed: computed.elapsed,
-            notes,
-        }
-    }
+    /// Which device did how much.
+    pub portions: Vec<Portion>,
 }
 
 /// Computes a map on the engine that `options` ask for.
 ///
-/// With [`Backend::Auto`] a GPU that cannot be used is passed over, and one that fails in the middle hands the
-/// map over to the CPU; both are said in the result's notes.
+/// With [`Backend::Auto`] a GPU that cannot be used is passed over, and if all that there are fail in the middle the CPU
+/// computes what is left; both are said in the result's notes.
 ///
 /// # Errors
 /// See [`Engine::compute`].
@@ -159,39 +264,56 @@ pub fn run(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let mut notes = Vec::new();
-    if options.backend != Backend::Cpu {
-        match on_gpu(spec, monitor) {
-            Ok(map) => return Ok(map),
-            Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
-            Err(error) if options.backend == Backend::Gpu => return Err(error),
-            // The ordinary case of a machine without a GPU is no news.
-            Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
-            Err(error) => notes.push(format!("{error}; the CPU computes instead")),
-        }
-    }
-    let engine = CpuEngine::new(options.threads)?;
-    let computed = engine.compute(spec, monitor)?;
-    Ok(DivergenceMap::new(spec, &engine, computed, notes))
+    let memory = Memory::new(spec.pixels())?;
+    let task = Task {
+        spec,
+        spans: &[0..spec.pixels()],
+        sink: &memory,
+    };
+    let streamed = stream(&task, options, monitor)?;
+    let times = memory.into_times();
+    let steps = spec.specification().steps as u32;
+    Ok(DivergenceMap {
+        specification: spec.specification().clone(),
+        pixel_steps: times.iter().map(|t| u64::from(*t)).sum(),
+        never_parted: times.iter().filter(|t| **t == steps).count() as u64,
+        times,
+        engine: streamed.engine,
+        device: streamed.device,
+        elapsed: streamed.ran.elapsed,
+        notes: streamed.ran.notes,
+        portions: streamed.ran.portions,
+    })
 }
 
-#[cfg(feature = "gpu")]
-fn on_gpu(spec: &Validated, monitor: &dyn Monitor) -> Result<DivergenceMap, EngineError> {
-    let engine = super::GpuEngine::new(0)?;
-    let computed = engine.compute(spec, monitor)?;
-    Ok(DivergenceMap::new(spec, &engine, computed, Vec::new()))
+/// How [`stream`] did a task.
+#[derive(Clone, Debug)]
+pub struct Streamed {
+    /// `cpu`, `gpu` or `gpu+cpu`.
+    pub engine: &'static str,
+    /// The device in words.
+    pub device: String,
+    /// The rest.
+    pub ran: Ran,
 }
 
-#[cfg(not(feature = "gpu"))]
-fn on_gpu(_: &Validated, _: &dyn Monitor) -> Result<DivergenceMap, EngineError> {
-    Err(EngineError::NoGpu(
-        "this program was built without the feature `gpu`".into(),
-    ))
-}
-
-/// Runs `work` and measures it.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = Instant::now();
-    let value = work();
-    (value, start.elapsed())
+/// Computes pixels of a map on the engine that `options` ask for, as [`run`] does, and hands them to the task's sink as
+/// they come.
+///
+/// # Errors
+/// See [`Engine::stream`].
+pub fn stream(
+    task: &Task<'_>,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Streamed, EngineError> {
+    let (engine, mut notes) = super::choice::engine(task, options)?;
+    let mut ran = engine.stream(task, monitor)?;
+    notes.append(&mut ran.notes);
+    ran.notes = notes;
+    Ok(Streamed {
+        engine: engine.name(),
+        device: engine.device(),
+        ran,
+    })
 }

@@ -1,25 +1,26 @@
-//! The GPU engine: one stream, resumable launches of a known length, so that there is progress and an end
-//! whatever the map.
+//! The GPU engine: fetching threads fed by a [`Pipeline`], or one thread a pixel.
 
-use std::time::{Duration, Instant};
+use std::ops::Range;
+use std::time::Duration;
 
 use kernels_gpu::divergence::Job;
-use kernels_gpu::kernels::Shared;
+use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
 
-use super::cpu::zeroed;
-use super::engine::{Computed, Engine, EngineError, Monitor};
-use super::{DivergenceKernel, Validated};
+use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::queue::{Pace, Share};
+use super::team::{self, Worker};
+use super::tiles::{self, Device, Pipeline, SETS};
+use super::{DivergenceKernel, Specification, Validated};
 use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;
-/// Pixels computed at a time, which bounds device memory to 256 MiB.
-const BAND: u32 = 1 << 26;
-/// Results copied at a time: bounds page-locked memory to two pieces of 16 MiB.
-const PIECE: usize = 1 << 22;
-/// What a launch takes: short enough for progress, cancellation and a display, long enough that putting the
-/// threads aside costs nothing.
-const SLICE: Duration = Duration::from_millis(50);
+/// Tiles that a device holds at most: 64 MiB of results. (A power of two.)
+const SLOTS: u32 = 1 << 14;
+/// Results copied at a time, in tiles: bounds page-locked memory to two pieces of 8 MiB.
+const PIECE: u32 = 1 << 11;
+/// Pixels that one thread a pixel computes at a time.
+const BAND: u64 = 1 << 24;
 
 /// The counters of a launch, copied back after it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,13 +28,16 @@ const SLICE: Duration = Duration::from_millis(50);
 struct Counters {
     steps: u64,
     next: u32,
-    idle: u32,
+    unused: u32,
 }
 
 const _: () = assert!(size_of::<Counters>() == size_of::<Shared>());
 
 // SAFETY: repr(C) of integers without padding.
 unsafe impl Plain for Counters {}
+// SAFETY: as above.
+unsafe impl Plain for Tile {}
+
 /// Computes maps on a GPU.
 #[derive(Debug)]
 pub struct GpuEngine {
@@ -60,6 +64,29 @@ impl GpuEngine {
             kernel,
         })
     }
+
+    /// The GPU's number.
+    pub fn index(&self) -> u32 {
+        self.gpu.info().index
+    }
+
+    /// Makes the GPU the calling thread's.
+    pub(super) fn enter(&self) -> Result<(), EngineError> {
+        Ok(self.gpu.enter()?)
+    }
+
+    /// The kernel of fetching threads for this specification, with all its buffers, for up to `pixels` pixels.
+    pub(super) fn grid(&self, spec: &Validated, pixels: u64) -> Result<Grid<'_>, EngineError> {
+        let device = || self.gpu.info().name.clone();
+        let (entry, kept) = DivergenceKernel::Fetch.entry(spec.specification(), &device)?;
+        Grid::new(
+            &self.gpu,
+            self.gpu.kernel(entry)?,
+            spec.job(0, 0),
+            pixels,
+            kept,
+        )
+    }
 }
 
 impl Engine for GpuEngine {
@@ -71,198 +98,259 @@ impl Engine for GpuEngine {
         self.gpu.info().name.clone()
     }
 
-    fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
+        team::run(&[self], None, task, monitor)
+    }
+}
+
+impl Worker for GpuEngine {
+    fn label(&self) -> String {
+        format!("GPU {}, {}", self.index(), self.gpu.info().name)
+    }
+
+    fn capacity(&self, _: &Specification) -> u64 {
+        // What is resident with 128 registers a thread.
+        u64::from(self.gpu.info().multiprocessors) * 512
+    }
+
+    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.gpu.enter()?;
-        let pixels = spec.pixels();
-        let mut times = zeroed(pixels)?;
-        let total = pixels * spec.specification().steps;
-        let (entry, kept) = self.kernel.entry(spec.specification(), &|| self.device())?;
-        let kernel = self.gpu.kernel(entry)?;
-        let band = pixels.min(u64::from(BAND)) as usize;
-        let device_times = DeviceMemory::<u32>::filled(&self.gpu, band, 0)?;
-        let piece = band.min(PIECE);
-        let mut staging = [
-            Pinned::new(&self.gpu, piece, 0)?,
-            Pinned::new(&self.gpu, if band > piece { piece } else { 1 }, 0)?,
-        ];
-        let mut fetching = match self.kernel {
-            DivergenceKernel::Fetch => Some(Fetching::new(&self.gpu, &kernel, band, kept)?),
-            DivergenceKernel::Plain => None,
-        };
-        self.gpu.synchronise()?;
-        let start = Instant::now();
-        let mut first = 0;
-        for part in times.chunks_mut(BAND as usize) {
-            let job = spec.job(first, part.len() as u32);
-            let before = first * u64::from(job.steps);
-            let report = |steps| monitor.progress(before + steps, total);
-            match &mut fetching {
-                Some(fetching) => {
-                    fetching.run(&job, &device_times, &report, monitor)?;
+        match self.kernel {
+            DivergenceKernel::Fetch => {
+                let grid = self.grid(task.spec, task.pixels())?;
+                let steps = task.spec.specification().steps;
+                let mut pipeline = Pipeline::new(grid, share, steps);
+                if share.ready() {
+                    pipeline.work()
+                } else {
+                    share.check()
                 }
-                None => self.run_plain(&kernel, &job, &device_times, monitor)?,
             }
-            self.bring_back(&device_times, &mut staging, part)?;
-            first += part.len() as u64;
+            DivergenceKernel::Plain => self.work_plainly(task.spec, &share),
         }
-        let elapsed = start.elapsed();
-        monitor.progress(total, total);
-        Ok(Computed { times, elapsed })
     }
 }
 
 impl GpuEngine {
-    fn run_plain(
-        &self,
-        kernel: &Kernel<'_>,
-        job: &Job,
-        times: &DeviceMemory<'_, u32>,
-        monitor: &dyn Monitor,
-    ) -> Result<(), EngineError> {
-        let address = times.address();
-        let arguments = [Argument::new(job), Argument::new(&address)];
-        // SAFETY: the kernel's parameters are a Job and a pointer to job.count values of device memory, which the
-        // stream's order keeps from other uses.
-        unsafe { kernel.launch(job.count.div_ceil(BLOCK), BLOCK, 0, &arguments)? };
-        wait(&self.gpu.mark()?, monitor)
-    }
-
-    /// Copies results to the host through page-locked memory: while one piece is on its way, the one before is
-    /// put into place.
-    fn bring_back(
-        &self,
-        from: &DeviceMemory<'_, u32>,
-        staging: &mut [Pinned<'_, u32>; 2],
-        to: &mut [u32],
-    ) -> Result<(), EngineError> {
-        let mut waiting: Option<(&mut [u32], usize, Mark<'_>)> = None;
-        let mut first = 0;
-        for (n, piece) in to.chunks_mut(PIECE).enumerate() {
-            let slot = n % 2;
-            // SAFETY: the slot was last read two pieces ago, and is read again only after its mark.
-            unsafe { from.copy_to(first, &mut staging[slot], piece.len())? };
-            first += piece.len();
-            let mark = self.gpu.mark()?;
-            if let Some((piece, slot, mark)) = waiting.replace((piece, slot, mark)) {
-                wait(&mark, &super::Unattended)?;
-                piece.copy_from_slice(&staging[slot][..piece.len()]);
+    /// A thread a pixel, a band at a time.
+    fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
+        let (entry, _) = self.kernel.entry(spec.specification(), &|| self.device())?;
+        let kernel = self.gpu.kernel(entry)?;
+        let band = BAND.min(spec.pixels());
+        let times = DeviceMemory::<u32>::filled(&self.gpu, band as usize, 0)?;
+        let mut host = vec![0; band as usize];
+        share.ready();
+        let mut steps = 0;
+        loop {
+            // All of it is begun at once.
+            let pace = Pace {
+                backlog: 0,
+                rate: 0.0,
+            };
+            for span in share.draw(pace, band, band)?.spans {
+                let count = (span.end - span.start) as usize;
+                let job = spec.job(span.start, count as u32);
+                let arguments = [Argument::new(&job), Argument::new(&times.address())];
+                // SAFETY: the kernel's parameters are a Job and a pointer to job.count values of device memory, which the
+                // stream's order keeps from other uses.
+                unsafe { kernel.launch(job.count.div_ceil(BLOCK), BLOCK, 0, &arguments)? };
+                wait(&self.gpu.mark()?, share)?;
+                times.download(&mut host[..count])?;
+                share.deliver(span.start, &host[..count])?;
+                steps += count as u64 * u64::from(job.steps);
+                share.report(steps);
+            }
+            if !share.wait()? {
+                return Ok(());
             }
         }
-        if let Some((piece, slot, mark)) = waiting {
-            wait(&mark, &super::Unattended)?;
-            piece.copy_from_slice(&staging[slot][..piece.len()]);
-        }
-        Ok(())
     }
 }
 
 /// The kernel of fetching threads with all its buffers.
-pub(super) struct Fetching<'a> {
+pub(super) struct Grid<'a> {
     gpu: &'a Gpu,
-    kernel: &'a Kernel<'a>,
+    kernel: Kernel<'a>,
+    job: Job,
     blocks: u32,
+    times: DeviceMemory<'a, u32>,
     threads: DeviceMemory<'a, u64>,
+    tiles: DeviceMemory<'a, Tile>,
     shared: DeviceMemory<'a, Counters>,
-    counters: [Pinned<'a, Counters>; 2],
+    done: DeviceMemory<'a, u32>,
+    staging: [Pinned<'a, u32>; 2],
+    sets: [Set<'a>; SETS],
 }
 
-impl<'a> Fetching<'a> {
-    /// For jobs of up to `pixels` pixels; each thread keeps `kept` bytes between launches.
-    pub(super) fn new(
+/// What belongs to a launch in flight.
+struct Set<'a> {
+    tiles: Pinned<'a, Tile>,
+    counters: Pinned<'a, Counters>,
+    done: Pinned<'a, u32>,
+    over: Option<Mark<'a>>,
+}
+
+impl<'a> Set<'a> {
+    fn new(gpu: &'a Gpu, slots: usize) -> Result<Self, EngineError> {
+        Ok(Self {
+            tiles: Pinned::new(gpu, slots, Tile::default())?,
+            counters: Pinned::new(gpu, 1, Counters::default())?,
+            done: Pinned::new(gpu, slots, 0)?,
+            over: None,
+        })
+    }
+}
+
+impl<'a> Grid<'a> {
+    /// For up to `pixels` pixels; each thread keeps `kept` bytes between launches.
+    fn new(
         gpu: &'a Gpu,
-        kernel: &'a Kernel<'a>,
-        pixels: usize,
+        kernel: Kernel<'a>,
+        job: Job,
+        pixels: u64,
         kept: usize,
     ) -> Result<Self, EngineError> {
         let resident = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
-        let blocks = resident.min(pixels.div_ceil(BLOCK as usize) as u32);
+        let blocks = u64::from(resident).min(pixels.div_ceil(u64::from(BLOCK))) as u32;
+        let tiles = pixels.div_ceil(u64::from(TILE)).max(1);
+        let slots = tiles.next_power_of_two().min(u64::from(SLOTS)) as usize;
         let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
-        Ok(Self {
+        let piece = slots.min(PIECE as usize) * TILE as usize;
+        let grid = Self {
             gpu,
             kernel,
+            job,
             blocks,
+            times: DeviceMemory::filled(gpu, slots * TILE as usize, 0)?,
             threads: DeviceMemory::filled(gpu, words, FRESH_BYTE)?,
+            tiles: DeviceMemory::filled(gpu, slots, 0)?,
             shared: DeviceMemory::filled(gpu, 1, 0)?,
-            counters: [
-                Pinned::new(gpu, 1, Counters::default())?,
-                Pinned::new(gpu, 1, Counters::default())?,
-            ],
-        })
+            done: DeviceMemory::filled(gpu, slots, 0)?,
+            staging: [Pinned::new(gpu, piece, 0)?, Pinned::new(gpu, piece, 0)?],
+            sets: [Set::new(gpu, slots)?, Set::new(gpu, slots)?],
+        };
+        gpu.synchronise()?;
+        Ok(grid)
     }
+}
 
-    /// Runs a job to its end. One launch is always queued behind the one that runs, so the device does not wait
-    /// for the host.
-    pub(super) fn run(
-        &mut self,
-        job: &Job,
-        times: &DeviceMemory<'_, u32>,
-        report: &dyn Fn(u64),
-        monitor: &dyn Monitor,
-    ) -> Result<(), EngineError> {
-        self.threads.fill(FRESH_BYTE)?;
-        self.shared.fill(0)?;
-        let threads = self.blocks * BLOCK;
-        let mut running = self.launch(job, times, 0)?;
-        let mut slot = 0;
-        loop {
-            let queued = self.launch(job, times, 1 - slot)?;
-            wait(&running, monitor)?;
-            let Counters { steps, idle, .. } = self.counters[slot][0];
-            report(steps);
-            if idle == threads {
-                // The queued launch finds nothing to do.
-                return wait(&queued, &super::Unattended);
-            }
-            running = queued;
-            slot = 1 - slot;
-        }
+impl Device for Grid<'_> {
+    fn slots(&self) -> u32 {
+        self.done.len() as u32
     }
 
     fn launch(
         &mut self,
-        job: &Job,
-        times: &DeviceMemory<'_, u32>,
-        slot: usize,
-    ) -> Result<Mark<'a>, EngineError> {
-        let (times, threads, shared) = (
-            times.address(),
-            self.threads.address(),
-            self.shared.address(),
-        );
-        let slice = SLICE.as_nanos() as u64;
-        // SAFETY: Counters are an integer each of Shared's atomics; the fields below are the kernel's parameters,
-        // and all buffers live until this job's launches have been waited for.
+        set: usize,
+        position: u32,
+        tiles: &[Tile],
+        limit: u32,
+        slice: Duration,
+    ) -> Result<(), EngineError> {
+        let ring = Ring {
+            tiles: std::ptr::with_exposed_provenance(self.tiles.address() as usize),
+            times: std::ptr::with_exposed_provenance_mut(self.times.address() as usize),
+            done: std::ptr::with_exposed_provenance(self.done.address() as usize),
+            mask: self.slots() - 1,
+            limit,
+        };
+        let slice = slice.as_nanos() as u64;
+        let (threads, shared) = (self.threads.address(), self.shared.address());
+        let set = &mut self.sets[set];
+        set.tiles[..tiles.len()].copy_from_slice(tiles);
+        // The ring's end may lie between them.
+        let first = (position & ring.mask) as usize;
+        let before_end = tiles.len().min(self.tiles.len() - first);
+        let pieces = [
+            (first, 0, before_end),
+            (0, before_end, tiles.len() - before_end),
+        ];
+        for (to, from, count) in pieces {
+            if count > 0 {
+                // SAFETY: this set is written again only after its launch, which comes after the copy, is over.
+                unsafe { self.tiles.copy_in(to, &set.tiles, from, count)? };
+            }
+        }
+        // SAFETY: the arguments are the kernel's parameters. The pipeline opens no more tiles than there are slots, so
+        // that the ring holds those of all tickets not taken; all buffers live until the launches have been waited for, since
+        // freeing them waits for the device. Counters are an integer each of Shared's atomics.
         unsafe {
             self.kernel.launch(
                 self.blocks,
                 BLOCK,
                 0,
                 &[
-                    Argument::new(job),
+                    Argument::new(&self.job),
                     Argument::new(&slice),
-                    Argument::new(&times),
+                    Argument::new(&ring),
                     Argument::new(&threads),
                     Argument::new(&shared),
                 ],
             )?;
-            // The slot was read before this launch was queued.
-            self.shared.copy_to(0, &mut self.counters[slot], 1)?;
+            // The set was read before this launch was queued.
+            self.shared.copy_to(0, &mut set.counters, 1)?;
+            self.done.copy_to(0, &mut set.done, self.done.len())?;
         }
-        Ok(self.gpu.mark()?)
+        set.over = Some(self.gpu.mark()?);
+        Ok(())
+    }
+
+    fn is_over(&mut self, set: usize) -> Result<bool, EngineError> {
+        let mark = self.sets[set].over.as_ref();
+        Ok(mark.expect("it was launched").reached()?)
+    }
+
+    fn counters(&self, set: usize) -> tiles::Counters<'_> {
+        let Set { counters, done, .. } = &self.sets[set];
+        tiles::Counters {
+            steps: counters[0].steps,
+            next: counters[0].next,
+            done,
+        }
+    }
+
+    /// While one piece is on its way through page-locked memory, the one before is put into place.
+    fn results(
+        &mut self,
+        runs: &[Range<u32>],
+        take: &mut dyn FnMut(u32, &[u32]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let (gpu, times, staging) = (self.gpu, &self.times, &mut self.staging);
+        let length = |piece: &Range<u32>| piece.len() * TILE as usize;
+        let mut under_way: Option<(Range<u32>, usize, Mark<'_>)> = None;
+        let pieces = runs.iter().flat_map(|run| {
+            let starts = run.clone().step_by(PIECE as usize);
+            starts.map(|start| start..run.end.min(start + PIECE))
+        });
+        for (n, piece) in pieces.enumerate() {
+            let buffer = n % 2;
+            let first = piece.start as usize * TILE as usize;
+            // SAFETY: the tiles of these slots are done, as a launch that is over has said; the buffer was last read two pieces
+            // ago, and is read again only after its mark.
+            unsafe { times.copy_beside(first, &mut staging[buffer], length(&piece))? };
+            let mark = gpu.mark_copies()?;
+            if let Some((piece, buffer, mark)) = under_way.replace((piece, buffer, mark)) {
+                mark.wait()?;
+                take(piece.start, &staging[buffer][..length(&piece)])?;
+            }
+        }
+        if let Some((piece, buffer, mark)) = under_way {
+            mark.wait()?;
+            take(piece.start, &staging[buffer][..length(&piece)])?;
+        }
+        Ok(())
     }
 }
 
-/// Every byte of a [`Walker`](kernels_gpu::divergence::Walker) that has not asked for a pixel: its pixel number is then
+/// Every byte of a [`Walker`](kernels_gpu::divergence::Walker) that has not asked for a pixel: its slot is then
 /// [`FRESH`](kernels_gpu::divergence::FRESH), and the rest does not matter.
 const FRESH_BYTE: u8 = 0xff;
 const _: () = assert!(kernels_gpu::divergence::FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));
 
-/// Waits for a mark without holding a core, asking the monitor meanwhile.
-fn wait(mark: &Mark<'_>, monitor: &dyn Monitor) -> Result<(), EngineError> {
+/// Waits for a mark without holding a core, as long as the run goes on.
+fn wait(mark: &Mark<'_>, share: &Share<'_>) -> Result<(), EngineError> {
     while !mark.reached()? {
-        if monitor.cancelled() {
-            return Err(EngineError::Cancelled);
-        }
+        share.check()?;
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())

@@ -90,7 +90,7 @@ mod on_gpu {
     use std::time::Duration;
 
     use kernels_gpu::divergence::Walker;
-    use kernels_gpu::kernels::{LADDER_STATE, Shared};
+    use kernels_gpu::kernels::{LADDER_STATE, Ring, Shared, TILE, Tile};
 
     use super::{Rung, Validated};
     use crate::divergence::EngineError;
@@ -128,7 +128,18 @@ mod on_gpu {
             return Ok(None);
         }
         let count = plan.count as usize;
-        let times = DeviceMemory::<u32>::filled(gpu, count, 0)?;
+        // The last rung fetches from a ring of tiles, here of the whole map in its order.
+        let tiles: Vec<Tile> = (0..plan.count.div_ceil(TILE))
+            .map(|slot| Tile {
+                first: u64::from(slot * TILE),
+                count: TILE.min(plan.count - slot * TILE),
+                slot,
+            })
+            .collect();
+        let mut on_device = DeviceMemory::<Tile>::filled(gpu, tiles.len().next_power_of_two(), 0)?;
+        on_device.upload(&tiles)?;
+        let done = DeviceMemory::<u32>::filled(gpu, tiles.len(), 0)?;
+        let times = DeviceMemory::<u32>::filled(gpu, tiles.len() * TILE as usize, 0)?;
         let counters = DeviceMemory::<u64>::filled(gpu, size_of::<Shared>().div_ceil(8), 0)?;
         let blocks = match rung {
             Rung::Fetch | Rung::Tuned => resident.min(plan.count.div_ceil(block)),
@@ -144,6 +155,13 @@ mod on_gpu {
         let job = valid.job(0, plan.count);
         let whole = u64::MAX;
         let (to, from, shared) = (times.address(), state.address(), counters.address());
+        let ring = Ring {
+            tiles: std::ptr::with_exposed_provenance(on_device.address() as usize),
+            times: std::ptr::with_exposed_provenance_mut(to as usize),
+            done: std::ptr::with_exposed_provenance(done.address() as usize),
+            mask: on_device.len() as u32 - 1,
+            limit: tiles.len() as u32 * TILE,
+        };
         let [plan_, job_, whole_] = [
             Argument::new(&plan),
             Argument::new(&job),
@@ -157,7 +175,7 @@ mod on_gpu {
         let arguments = match rung {
             Rung::Memory => vec![plan_, from_, to_],
             Rung::Fetch => vec![plan_, shared_, to_],
-            Rung::Tuned => vec![job_, whole_, to_, from_, shared_],
+            Rung::Tuned => vec![job_, whole_, Argument::new(&ring), from_, shared_],
             _ => vec![plan_, to_],
         };
         let start = gpu.mark()?;

@@ -1,24 +1,36 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
+mod choice;
 mod comparison;
 mod cpu;
 mod emulator;
 mod engine;
+#[cfg(feature = "gpu")]
+mod fleet;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod kernel;
 mod ladder;
 mod method;
 mod parameter;
+mod queue;
 mod resume;
+mod sink;
 mod spec;
+#[cfg(feature = "gpu")]
+mod split;
+mod team;
+mod tiles;
 
 pub use comparison::{Comparison, grain};
 pub use cpu::CpuEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{
-    Backend, Computed, DivergenceMap, Engine, EngineError, Monitor, RunOptions, Unattended, run,
+    Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
+    Ran, RunOptions, Streamed, Task, Unattended, run, stream,
 };
+#[cfg(feature = "gpu")]
+pub use fleet::FleetEngine;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
 pub use kernel::DivergenceKernel;
@@ -28,6 +40,7 @@ pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
 pub use parameter::Parameter;
 pub use resume::{Item, Resumed, can_resume, resume};
+pub use sink::Sink;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
 };

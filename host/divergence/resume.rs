@@ -1,14 +1,14 @@
 //! Pixels that go on where an earlier computation of fewer steps left them, with the bits of one computation: on the CPU or a
 //! GPU, exact maps by explicit Euler.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use kernels_gpu::divergence::{Course, Feed, IDLE, Job, Leave, Twins, Walker};
+use kernels_gpu::divergence::{Course, Feed, IDLE, Job, Leave, Pixel, Twins, Walker};
 use kernels_gpu::gravity::Relative;
 use kernels_gpu::integrator::three_body::{ExplicitEuler, State};
 use kernels_gpu::{Lanes, Vec3};
 
-use super::engine::{Backend, EngineError, Monitor, RunOptions, timed};
+use super::engine::{Backend, EngineError, Monitor, RunOptions};
 use super::{CpuEngine, Integrator, Precision, Validated};
 use crate::simd::Simd;
 
@@ -44,7 +44,7 @@ pub fn resume(
     assert!(can_resume(spec), "exact maps by explicit Euler");
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
-        match on_gpu(spec, items, monitor) {
+        match on_gpu(spec, items, options, monitor) {
             Ok(resumed) => return Ok(resumed),
             Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
             Err(error) if options.backend == Backend::Gpu => return Err(error),
@@ -53,10 +53,10 @@ pub fn resume(
         }
     }
     let engine = CpuEngine::new(options.threads)?;
-    let (result, elapsed) = timed(|| engine.resume(spec, items, monitor));
-    result?;
+    let start = Instant::now();
+    engine.resume(spec, items, monitor)?;
     Ok(Resumed {
-        elapsed,
+        elapsed: start.elapsed(),
         engine: "cpu",
         device: super::Engine::device(&engine),
         notes,
@@ -141,10 +141,13 @@ struct Listed<'a> {
 
 impl Feed for Listed<'_> {
     #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
+    fn next(&mut self) -> Option<Pixel> {
         let index = self.next;
         self.next += self.stride;
-        (index < self.items.len()).then_some(index as u32)
+        (index < self.items.len()).then_some(Pixel {
+            number: 0,
+            slot: index as u32,
+        })
     }
 
     #[inline(always)]
@@ -263,7 +266,12 @@ fn worker<R: Exposed, const N: usize>(
 }
 
 #[cfg(not(feature = "gpu"))]
-fn on_gpu(_: &Validated, _: &mut [Item], _: &dyn Monitor) -> Result<Resumed, EngineError> {
+fn on_gpu(
+    _: &Validated,
+    _: &mut [Item],
+    _: &RunOptions,
+    _: &dyn Monitor,
+) -> Result<Resumed, EngineError> {
     Err(EngineError::NoGpu(
         "this program was built without the feature `gpu`".into(),
     ))
@@ -273,24 +281,37 @@ fn on_gpu(_: &Validated, _: &mut [Item], _: &dyn Monitor) -> Result<Resumed, Eng
 fn on_gpu(
     spec: &Validated,
     items: &mut [Item],
+    options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Resumed, EngineError> {
-    on_device::resume(spec, items, monitor)
+    use super::GpuChoice;
+    // One GPU: the first of those asked for.
+    let number = match options.gpus {
+        GpuChoice::These(bits) => bits.trailing_zeros(),
+        _ => 0,
+    };
+    on_device::resume(number, spec, items, monitor)
 }
 
 #[cfg(feature = "gpu")]
 mod on_device {
+    use std::time::{Duration, Instant};
+
     use kernels_gpu::divergence::Walker;
     use kernels_gpu::integrator::three_body::ExplicitEuler;
+    use kernels_gpu::kernels::Shared;
 
-    use super::{EngineError, Item, Monitor, Resumed, Validated, timed};
-    use crate::divergence::gpu::Fetching;
-    use crate::gpu::{DeviceMemory, Gpu};
+    use super::{EngineError, Item, Monitor, Resumed, Validated};
+    use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel};
 
+    /// Threads of a block.
+    const BLOCK: u32 = 128;
     /// Items on the device at a time: 208 MiB.
     const BATCH: usize = 1 << 20;
     /// An item in words of 32 bits.
     const WORDS: usize = size_of::<Item>() / 4;
+    /// What a launch takes.
+    const SLICE: Duration = Duration::from_millis(50);
 
     fn words(item: &Item) -> [u32; WORDS] {
         // SAFETY: 24 f64 and two u32 without padding; any bits of them are numbers.
@@ -303,11 +324,12 @@ mod on_device {
     }
 
     pub(super) fn resume(
+        number: u32,
         spec: &Validated,
         items: &mut [Item],
         monitor: &dyn Monitor,
     ) -> Result<Resumed, EngineError> {
-        let gpu = Gpu::open(0)?;
+        let gpu = Gpu::open(number)?;
         gpu.enter()?;
         let kernel = gpu.kernel("divergence_resume")?;
         let steps = spec.specification().steps as u32;
@@ -316,34 +338,77 @@ mod on_device {
             .collect();
         let total = unfinished.len() as u64 * u64::from(steps);
         let mut before = 0;
-        let (result, elapsed) = timed(|| -> Result<(), EngineError> {
-            for batch in unfinished.chunks(BATCH) {
-                let mut list: Vec<u32> = Vec::with_capacity(batch.len() * WORDS);
-                for index in batch {
-                    list.extend(words(&items[*index]));
-                }
-                let mut memory = DeviceMemory::<u32>::filled(&gpu, list.len(), 0)?;
-                memory.upload(&list)?;
-                let kept = size_of::<Walker<f64, 1, ExplicitEuler>>();
-                let mut fetching = Fetching::new(&gpu, &kernel, batch.len(), kept)?;
-                let job = spec.job(0, batch.len() as u32);
-                let report = |steps| monitor.progress(before + steps, total);
-                fetching.run(&job, &memory, &report, monitor)?;
-                memory.download(&mut list)?;
-                let (ended, _) = list.as_chunks::<WORDS>();
-                for (index, words) in batch.iter().zip(ended) {
-                    items[*index] = item(*words);
-                }
-                before += batch.len() as u64 * u64::from(steps);
+        let start = Instant::now();
+        for batch in unfinished.chunks(BATCH) {
+            let mut list: Vec<u32> = Vec::with_capacity(batch.len() * WORDS);
+            for index in batch {
+                list.extend(words(&items[*index]));
             }
-            Ok(())
-        });
-        result?;
+            let mut memory = DeviceMemory::<u32>::filled(&gpu, list.len(), 0)?;
+            memory.upload(&list)?;
+            let report = |steps| monitor.progress(before + steps, total);
+            step(&gpu, &kernel, spec, &memory, batch.len(), &report, monitor)?;
+            memory.download(&mut list)?;
+            let (ended, _) = list.as_chunks::<WORDS>();
+            for (index, words) in batch.iter().zip(ended) {
+                items[*index] = item(*words);
+            }
+            before += batch.len() as u64 * u64::from(steps);
+        }
         Ok(Resumed {
-            elapsed,
+            elapsed: start.elapsed(),
             engine: "gpu",
             device: gpu.info().name.clone(),
             notes: Vec::new(),
         })
+    }
+
+    /// Launches until all items are at their ends.
+    fn step(
+        gpu: &Gpu,
+        kernel: &Kernel<'_>,
+        spec: &Validated,
+        items: &DeviceMemory<'_, u32>,
+        count: usize,
+        report: &dyn Fn(u64),
+        monitor: &dyn Monitor,
+    ) -> Result<(), EngineError> {
+        let job = spec.job(0, count as u32);
+        let most = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
+        let blocks = most.min(count.div_ceil(BLOCK as usize) as u32);
+        let kept = size_of::<Walker<f64, 1, ExplicitEuler>>();
+        let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
+        // All ones: threads that have not asked for an item yet.
+        let threads = DeviceMemory::<u64>::filled(gpu, words, 0xff)?;
+        let shared = DeviceMemory::<u64>::filled(gpu, size_of::<Shared>().div_ceil(8), 0)?;
+        let all = count as u64 * u64::from(job.steps);
+        let slice = SLICE.as_nanos() as u64;
+        let (to, from, counters) = (items.address(), threads.address(), shared.address());
+        let arguments = [
+            Argument::new(&job),
+            Argument::new(&slice),
+            Argument::new(&to),
+            Argument::new(&from),
+            Argument::new(&counters),
+        ];
+        loop {
+            // SAFETY: the kernel's parameters; the arrays have the lengths that it asks for and live until the device is
+            // done.
+            unsafe { kernel.launch(blocks, BLOCK, 0, &arguments)? };
+            let end = gpu.mark()?;
+            while !end.reached()? {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            let mut read = vec![0; shared.len()];
+            shared.download(&mut read)?;
+            // The first counter: steps accounted for.
+            report(read[0]);
+            if read[0] == all {
+                return Ok(());
+            }
+            if monitor.cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+        }
     }
 }

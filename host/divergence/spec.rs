@@ -4,7 +4,6 @@
 //! that an engine can compute with.
 
 use std::fmt;
-use std::ops::Range;
 
 use glam::DVec3;
 use kernels_gpu::divergence::{Grid, Job, Parting};
@@ -282,10 +281,9 @@ impl SpecError {
     }
 }
 
-/// A [`Specification`] that has passed [`Specification::validate`], or a [part](Self::part) of its map: the pixels of the
-/// range.
+/// A [`Specification`] that has passed [`Specification::validate`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Validated(Specification, Range<u64>);
+pub struct Validated(Specification);
 
 /// The most pixels of a map.
 pub const MAX_PIXELS: u64 = 1 << 32;
@@ -307,8 +305,7 @@ impl Specification {
         self.check_bodies()?;
         self.check_stepping()?;
         self.check_method()?;
-        let pixels = self.size[0] * self.size[1];
-        let valid = Validated(self, 0..pixels);
+        let valid = Validated(self);
         valid.check_derived()?;
         valid.check_shift()?;
         valid.check_range()?;
@@ -482,23 +479,7 @@ impl Validated {
 
     /// Number of pixels (up to 2³²).
     pub fn pixels(&self) -> u64 {
-        self.1.end - self.1.start
-    }
-
-    /// Some pixels of the map, counted row by row from the first of this: what engines compute then are these alone, with the
-    /// bits that they have in the whole map.
-    ///
-    /// # Panics
-    /// If the range is empty or goes beyond the last pixel.
-    #[must_use]
-    pub fn part(&self, pixels: Range<u64>) -> Self {
-        assert!(
-            pixels.start < pixels.end && pixels.end <= self.pixels(),
-            "{pixels:?} of {} pixels",
-            self.pixels()
-        );
-        let first = self.1.start;
-        Self(self.0.clone(), first + pixels.start..first + pixels.end)
+        self.0.size[0] * self.0.size[1]
     }
 
     /// The part of the map from pixel `first` (row-major) on, `count` pixels long, as the engines take it: in the unit of
@@ -546,7 +527,7 @@ impl Validated {
                 s.shift.to_array(),
                 s.critical_distance,
             ),
-            first: self.1.start + first,
+            first,
             count,
             steps: s.steps as u32,
             start: s.start.for_kernel(),

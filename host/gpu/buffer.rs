@@ -108,6 +108,33 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
             .map_err(|e| self.gpu.fail("copying to the device", e))
     }
 
+    /// Queues a copy of the first `length` values of `host` to the start of the array.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If `host` or the array is shorter.
+    ///
+    /// # Safety
+    /// `host` must be neither written nor dropped until the copy has been waited for.
+    pub unsafe fn copy_from_pinned(
+        &mut self,
+        host: &Pinned<'_, T>,
+        length: usize,
+    ) -> Result<(), GpuError> {
+        let mut part = self.buffer.index(..length);
+        // SAFETY: the caller leaves `host` alone until the copy is done; the device buffer lives as long as self,
+        // and dropping it waits for the device.
+        unsafe { part.async_copy_from(&host.buffer[..length], self.gpu.stream()) }
+            .map_err(|e| self.gpu.fail("copying to the device", e))
+    }
+
+    /// The device it is on.
+    pub fn gpu(&self) -> &'a Gpu {
+        self.gpu
+    }
+
     /// Queues a copy of another array of the same length into this one.
     ///
     /// # Errors
@@ -134,6 +161,54 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
         let cells = unsafe { &mut *(std::ptr::from_mut(host) as *mut [Cell<T>]) };
         let part = self.buffer.index(..cells.len());
         part.copy_to(cells)
+            .map_err(|e| self.gpu.fail("copying from the device", e))
+    }
+
+    /// Queues a copy of `length` values of `host`, from `from` on, to the values from `first` on.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If either has not as many.
+    ///
+    /// # Safety
+    /// `host` must be neither written nor dropped until the copy has been waited for.
+    pub unsafe fn copy_in(
+        &mut self,
+        first: usize,
+        host: &Pinned<'_, T>,
+        from: usize,
+        length: usize,
+    ) -> Result<(), GpuError> {
+        let mut to = self.buffer.index(first..first + length);
+        // SAFETY: the caller leaves `host` alone until the copy is done; the device buffer lives as long as self,
+        // and dropping it waits for the device.
+        unsafe { to.async_copy_from(&host.buffer[from..from + length], self.gpu.stream()) }
+            .map_err(|e| self.gpu.fail("copying to the device", e))
+    }
+
+    /// Queues a copy of the values from `first` on into `host`, beside what is queued in the stream and in no order with it.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If either has not `length` values.
+    ///
+    /// # Safety
+    /// What wrote the values must have been waited for; `host` must be neither read nor written nor dropped until the copy has
+    /// been waited for.
+    pub unsafe fn copy_beside(
+        &self,
+        first: usize,
+        host: &mut Pinned<'_, T>,
+        length: usize,
+    ) -> Result<(), GpuError> {
+        let from = self.buffer.index(first..first + length);
+        // SAFETY: the caller leaves `host` alone until the copy is done; the device buffer lives as long as self,
+        // and dropping it waits for the device.
+        unsafe { from.async_copy_to(&mut host.buffer[..length], self.gpu.copies()) }
             .map_err(|e| self.gpu.fail("copying from the device", e))
     }
 

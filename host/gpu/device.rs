@@ -12,7 +12,7 @@ use cust::event::{Event, EventFlags, EventStatus};
 use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use elsa::FrozenMap;
+use elsa::sync::FrozenMap;
 
 use super::{DeviceInfo, GpuError};
 
@@ -89,12 +89,14 @@ fn describe(index: u32) -> Result<(Device, DeviceInfo), GpuError> {
     Ok((device, info))
 }
 
-/// A GPU with the kernels loaded and one stream, on which everything is queued in order.
+/// A GPU with the kernels loaded and a stream on which everything is queued in order, but for copies of results, which
+/// have a stream of their own.
 #[derive(Debug)]
 pub struct Gpu {
     info: DeviceInfo,
     // Dropped in this order: the context last.
     stream: Stream,
+    copies: Stream,
     modules: Modules,
     context: Context,
 }
@@ -155,11 +157,14 @@ impl Gpu {
             reason: explain(e),
         };
         let context = Context::new(device).map_err(|e| fail("creating a context", e))?;
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)
-            .map_err(|e| fail("creating a stream", e))?;
+        let stream = || {
+            Stream::new(StreamFlags::NON_BLOCKING, None).map_err(|e| fail("creating a stream", e))
+        };
+        let (stream, copies) = (stream()?, stream()?);
         Ok(Self {
             info,
             stream,
+            copies,
             modules: Modules::default(),
             context,
         })
@@ -183,7 +188,7 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`] if there is none, or the driver cannot load it.
     pub fn kernel(&self, name: &'static str) -> Result<Kernel<'_>, GpuError> {
-        let module = match self.modules.0.get(name) {
+        let module = match self.modules.0.get(&name) {
             Some(module) => module,
             None => {
                 let ptx = with_entry_only(PTX, name)
@@ -217,16 +222,32 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`].
     pub fn mark(&self) -> Result<Mark<'_>, GpuError> {
+        self.mark_in(&self.stream)
+    }
+
+    /// A mark of the [copies](super::DeviceMemory::copy_beside) queued so far.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn mark_copies(&self) -> Result<Mark<'_>, GpuError> {
+        self.mark_in(&self.copies)
+    }
+
+    fn mark_in(&self, stream: &Stream) -> Result<Mark<'_>, GpuError> {
         let event =
             Event::new(EventFlags::DEFAULT).map_err(|e| self.fail("creating an event", e))?;
         event
-            .record(&self.stream)
+            .record(stream)
             .map_err(|e| self.fail("recording an event", e))?;
         Ok(Mark { gpu: self, event })
     }
 
     pub(super) fn stream(&self) -> &Stream {
         &self.stream
+    }
+
+    pub(super) fn copies(&self) -> &Stream {
+        &self.copies
     }
 
     pub(super) fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
@@ -336,6 +357,16 @@ impl Mark<'_> {
             Ok(EventStatus::NotReady) => Ok(false),
             Err(e) => Err(self.gpu.fail("running a kernel", e)),
         }
+    }
+
+    /// Waits until all before it is done.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`] if any of it failed.
+    pub fn wait(&self) -> Result<(), GpuError> {
+        self.event
+            .synchronize()
+            .map_err(|e| self.gpu.fail("waiting for the device", e))
     }
 
     /// Time on the device from `earlier` to this mark; both must have been reached.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::correct::correct;
 use kernels_gpu::hermite::predict::predict;
-use kernels_gpu::hermite::step::{criterion, first_criterion, power, quantised};
+use kernels_gpu::hermite::step::{criterion, first_criterion, is_noise, power, quantised};
 use kernels_gpu::hermite::{TERMS, Taylor};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,23 @@ use super::{
     Engine, Forces, HermiteError, Motion, Order, Schedule, Specification, Star, Validated,
 };
 
+mod ahmad_cohen;
+
+pub use ahmad_cohen::Parts;
+
 const ZERO: Vec3<f64> = Vec3 {
     x: 0.0,
     y: 0.0,
     z: 0.0,
 };
 /// Active particles from which on they are corrected by several threads.
-const PARALLEL_CORRECTIONS: usize = 1 << 10;
+const PARALLEL_CORRECTIONS: usize = 1 << 9;
+
+/// A step is abrupt if this share of it is longer than the criterion allows at its end.
+const ABRUPT: f64 = 0.125;
+
+/// Derivatives up to this many times the noise show nothing about the step.
+const NEARLY_NOISE: f64 = 1000.0;
 
 /// What has been done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +46,21 @@ pub struct Counters {
     pub lengths: Vec<u64>,
     /// Steps that were lengthened to the shortest one allowed.
     pub clamped: u64,
+    /// Steps that were not shortened because the criterion would have followed rounding noise.
+    #[serde(default)]
+    pub noisy: u64,
+    /// Steps that were at least 8 times longer than the criterion allowed at their end.
+    #[serde(default)]
+    pub abrupt: u64,
+    /// Of the Ahmad–Cohen scheme: sums over all particles.
+    #[serde(default)]
+    pub regular_steps: u64,
+    /// Of the Ahmad–Cohen scheme: pairs of particles and neighbours.
+    #[serde(default)]
+    pub irregular_pairs: u64,
+    /// Of the Ahmad–Cohen scheme: lists that did not fit and were taken again with a smaller radius.
+    #[serde(default)]
+    pub overflows: u64,
 }
 
 impl Counters {
@@ -47,13 +72,30 @@ impl Counters {
     }
 }
 
+/// A step that its end showed to have been much too long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Abrupt {
+    /// When it ended.
+    pub time: f64,
+    /// Whose it was.
+    pub body: usize,
+    /// The nearest neighbour then.
+    pub neighbour: usize,
+    /// Their distance (length).
+    pub distance: f64,
+    /// How many times as long as the next it was.
+    pub ratio: f64,
+}
+
 /// Where the time went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// Prediction of all particles.
     pub predict: Duration,
-    /// Forces on the active ones.
+    /// Forces of all on the active ones, and lists of neighbours.
     pub force: Duration,
+    /// Of the Ahmad–Cohen scheme: forces of neighbours.
+    pub irregular: Duration,
     /// Correction and choice of the next step.
     pub correct: Duration,
     /// Which particles are due, and renewing them in the engine.
@@ -87,6 +129,8 @@ pub struct Cluster<'e> {
     active: Vec<u32>,
     forces: Vec<Forces>,
     moved: Vec<Star>,
+    split_forces: Option<ahmad_cohen::State>,
+    abrupt: Option<Abrupt>,
 }
 
 impl std::fmt::Debug for Cluster<'_> {
@@ -126,7 +170,7 @@ impl<'e> Cluster<'e> {
                 }
             })
             .collect();
-        engine.load(order, specification.softening, &stars)?;
+        engine.load(&specification, &stars)?;
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let mut forces = vec![[ZERO; 4]; stars.len()];
         // Snap and crackle depend on accelerations and jerks, which the first evaluation finds.
@@ -143,37 +187,40 @@ impl<'e> Cluster<'e> {
         first_steps(&specification, &mut stars);
         let lengths = stars.iter().map(|s| s.step);
         let schedule = Schedule::new(specification.max_step, 0.0, lengths);
-        Ok(Self::assembled(
-            specification,
-            stars,
-            schedule,
-            Counters::default(),
-            engine,
-        ))
+        let mut cluster =
+            Self::assembled(specification, stars, schedule, Counters::default(), engine);
+        if cluster.specification.ahmad_cohen.is_some() {
+            cluster.start_ahmad_cohen()?;
+        }
+        Ok(cluster)
     }
 
-    /// A cluster in the state that [`stars`](Self::stars), [`time`](Self::time) and [`counters`](Self::counters) had:
-    /// it goes on to the same bits.
+    /// A cluster in the state that [`stars`](Self::stars), [`parts`](Self::parts), [`time`](Self::time) and
+    /// [`counters`](Self::counters) had: it goes on to the same bits.
     ///
     /// # Errors
     /// As the engine.
+    ///
+    /// # Panics
+    /// If there are not as many `parts` as the scheme needs: one for each particle with Ahmad–Cohen, none without.
     pub fn resumed(
         specification: Specification,
         stars: Vec<Star>,
+        parts: Vec<Parts>,
         time: f64,
         counters: Counters,
         mut engine: Box<dyn Engine + 'e>,
     ) -> Result<Self, HermiteError> {
-        engine.load(specification.order, specification.softening, &stars)?;
+        let needed = specification.ahmad_cohen.map_or(0, |_| stars.len());
+        assert_eq!(parts.len(), needed, "parts of forces");
+        engine.load(&specification, &stars)?;
         let lengths = stars.iter().map(|s| s.step);
         let schedule = Schedule::new(specification.max_step, time, lengths);
-        Ok(Self::assembled(
-            specification,
-            stars,
-            schedule,
-            counters,
-            engine,
-        ))
+        let mut cluster = Self::assembled(specification, stars, schedule, counters, engine);
+        if cluster.specification.ahmad_cohen.is_some() {
+            cluster.split_forces = Some(ahmad_cohen::State::new(parts));
+        }
+        Ok(cluster)
     }
 
     fn assembled(
@@ -193,6 +240,8 @@ impl<'e> Cluster<'e> {
             active: Vec::new(),
             forces: Vec::new(),
             moved: Vec::new(),
+            split_forces: None,
+            abrupt: None,
         }
     }
 
@@ -204,6 +253,11 @@ impl<'e> Cluster<'e> {
     /// The particles, each at the time of its last step.
     pub fn stars(&self) -> &[Star] {
         &self.stars
+    }
+
+    /// The parts of the forces in the Ahmad–Cohen scheme, for each particle; none without.
+    pub fn parts(&self) -> &[Parts] {
+        self.split_forces.as_ref().map_or(&[], |s| &s.parts)
     }
 
     /// Time of the last block.
@@ -233,8 +287,13 @@ impl<'e> Cluster<'e> {
 
     /// Floating-point operations of the forces so far, counted as the order's operations a pair.
     pub fn operations(&self) -> f64 {
-        let evaluations = self.counters.steps as f64 * f64::from(self.specification.iterations);
-        evaluations * self.stars.len() as f64 * f64::from(self.specification.order.operations())
+        let evaluations = if self.specification.ahmad_cohen.is_some() {
+            self.counters.regular_steps as f64
+        } else {
+            self.counters.steps as f64 * f64::from(self.specification.iterations)
+        };
+        let pairs = evaluations * self.stars.len() as f64 + self.counters.irregular_pairs as f64;
+        pairs * f64::from(self.specification.order.operations())
     }
 
     /// Steps block by block up to the last block that is not after `time`.
@@ -253,6 +312,9 @@ impl<'e> Cluster<'e> {
     /// # Errors
     /// [`HermiteError::StepTooSmall`], [`HermiteError::NotFinite`], or as the engine.
     pub fn step(&mut self) -> Result<usize, HermiteError> {
+        if self.split_forces.is_some() {
+            return self.step_ahmad_cohen();
+        }
         let start = Instant::now();
         let mut active = std::mem::take(&mut self.active);
         let time = self.schedule.take(&mut active);
@@ -317,6 +379,7 @@ impl<'e> Cluster<'e> {
             .min_step
             .unwrap_or_else(|| lowest_step(spec.max_step, time));
         let mut failed = None;
+        let mut abrupt = Vec::new();
         for (star, place) in self.moved.iter_mut().zip(active) {
             let x = &star.taylor;
             if !(x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite() {
@@ -330,6 +393,19 @@ impl<'e> Cluster<'e> {
             Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
             let allowed = criterion(spec.order.number(), x, spec.eta);
             star.step = quantised(allowed, longest, shortest);
+            let doubled = (2.0 * before).min(longest);
+            let noise = |factor: f64| {
+                let epsilon = factor * spec.precision.epsilon();
+                is_noise(spec.order.number(), x, before, 0.0, epsilon)
+            };
+            if star.step < doubled && noise(1.0) {
+                star.step = doubled;
+                self.counters.noisy += 1;
+                continue;
+            }
+            if power(before * ABRUPT, allowed.exponent) > allowed.value && !noise(NEARLY_NOISE) {
+                abrupt.push((*place as usize, before, star.step));
+            }
             if power(star.step, allowed.exponent) > allowed.value {
                 self.counters.clamped += 1;
                 if spec.min_step.is_none() {
@@ -337,13 +413,51 @@ impl<'e> Cluster<'e> {
                 }
             }
         }
+        for (body, taken, wanted) in abrupt {
+            self.note_abrupt(body, time, taken, wanted);
+        }
         match failed {
             Some(body) => Err(self.too_small(body, time, shortest)),
             None => Ok(()),
         }
     }
 
+    /// Counts a step that its end shows to have been much too long, and keeps that of the closest pair.
+    fn note_abrupt(&mut self, body: usize, time: f64, taken: f64, wanted: f64) {
+        self.counters.abrupt += 1;
+        let (neighbour, distance) = self.nearest(body, time);
+        // Others than the pair feel its jump as well, and sometimes more of it.
+        if self.abrupt.is_none_or(|worst| distance < worst.distance) {
+            self.abrupt = Some(Abrupt {
+                time,
+                body,
+                neighbour,
+                distance,
+                ratio: taken / wanted,
+            });
+        }
+    }
+
+    /// Of the steps whose ends showed them to have been at least 8 times too long, since this object was made, that of the
+    /// particle with the nearest neighbour: a pair has
+    /// passed too near to each other for it, and energy is lost or gained.
+    pub fn abrupt(&self) -> Option<Abrupt> {
+        self.abrupt
+    }
+
     fn too_small(&self, body: usize, time: f64, shortest: f64) -> HermiteError {
+        let (neighbour, distance) = self.nearest(body, time);
+        HermiteError::StepTooSmall {
+            time,
+            body,
+            neighbour,
+            distance,
+            shortest,
+        }
+    }
+
+    /// The nearest neighbour of a body, and how far it is.
+    fn nearest(&self, body: usize, time: f64) -> (usize, f64) {
         let at = |star: &Star| {
             let x: [Vec3<f64>; 4] = std::array::from_fn(|k| star.taylor[k]);
             predict::<f64, 4, 2>(&x, time - star.time)[0]
@@ -354,13 +468,7 @@ impl<'e> Cluster<'e> {
             .map(|(place, star)| (place, (at(star) - here).norm2_plus(0.0)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .unwrap_or((body, f64::NAN));
-        HermiteError::StepTooSmall {
-            time,
-            body,
-            neighbour,
-            distance: distance2.sqrt(),
-            shortest,
-        }
+        (neighbour, distance2.sqrt())
     }
 
     /// All particles at the same `time`, not before [`time`](Self::time) and not after
@@ -379,6 +487,9 @@ impl<'e> Cluster<'e> {
             .collect();
         let mut all = self.stars.clone();
         if !late.is_empty() {
+            if let Some(state) = &mut self.split_forces {
+                state.flush(self.engine.as_mut(), &self.stars)?;
+            }
             self.engine.predict(time)?;
             self.evaluate_and_correct(&late, time)?;
             for (place, star) in late.iter().zip(&self.moved) {

@@ -1,12 +1,17 @@
 //! The CPU engine: SIMD lanes over the particles that pull, threads over those that are pulled.
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::order::{MAX_PARTIAL_SUMS, fold, partial_sums};
+use kernels_gpu::hermite::ahmad_cohen::is_neighbour;
+use kernels_gpu::hermite::order::partial_sums;
 use kernels_gpu::hermite::{force, predict};
 use rayon::prelude::*;
 
+use super::cpu_force::{AllPairs, forces_on, potentials_at};
 use super::packets::{Memory, PACKET, Packets, load_vector};
-use super::{Engine, Forces, HermiteError, Motion, Order, Star};
+use super::with_lanes::with_lanes;
+use super::{
+    Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
+};
 use crate::divergence::EngineError;
 use crate::simd::Simd;
 
@@ -21,12 +26,16 @@ pub struct CpuEngine {
     pool: rayon::ThreadPool,
     simd: Simd,
     order: Order,
+    precision: Precision,
     softening2: f64,
     bodies: usize,
     /// Mass, time, and `order` vectors of each particle.
     stars: Packets,
     /// Mass and `order` / 2 vectors of each particle.
     predicted: Packets,
+    /// The same in float-float, if that is the precision.
+    single_softening2: f64,
+    singles: Packets<f32>,
 }
 
 impl CpuEngine {
@@ -62,10 +71,13 @@ impl CpuEngine {
             pool,
             simd,
             order: Order::Four,
+            precision: Precision::F64,
             softening2: 0.0,
             bodies: 0,
             stars: Packets::default(),
             predicted: Packets::default(),
+            single_softening2: 0.0,
+            singles: Packets::default(),
         })
     }
 
@@ -75,6 +87,34 @@ impl CpuEngine {
             partial_sums: partial_sums(self.bodies),
             softening2: self.softening2,
         }
+    }
+
+    /// What was predicted, in float-float too if that is the precision.
+    fn split_all(&mut self) {
+        if self.precision == Precision::FloatFloat {
+            let (order, predicted) = (self.order, &self.predicted);
+            for place in 0..self.bodies {
+                cpu_single::split(order, predicted, &mut self.singles, place);
+            }
+        }
+    }
+
+    /// Calls `on` for shares of the places and of what belongs to each, by several threads where that pays.
+    fn shared_out<T: Send>(
+        &self,
+        places: &[u32],
+        out: &mut [T],
+        on: impl Fn(&[u32], &mut [T]) + Sync,
+    ) {
+        let threads = self.pool.current_num_threads();
+        if threads == 1 || places.len() * self.bodies < PARALLEL_PAIRS {
+            return on(places, out);
+        }
+        let share = places.len().div_ceil(4 * threads);
+        self.pool.install(|| {
+            let parts = places.par_chunks(share).zip(out.par_chunks_mut(share));
+            parts.for_each(|(places, out)| on(places, out));
+        });
     }
 }
 
@@ -93,16 +133,23 @@ impl Engine for CpuEngine {
         )
     }
 
-    fn load(&mut self, order: Order, softening: f64, stars: &[Star]) -> Result<(), HermiteError> {
+    fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError> {
         let places = stars.len().next_multiple_of(partial_sums(stars.len()));
+        let order = specification.order;
         self.order = order;
-        self.softening2 = force::softening2(softening);
+        self.precision = specification.precision;
+        self.softening2 = force::softening2(specification.softening);
         self.bodies = stars.len();
         self.stars = Packets::zeroed(2 + 3 * order.number() as usize, places);
         self.predicted = Packets::zeroed(1 + 3 * order.derivatives(), places);
         for (place, star) in stars.iter().enumerate() {
             self.stars.set(place, 0, star.mass);
             self.predicted.set(place, 0, star.mass);
+        }
+        if self.precision == Precision::FloatFloat {
+            let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
+            self.single_softening2 = force::softening2_single(specification.softening, heaviest);
+            self.singles = Packets::zeroed(cpu_single::components(order), places);
         }
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         self.store(&all, stars)
@@ -125,6 +172,7 @@ impl Engine for CpuEngine {
         let (stars, predicted) = (self.stars.data(), self.predicted.data_mut());
         if self.bodies < PARALLEL_PREDICTIONS {
             predict_packets(simd, order, stars, predicted, time);
+            self.split_all();
             return Ok(());
         }
         let share = (stars.len() / from).div_ceil(4 * self.pool.current_num_threads());
@@ -136,6 +184,7 @@ impl Engine for CpuEngine {
                 predict_packets(simd, order, stars, predicted, time);
             });
         });
+        self.split_all();
         Ok(())
     }
 
@@ -144,21 +193,53 @@ impl Engine for CpuEngine {
             for (k, v) in motion[..self.order.derivatives()].iter().enumerate() {
                 self.predicted.set_vector(*place as usize, 1 + 3 * k, *v);
             }
+            if self.precision == Precision::FloatFloat {
+                let place = *place as usize;
+                cpu_single::split(self.order, &self.predicted, &mut self.singles, place);
+            }
         }
         Ok(())
     }
 
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError> {
-        let (simd, order, pairs) = (self.simd, self.order, self.all_pairs());
-        let threads = self.pool.current_num_threads();
-        if threads == 1 || places.len() * self.bodies < PARALLEL_PAIRS {
-            forces_on(simd, order, &pairs, places, out);
-            return Ok(());
+        let (simd, order) = (self.simd, self.order);
+        match self.precision {
+            Precision::F64 => {
+                let pairs = self.all_pairs();
+                self.shared_out(places, out, |places, out| {
+                    forces_on(simd, order, &pairs, places, out);
+                });
+            }
+            Precision::FloatFloat => {
+                let pairs = AllPairs {
+                    predicted: &self.singles,
+                    partial_sums: partial_sums(self.bodies),
+                    softening2: self.single_softening2,
+                };
+                self.shared_out(places, out, |places, out| {
+                    cpu_single::forces_on(simd, order, &pairs, places, out);
+                });
+            }
         }
-        let share = places.len().div_ceil(4 * threads);
+        Ok(())
+    }
+
+    fn neighbours(
+        &mut self,
+        places: &[u32],
+        radii2: &[f64],
+        capacity: usize,
+        lists: &mut Lists,
+    ) -> Result<(), HermiteError> {
+        lists.resize(places.len(), capacity);
+        let (bodies, predicted) = (self.bodies, &self.predicted);
+        let of = |((place, radius2), (list, length)): ((&u32, &f64), (&mut [u32], &mut u32))| {
+            *length = list_neighbours(predicted, bodies, *place as usize, *radius2, list);
+        };
         self.pool.install(|| {
-            let parts = places.par_chunks(share).zip(out.par_chunks_mut(share));
-            parts.for_each(|(places, out)| forces_on(simd, order, &pairs, places, out));
+            (places.par_iter().zip(radii2))
+                .zip((lists.places.par_chunks_mut(capacity)).zip(&mut lists.lengths))
+                .for_each(of);
         });
         Ok(())
     }
@@ -175,36 +256,29 @@ impl Engine for CpuEngine {
     }
 }
 
-/// What all pairs have in common.
-struct AllPairs<'a> {
-    predicted: &'a Packets,
-    partial_sums: usize,
-    softening2: f64,
-}
-
-/// Calls `$function::<lanes, …>` inside a function that has the instruction set.
-macro_rules! with_lanes {
-    ($simd:expr, $call:ident [$($generic:tt)*] ($($argument:ident: $type:ty),*)) => {{
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        fn avx2($($argument: $type),*) {
-            $call::<crate::simd::F64x4 $($generic)*>($($argument),*);
+/// Lists the neighbours of a particle as far as there is room; returns how many there are.
+fn list_neighbours(
+    predicted: &Packets,
+    bodies: usize,
+    own: usize,
+    radius2: f64,
+    list: &mut [u32],
+) -> u32 {
+    let (x, v) = (predicted.vector(own, 1), predicted.vector(own, 4));
+    let mut length = 0;
+    for place in 0..bodies {
+        let (r, w) = (
+            predicted.vector(place, 1) - x,
+            predicted.vector(place, 4) - v,
+        );
+        if is_neighbour(r, w, radius2) && place != own {
+            if let Some(to) = list.get_mut(length) {
+                *to = place as u32;
+            }
+            length += 1;
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f")]
-        fn avx512($($argument: $type),*) {
-            $call::<crate::simd::F64x8 $($generic)*>($($argument),*);
-        }
-        match $simd {
-            Simd::Scalar => $call::<f64 $($generic)*>($($argument),*),
-            // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { avx2($($argument),*) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe { avx512($($argument),*) },
-        }
-    }};
+    }
+    length as u32
 }
 
 fn predict_packets(simd: Simd, order: Order, stars: &[f64], predicted: &mut [f64], time: f64) {
@@ -222,7 +296,7 @@ fn predict_packets(simd: Simd, order: Order, stars: &[f64], predicted: &mut [f64
 }
 
 #[inline(always)]
-fn predict_lanes<R: Memory, const P: usize, const D: usize>(
+fn predict_lanes<R: Memory<Element = f64>, const P: usize, const D: usize>(
     stars: &[f64],
     predicted: &mut [f64],
     time: f64,
@@ -245,100 +319,5 @@ fn predict_lanes<R: Memory, const P: usize, const D: usize>(
                 }
             }
         }
-    }
-}
-
-fn forces_on(simd: Simd, order: Order, pairs: &AllPairs<'_>, places: &[u32], out: &mut [Forces]) {
-    match order {
-        Order::Four => {
-            with_lanes!(simd, forces_lanes[, 2](pairs: &AllPairs<'_>, places: &[u32], out: &mut [Forces]))
-        }
-        Order::Six => {
-            with_lanes!(simd, forces_lanes[, 3](pairs: &AllPairs<'_>, places: &[u32], out: &mut [Forces]))
-        }
-        Order::Eight => {
-            with_lanes!(simd, forces_lanes[, 4](pairs: &AllPairs<'_>, places: &[u32], out: &mut [Forces]))
-        }
-    }
-}
-
-#[inline(always)]
-fn forces_lanes<R: Memory, const D: usize>(
-    pairs: &AllPairs<'_>,
-    places: &[u32],
-    out: &mut [Forces],
-) {
-    let mut partial = [[0.0; MAX_PARTIAL_SUMS]; 12];
-    let (stride, sums) = (pairs.predicted.stride(), pairs.partial_sums);
-    let softening2 = R::from_f64(pairs.softening2);
-    let zero = Vec3 {
-        x: 0.0,
-        y: 0.0,
-        z: 0.0,
-    };
-    for (place, out) in places.iter().zip(out) {
-        let i: [Vec3<R>; D] =
-            std::array::from_fn(|k| pairs.predicted.vector(*place as usize, 1 + 3 * k).spread());
-        for first in (0..sums).step_by(R::COUNT) {
-            let mut sum = [zero.spread(); D];
-            let from = &pairs.predicted.data()[first / PACKET * stride + first % PACKET..];
-            for packet in from.chunks(sums / PACKET * stride) {
-                // SAFETY: `sums` is a multiple of PACKET and the packets' number one of sums / PACKET, so a whole
-                // packet, less the lanes before, is left.
-                unsafe {
-                    let at = |component: usize| packet.as_ptr().add(component * PACKET);
-                    let j: [Vec3<R>; D] = std::array::from_fn(|k| load_vector(at(1 + 3 * k)));
-                    force::pair(&i, &j, R::load(at(0)), softening2, &mut sum);
-                }
-            }
-            for (k, v) in sum.iter().enumerate() {
-                for (c, x) in [v.x, v.y, v.z].into_iter().enumerate() {
-                    // SAFETY: first + lanes <= partial sums <= MAX_PARTIAL_SUMS.
-                    unsafe { x.store(partial[3 * k + c].as_mut_ptr().add(first)) };
-                }
-            }
-        }
-        *out = [zero; 4];
-        for k in 0..D {
-            let mut total = |c: usize| fold(&mut partial[3 * k + c][..sums]);
-            out[k] = Vec3 {
-                x: total(0),
-                y: total(1),
-                z: total(2),
-            };
-        }
-    }
-}
-
-fn potentials_at(simd: Simd, pairs: &AllPairs<'_>, first: usize, out: &mut [f64]) {
-    with_lanes!(simd, potentials_lanes[](pairs: &AllPairs<'_>, first: usize, out: &mut [f64]));
-}
-
-#[inline(always)]
-fn potentials_lanes<R: Memory>(pairs: &AllPairs<'_>, first: usize, out: &mut [f64]) {
-    let mut partial = [0.0; MAX_PARTIAL_SUMS];
-    let (stride, sums) = (pairs.predicted.stride(), pairs.partial_sums);
-    let softening2 = R::from_f64(pairs.softening2);
-    for (place, out) in (first..).zip(out) {
-        let i = pairs.predicted.vector(place, 1).spread::<R>();
-        for lane in (0..sums).step_by(R::COUNT) {
-            let mut sum = R::from_f64(0.0);
-            let from = &pairs.predicted.data()[lane / PACKET * stride + lane % PACKET..];
-            for (n, packet) in from.chunks(sums / PACKET * stride).enumerate() {
-                // SAFETY: as in `forces_lanes`.
-                unsafe {
-                    let mut mass = R::load(packet.as_ptr());
-                    let j: Vec3<R> = load_vector(packet.as_ptr().add(PACKET));
-                    let own = place.wrapping_sub(n * sums + lane);
-                    if own < R::COUNT {
-                        mass.set_lane(own, R::from_f64(0.0));
-                    }
-                    sum = sum + force::potential(i, j, mass, softening2);
-                }
-            }
-            // SAFETY: lane + lanes <= partial sums <= MAX_PARTIAL_SUMS.
-            unsafe { sum.store(partial.as_mut_ptr().add(lane)) };
-        }
-        *out = fold(&mut partial[..sums]);
     }
 }

@@ -1,11 +1,16 @@
-//! The engine of a device that runs the kernels: a GPU, or the emulator of the grid.
+//! The engine of devices that run the kernels: GPUs, or the emulator of the grid.
+//!
+//! Every device holds all particles and predicts them all; the partial sums of the forces are dealt to them, each sums
+//! and folds its own, and the host folds what the devices give. A single device does all of it.
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::device::{Launch, shared_bytes, star_width, width};
-use kernels_gpu::hermite::force::softening2;
-use kernels_gpu::hermite::order::{partial_sums, terms};
+use kernels_gpu::hermite::arithmetic::{FloatFloat, Plain};
+use kernels_gpu::hermite::device::neighbours::ListLaunch;
+use kernels_gpu::hermite::device::{Launch, Record, lanes, star_width, tiles, width};
+use kernels_gpu::hermite::force::{softening2, softening2_single};
+use kernels_gpu::hermite::order::{fold, partial_sums, terms};
 
-use super::{Engine, Forces, HermiteError, Motion, Order, Star};
+use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
 use crate::divergence::EngineError;
 
 /// A launch of one of the kernels; memory by its address.
@@ -29,9 +34,11 @@ pub(super) enum Call {
         stride: u32,
         skip: u32,
     },
-    /// `hermite_force_*`
+    /// `hermite_tiles_*`; or `hermite_lanes_*`, with `out` for `partial`
     Force {
+        many: bool,
         order: Order,
+        precision: Precision,
         launch: Launch,
         predicted: u64,
         places: u64,
@@ -41,8 +48,18 @@ pub(super) enum Call {
     Fold {
         partial: u64,
         out: u64,
-        values: u32,
-        rest: u32,
+        components: u32,
+        count: u32,
+        parts: u32,
+    },
+    /// `hermite_neighbours`
+    Neighbours {
+        launch: ListLaunch,
+        predicted: u64,
+        places: u64,
+        radii2: u64,
+        lists: u64,
+        lengths: u64,
     },
     /// `hermite_potential`
     Potential {
@@ -56,8 +73,8 @@ pub(super) enum Call {
 impl Call {
     /// The kernel's name.
     pub(super) fn name(&self) -> &'static str {
-        let by = |order: &Order, names: [&'static str; 3]| names[order.derivatives() - 2];
-        match self {
+        let by = |order: Order, names: [&'static str; 3]| names[order.derivatives() - 2];
+        match *self {
             Self::Predict { order, .. } => by(
                 order,
                 [
@@ -67,11 +84,34 @@ impl Call {
                 ],
             ),
             Self::Scatter { .. } => "hermite_scatter",
-            Self::Force { order, .. } => by(
+            Self::Force {
+                many,
                 order,
-                ["hermite_force_4", "hermite_force_6", "hermite_force_8"],
+                precision,
+                ..
+            } => by(
+                order,
+                match (many, precision) {
+                    (true, Precision::F64) => {
+                        ["hermite_tiles_4", "hermite_tiles_6", "hermite_tiles_8"]
+                    }
+                    (false, Precision::F64) => {
+                        ["hermite_lanes_4", "hermite_lanes_6", "hermite_lanes_8"]
+                    }
+                    (true, Precision::FloatFloat) => [
+                        "hermite_tiles_4_float_float",
+                        "hermite_tiles_6_float_float",
+                        "hermite_tiles_8_float_float",
+                    ],
+                    (false, Precision::FloatFloat) => [
+                        "hermite_lanes_4_float_float",
+                        "hermite_lanes_6_float_float",
+                        "hermite_lanes_8_float_float",
+                    ],
+                },
             ),
             Self::Fold { .. } => "hermite_fold",
+            Self::Neighbours { .. } => "hermite_neighbours",
             Self::Potential { .. } => "hermite_potential",
         }
     }
@@ -88,18 +128,26 @@ pub(super) trait Device {
     fn name(&self) -> &'static str;
     /// In words, for reports.
     fn device(&self) -> String;
-    /// Blocks of this many threads that run at once.
-    fn resident_blocks(&self, call: &Call, threads: u32) -> Result<u32, EngineError>;
+    /// Active particles up to which a block for each is faster than tiles, with this many terms a partial sum.
+    fn few(&self, terms: u32) -> u32;
     /// Numbers that are 0.
     fn numbers(&self, length: usize) -> Result<Self::Numbers, EngineError>;
+    /// Numbers that are 0 and often go to or from the host.
+    fn exchanged(&self, length: usize) -> Result<Self::Numbers, EngineError>;
     /// Places that are 0.
     fn places(&self, length: usize) -> Result<Self::Places, EngineError>;
-    /// Writes numbers to the start of an array.
+    /// Writes numbers to the start of an array, in the order of the launches.
     fn put(&self, to: &mut Self::Numbers, values: &[f64]) -> Result<(), EngineError>;
-    /// Writes places to the start of an array.
+    /// Writes places to the start of an array, in the order of the launches.
     fn put_places(&self, to: &mut Self::Places, values: &[u32]) -> Result<(), EngineError>;
-    /// Reads numbers from the start of an array, after all launches.
-    fn get(&self, from: &Self::Numbers, values: &mut [f64]) -> Result<(), EngineError>;
+    /// Queues reading of this many numbers from the start of an array.
+    fn ask(&self, from: &mut Self::Numbers, length: usize) -> Result<(), EngineError>;
+    /// The numbers that were asked for, after all launches.
+    fn get(&self, from: &mut Self::Numbers, values: &mut [f64]) -> Result<(), EngineError>;
+    /// Queues reading of this many places from the start of an array.
+    fn ask_places(&self, from: &mut Self::Places, length: usize) -> Result<(), EngineError>;
+    /// The places that were asked for, after all launches.
+    fn get_places(&self, from: &mut Self::Places, values: &mut [u32]) -> Result<(), EngineError>;
     /// The address of an array.
     fn address(&self, of: &Self::Numbers) -> u64;
     /// The address of an array.
@@ -119,67 +167,169 @@ pub(super) trait Device {
 
 /// Threads of a block of the kernels with a thread a place or number.
 const BLOCK: u32 = 128;
-/// Blocks that should be there for each that can run at once, so that none has to wait long for the last.
-const WAVES: u32 = 4;
 /// Partial results in memory at most: 256 MiB.
 const MOST_PARTIAL: usize = 1 << 25;
 
-/// Holds particles on a device and runs the kernels there.
+/// Places of lists in memory at most at a time.
+const MOST_LISTED: usize = 1 << 22;
+
+/// Holds particles on devices and runs the kernels there.
 pub(super) struct DeviceEngine<D: Device> {
-    device: D,
-    /// Threads of a block of force kernels.
+    devices: Vec<D>,
+    /// Threads of a block of the kernels with tiles.
     block: u32,
-    memory: Option<Memory<D>>,
+    memories: Vec<Memory<D>>,
+    host: Vec<f64>,
 }
 
 struct Memory<D: Device> {
     order: Order,
+    precision: Precision,
     softening2: f64,
+    force_softening2: f64,
     bodies: usize,
     stars: D::Numbers,
     predicted: D::Numbers,
     active: D::Places,
+    /// What `active` holds.
+    listed: Vec<u32>,
     staging: D::Numbers,
     partial: D::Numbers,
     partial_length: usize,
-    out: D::Numbers,
-    host: Vec<f64>,
-    resident: u32,
+    /// Results, for each part that the device sums.
+    out: Vec<(Part, D::Numbers)>,
+    /// Lists of neighbours, with room for this many places, and their lengths.
+    lists: Option<(usize, D::Places, D::Places)>,
+}
+
+/// Which of the partial sums: `first`, `first` + `stride`, …
+#[derive(Clone, Copy)]
+struct Part {
+    first: u32,
+    stride: u32,
 }
 
 impl<D: Device> DeviceEngine<D> {
-    /// With blocks of `block` threads for the forces.
-    pub(super) fn new(device: D, block: u32) -> Self {
+    /// With blocks of `block` threads for tiles.
+    pub(super) fn new(devices: Vec<D>, block: u32) -> Self {
+        assert!(!devices.is_empty());
         Self {
-            device,
+            devices,
             block,
-            memory: None,
+            memories: Vec::new(),
+            host: Vec::new(),
         }
     }
 
-    fn loaded(&mut self) -> (&D, &mut Memory<D>, u32) {
-        let memory = self.memory.as_mut().expect("load comes first");
-        (&self.device, memory, self.block)
+    fn each(&mut self) -> impl Iterator<Item = (&D, &mut Memory<D>)> {
+        assert!(!self.memories.is_empty(), "load comes first");
+        self.devices.iter().zip(&mut self.memories)
+    }
+
+    /// Parts into which the partial sums of `bodies` are dealt: a power of two.
+    fn parts(&self, bodies: usize) -> usize {
+        let most = partial_sums(bodies);
+        self.devices.len().next_power_of_two().min(most)
+    }
+
+    /// Adds up the parts' results, `length` numbers each, into `host`.
+    fn collect(&mut self, length: usize) -> Result<(), EngineError> {
+        let parts = self.parts(self.memories[0].bodies);
+        self.host.resize(parts * length, 0.0);
+        for (device, memory) in self.devices.iter().zip(&mut self.memories) {
+            for (part, out) in &mut memory.out {
+                let from = part.first as usize * length;
+                device.get(out, &mut self.host[from..from + length])?;
+            }
+        }
+        if parts > 1 {
+            let mut values = vec![0.0; parts];
+            for at in 0..length {
+                for (part, value) in values.iter_mut().enumerate() {
+                    *value = self.host[part * length + at];
+                }
+                self.host[at] = fold(&mut values);
+            }
+        }
+        self.host.truncate(length);
+        Ok(())
+    }
+}
+
+/// Words of a body in a tile, and bodies of a thread.
+fn shape(order: Order, precision: Precision) -> (usize, u32) {
+    fn of<const D: usize>(precision: Precision) -> (usize, u32) {
+        match precision {
+            Precision::F64 => (
+                <Plain<f64> as Record<D>>::WORDS,
+                <Plain<f64> as Record<D>>::BODIES as u32,
+            ),
+            Precision::FloatFloat => (
+                <FloatFloat<f32> as Record<D>>::WORDS,
+                <FloatFloat<f32> as Record<D>>::BODIES as u32,
+            ),
+        }
+    }
+    match order {
+        Order::Four => of::<2>(precision),
+        Order::Six => of::<3>(precision),
+        Order::Eight => of::<4>(precision),
     }
 }
 
 impl<D: Device> Memory<D> {
-    fn launch(&self, count: usize, block: u32) -> Launch {
-        let mut launch = Launch {
-            softening2: self.softening2,
-            sums: partial_sums(self.bodies) as u32,
-            terms: terms(self.bodies) as u32,
-            count: count as u32,
-            share: 1,
+    fn new(
+        device: &D,
+        specification: &Specification,
+        stars: &[Star],
+        parts: Vec<Part>,
+    ) -> Result<Self, EngineError> {
+        let order = specification.order;
+        let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
+        let slots = partial_sums(n) * terms(n);
+        let numbers = |length: usize| device.numbers(length);
+        let most = 3 * d * partial_sums(n);
+        let partial_length = (most * n).min(MOST_PARTIAL.max(most));
+        let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
+        let out = (parts.into_iter())
+            .map(|part| Ok((part, device.exchanged(3 * d * n)?)))
+            .collect::<Result<_, EngineError>>()?;
+        let mut memory = Self {
+            order,
+            precision: specification.precision,
+            softening2: softening2(specification.softening),
+            force_softening2: match specification.precision {
+                Precision::F64 => softening2(specification.softening),
+                Precision::FloatFloat => softening2_single(specification.softening, heaviest),
+            },
+            bodies: n,
+            stars: numbers(slots * star_width(p))?,
+            predicted: numbers(slots * width(d))?,
+            active: device.places(n)?,
+            listed: Vec::new(),
+            staging: device.exchanged(n * star_width(p).max(3 * d))?,
+            partial: numbers(partial_length)?,
+            partial_length,
+            out,
+            lists: None,
         };
-        let values = 3 * self.order.derivatives() * count;
-        while launch.share < launch.sums
-            && (launch.blocks(block) > WAVES * self.resident
-                || values * launch.rest() as usize > self.partial_length)
-        {
-            launch.share *= 2;
+        let mut host = Vec::with_capacity(n * star_width(p));
+        for star in stars {
+            host.extend([star.mass, star.time]);
+            extend(&mut host, &star.taylor[..p]);
         }
-        launch
+        device.put(&mut memory.stars, &host)?;
+        Ok(memory)
+    }
+
+    /// Sees to it that `active` holds these places.
+    fn list(&mut self, device: &D, places: &[u32]) -> Result<(), EngineError> {
+        if self.listed != places {
+            device.put_places(&mut self.active, places)?;
+            self.listed.clear();
+            self.listed.extend_from_slice(places);
+        }
+        Ok(())
     }
 
     /// Copies records to their places.
@@ -187,25 +337,123 @@ impl<D: Device> Memory<D> {
         &mut self,
         device: &D,
         places: &[u32],
-        width: usize,
+        records: &[f64],
         to: u64,
         stride: usize,
-        skip: usize,
     ) -> Result<(), EngineError> {
-        device.put_places(&mut self.active, places)?;
-        device.put(&mut self.staging, &self.host)?;
-        let count = places.len() as u32;
+        self.list(device, places)?;
+        device.put(&mut self.staging, records)?;
         let call = Call::Scatter {
             from: device.address(&self.staging),
             places: device.places_address(&self.active),
             to,
-            count,
-            width: width as u32,
+            count: places.len() as u32,
+            width: (records.len() / places.len()) as u32,
             stride: stride as u32,
-            skip: skip as u32,
+            skip: 1,
         };
+        let blocks = (records.len() as u32).div_ceil(BLOCK);
         // SAFETY: the staging has room for every body's record, and places are below the number of bodies.
-        unsafe { device.launch(&call, (count * width as u32).div_ceil(BLOCK), BLOCK, 0) }
+        unsafe { device.launch(&call, blocks, BLOCK, 0) }
+    }
+
+    /// Memory for lists of this many places for `count` particles.
+    fn make_lists(&mut self, device: &D, count: usize, capacity: usize) -> Result<(), EngineError> {
+        let needed = count * capacity;
+        if self.lists.as_ref().is_none_or(|(room, ..)| *room < needed) {
+            self.lists = None;
+            let lists = device.places(needed)?;
+            self.lists = Some((needed, lists, device.places(self.bodies)?));
+        }
+        Ok(())
+    }
+
+    fn launch(&self, part: Part, count: usize, softening2: f64) -> Launch {
+        Launch {
+            softening2,
+            sums: partial_sums(self.bodies) as u32,
+            terms: terms(self.bodies) as u32,
+            count: count as u32,
+            first: part.first,
+            stride: part.stride,
+        }
+    }
+
+    /// Forces on the `count` places that are listed, for every part of this device.
+    fn force(&mut self, device: &D, count: usize, block: u32) -> Result<(), EngineError> {
+        let values = 3 * self.order.derivatives();
+        for at in 0..self.out.len() {
+            let (part, out) = (self.out[at].0, device.address(&self.out[at].1));
+            let launch = self.launch(part, count, self.force_softening2);
+            if launch.count <= device.few(launch.terms) {
+                self.force_on_few(device, &launch, out)?;
+            } else {
+                // As many at a time as there is memory for.
+                let most = self.partial_length / (values * launch.parts() as usize);
+                for first in (0..count).step_by(most) {
+                    let launch = Launch {
+                        count: most.min(count - first) as u32,
+                        ..launch
+                    };
+                    let out = out + 8 * (first * values) as u64;
+                    self.force_on_many(device, &launch, first, out, block)?;
+                }
+            }
+            device.ask(&mut self.out[at].1, values * count)?;
+        }
+        Ok(())
+    }
+
+    fn force_on_few(&self, device: &D, launch: &Launch, out: u64) -> Result<(), EngineError> {
+        let call = Call::Force {
+            many: false,
+            order: self.order,
+            precision: self.precision,
+            launch: *launch,
+            predicted: device.address(&self.predicted),
+            places: device.places_address(&self.active),
+            partial: out,
+        };
+        let parts = launch.parts();
+        let shared = lanes::shared_bytes(3 * self.order.derivatives(), parts);
+        // SAFETY: out has room for every body's forces.
+        unsafe { device.launch(&call, launch.count, lanes::threads(parts), shared) }
+    }
+
+    fn force_on_many(
+        &self,
+        device: &D,
+        launch: &Launch,
+        first: usize,
+        out: u64,
+        block: u32,
+    ) -> Result<(), EngineError> {
+        let components = 3 * self.order.derivatives() as u32;
+        let (words, bodies) = shape(self.order, self.precision);
+        let partial = device.address(&self.partial);
+        let force = Call::Force {
+            many: true,
+            order: self.order,
+            precision: self.precision,
+            launch: *launch,
+            predicted: device.address(&self.predicted),
+            places: device.places_address(&self.active) + 4 * first as u64,
+            partial,
+        };
+        let fold = Call::Fold {
+            partial,
+            out,
+            components,
+            count: launch.count,
+            parts: launch.parts(),
+        };
+        let blocks = launch.count.div_ceil(block * bodies) * launch.parts();
+        // SAFETY: partial has room for what `force` allows, out for every body's forces.
+        unsafe {
+            device.launch(&force, blocks, block, tiles::shared_bytes(words, block))?;
+            let blocks = (components * launch.count).div_ceil(BLOCK);
+            device.launch(&fold, blocks, BLOCK, 0)
+        }
     }
 }
 
@@ -215,149 +463,171 @@ fn extend(host: &mut Vec<f64>, vectors: &[Vec3<f64>]) {
 
 impl<D: Device> Engine for DeviceEngine<D> {
     fn name(&self) -> &'static str {
-        self.device.name()
+        self.devices[0].name()
     }
 
     fn device(&self) -> String {
-        self.device.device()
+        let first = self.devices[0].device();
+        match self.devices.len() {
+            1 => first,
+            n => format!("{n} x {first}"),
+        }
     }
 
-    fn load(&mut self, order: Order, softening: f64, stars: &[Star]) -> Result<(), HermiteError> {
-        let device = &self.device;
-        let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
-        let slots = partial_sums(n) * terms(n);
-        let numbers = |length: usize| device.numbers(length);
-        let partial_length = (3 * d * n).max((3 * d * n * partial_sums(n)).min(MOST_PARTIAL));
-        let mut memory = Memory {
-            order,
-            softening2: softening2(softening),
-            bodies: n,
-            stars: numbers(slots * star_width(p))?,
-            predicted: numbers(slots * width(d))?,
-            active: device.places(n)?,
-            staging: numbers(n * star_width(p).max(3 * d))?,
-            partial: numbers(partial_length)?,
-            partial_length,
-            out: numbers(3 * d * n)?,
-            host: Vec::new(),
-            resident: 1,
-        };
-        let launch = memory.launch(1, self.block);
-        let force = Call::Force {
-            order,
-            launch,
-            predicted: 0,
-            places: 0,
-            partial: 0,
-        };
-        memory.resident = device.resident_blocks(&force, self.block)?.max(1);
-        for star in stars {
-            memory.host.extend([star.mass, star.time]);
-            extend(&mut memory.host, &star.taylor[..p]);
+    fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError> {
+        let (parts, devices) = (self.parts(stars.len()), self.devices.len());
+        self.memories.clear();
+        for (number, device) in self.devices.iter().enumerate() {
+            let mine = (number..parts).step_by(devices).map(|first| Part {
+                first: first as u32,
+                stride: parts as u32,
+            });
+            let memory = Memory::new(device, specification, stars, mine.collect())?;
+            self.memories.push(memory);
         }
-        device.put(&mut memory.stars, &memory.host)?;
-        self.memory = Some(memory);
         Ok(())
     }
 
     fn store(&mut self, places: &[u32], stars: &[Star]) -> Result<(), HermiteError> {
-        let (device, memory, _) = self.loaded();
-        let p = memory.order.number() as usize;
-        memory.host.clear();
-        for star in stars {
-            memory.host.push(star.time);
-            extend(&mut memory.host, &star.taylor[..p]);
+        let mut host = std::mem::take(&mut self.host);
+        host.clear();
+        for (device, memory) in self.each() {
+            let p = memory.order.number() as usize;
+            if host.is_empty() {
+                for star in stars {
+                    host.push(star.time);
+                    extend(&mut host, &star.taylor[..p]);
+                }
+            }
+            let to = device.address(&memory.stars);
+            memory.scatter(device, places, &host, to, star_width(p))?;
         }
-        let to = device.address(&memory.stars);
-        memory.scatter(device, places, 1 + 3 * p, to, star_width(p), 1)?;
+        self.host = host;
         Ok(())
     }
 
     fn predict(&mut self, time: f64) -> Result<(), HermiteError> {
-        let (device, memory, _) = self.loaded();
-        let places = (partial_sums(memory.bodies) * terms(memory.bodies)) as u32;
-        let call = Call::Predict {
-            order: memory.order,
-            stars: device.address(&memory.stars),
-            predicted: device.address(&memory.predicted),
-            time,
-            places,
-        };
-        // SAFETY: both have a record for every place.
-        unsafe { device.launch(&call, places.div_ceil(BLOCK), BLOCK, 0)? };
+        for (device, memory) in self.each() {
+            let places = (partial_sums(memory.bodies) * terms(memory.bodies)) as u32;
+            let call = Call::Predict {
+                order: memory.order,
+                stars: device.address(&memory.stars),
+                predicted: device.address(&memory.predicted),
+                time,
+                places,
+            };
+            // SAFETY: both have a record for every place.
+            unsafe { device.launch(&call, places.div_ceil(BLOCK), BLOCK, 0)? };
+        }
         Ok(())
     }
 
     fn replace(&mut self, places: &[u32], motions: &[Motion]) -> Result<(), HermiteError> {
-        let (device, memory, _) = self.loaded();
-        let d = memory.order.derivatives();
-        memory.host.clear();
-        for motion in motions {
-            extend(&mut memory.host, &motion[..d]);
+        let mut host = std::mem::take(&mut self.host);
+        host.clear();
+        for (device, memory) in self.each() {
+            let d = memory.order.derivatives();
+            if host.is_empty() {
+                for motion in motions {
+                    extend(&mut host, &motion[..d]);
+                }
+            }
+            let to = device.address(&memory.predicted);
+            memory.scatter(device, places, &host, to, width(d))?;
         }
-        let to = device.address(&memory.predicted);
-        memory.scatter(device, places, 3 * d, to, width(d), 1)?;
+        self.host = host;
         Ok(())
     }
 
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError> {
-        let (device, memory, block) = self.loaded();
-        let d = memory.order.derivatives();
-        device.put_places(&mut memory.active, places)?;
-        let launch = memory.launch(places.len(), block);
-        let values = 3 * d * places.len();
-        let force = Call::Force {
-            order: memory.order,
-            launch,
-            predicted: device.address(&memory.predicted),
-            places: device.places_address(&memory.active),
-            partial: device.address(&memory.partial),
-        };
-        let fold = Call::Fold {
-            partial: device.address(&memory.partial),
-            out: device.address(&memory.out),
-            values: values as u32,
-            rest: launch.rest(),
-        };
-        // SAFETY: partial has room for what `Memory::launch` allows, out for every body's forces.
-        unsafe {
-            device.launch(&force, launch.blocks(block), block, shared_bytes(d) as u32)?;
-            device.launch(&fold, (values as u32).div_ceil(BLOCK / 32), BLOCK, 0)?;
+        let block = self.block;
+        let mut d = 0;
+        for (device, memory) in self.each() {
+            d = memory.order.derivatives();
+            memory.list(device, places)?;
+            memory.force(device, places.len(), block)?;
         }
-        memory.host.resize(values, 0.0);
-        device.get(&memory.out, &mut memory.host)?;
-        let (host, n) = (&memory.host, places.len());
-        for (i, out) in out.iter_mut().enumerate() {
-            for (k, v) in out.iter_mut().enumerate() {
-                let at = |c: usize| {
-                    if k < d {
-                        host[(3 * k + c) * n + i]
-                    } else {
-                        0.0
-                    }
-                };
+        self.collect(3 * d * places.len())?;
+        for (numbers, out) in self.host.chunks_exact(3 * d).zip(out) {
+            *out = [Vec3 {
+                x: 0.0,
+                y: 0.0,
+                z: 0.0,
+            }; 4];
+            for (v, n) in out.iter_mut().zip(numbers.chunks_exact(3)) {
                 *v = Vec3 {
-                    x: at(0),
-                    y: at(1),
-                    z: at(2),
+                    x: n[0],
+                    y: n[1],
+                    z: n[2],
                 };
             }
         }
         Ok(())
     }
 
+    fn neighbours(
+        &mut self,
+        places: &[u32],
+        radii2: &[f64],
+        capacity: usize,
+        lists: &mut Lists,
+    ) -> Result<(), HermiteError> {
+        lists.resize(places.len(), capacity);
+        // The first device has all particles, as any other.
+        let (device, memory) = (&self.devices[0], &mut self.memories[0]);
+        let most = (MOST_LISTED / capacity).max(1);
+        for first in (0..places.len()).step_by(most) {
+            let part = first..places.len().min(first + most);
+            memory.list(device, &places[part.clone()])?;
+            device.put(&mut memory.staging, &radii2[part.clone()])?;
+            memory.make_lists(device, part.len(), capacity)?;
+            let launch = ListLaunch {
+                count: part.len() as u32,
+                bodies: memory.bodies as u32,
+                width: width(memory.order.derivatives()) as u32,
+                capacity: capacity as u32,
+            };
+            let Some((_, to, lengths)) = &mut memory.lists else {
+                unreachable!("made above")
+            };
+            let call = Call::Neighbours {
+                launch,
+                predicted: device.address(&memory.predicted),
+                places: device.places_address(&memory.active),
+                radii2: device.address(&memory.staging),
+                lists: device.places_address(to),
+                lengths: device.places_address(lengths),
+            };
+            // SAFETY: there is room for the lists, a length of each body, and a radius in the staging.
+            unsafe { device.launch(&call, (32 * launch.count).div_ceil(BLOCK), BLOCK, 0)? };
+            device.ask_places(to, part.len() * capacity)?;
+            device.ask_places(lengths, part.len())?;
+            let range = part.start * capacity..part.end * capacity;
+            device.get_places(to, &mut lists.places[range])?;
+            device.get_places(lengths, &mut lists.lengths[part])?;
+        }
+        Ok(())
+    }
+
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {
-        let (device, memory, _) = self.loaded();
-        let launch = memory.launch(out.len(), BLOCK);
-        let call = Call::Potential {
-            launch,
-            predicted: device.address(&memory.predicted),
-            out: device.address(&memory.out),
-            width: width(memory.order.derivatives()) as u32,
-        };
-        // SAFETY: out has room for every body's potential.
-        unsafe { device.launch(&call, launch.count.div_ceil(BLOCK), BLOCK, 0)? };
-        device.get(&memory.out, out)?;
+        for (device, memory) in self.each() {
+            for at in 0..memory.out.len() {
+                let launch = memory.launch(memory.out[at].0, out.len(), memory.softening2);
+                let call = Call::Potential {
+                    launch,
+                    predicted: device.address(&memory.predicted),
+                    out: device.address(&memory.out[at].1),
+                    width: width(memory.order.derivatives()) as u32,
+                };
+                let parts = launch.parts();
+                let shared = lanes::shared_bytes(1, parts);
+                // SAFETY: out has room for every body's potential.
+                unsafe { device.launch(&call, launch.count, lanes::threads(parts), shared)? };
+                device.ask(&mut memory.out[at].1, out.len())?;
+            }
+        }
+        self.collect(out.len())?;
+        out.copy_from_slice(&self.host);
         Ok(())
     }
 }

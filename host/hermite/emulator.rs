@@ -4,22 +4,26 @@ use std::cell::UnsafeCell;
 
 use cuda_std::emulator::Launch;
 use kernels_gpu::kernels::{
-    hermite_fold, hermite_force_4, hermite_force_6, hermite_force_8, hermite_potential,
-    hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
+    hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
+    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_neighbours,
+    hermite_potential, hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
+    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
+    hermite_tiles_8, hermite_tiles_8_float_float,
 };
 
 use super::device::{Call, Device, DeviceEngine};
-use super::{Engine, Order};
+use super::{Engine, Order, Precision};
 use crate::divergence::EngineError;
 
-/// An engine that runs the kernels' code in emulated grids: blocks of `block` threads for the forces, as many at a time as
-/// a device with room for `resident` blocks would get. Neither changes a bit.
-pub fn emulator(block: u32, resident: u32, seed: Option<u64>) -> Box<dyn Engine> {
-    Box::new(DeviceEngine::new(Emulator { resident, seed }, block))
+/// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
+/// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
+pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
+    let devices = (0..devices).map(|_| Emulator { few, seed }).collect();
+    Box::new(DeviceEngine::new(devices, block))
 }
 
 struct Emulator {
-    resident: u32,
+    few: u32,
     seed: Option<u64>,
 }
 
@@ -54,11 +58,15 @@ impl Device for Emulator {
         format!("emulated grid, {}", crate::machine::cpu_name())
     }
 
-    fn resident_blocks(&self, _: &Call, _: u32) -> Result<u32, EngineError> {
-        Ok(self.resident)
+    fn few(&self, _: u32) -> u32 {
+        self.few
     }
 
     fn numbers(&self, length: usize) -> Result<Array<f64>, EngineError> {
+        Ok(Array::new(length))
+    }
+
+    fn exchanged(&self, length: usize) -> Result<Array<f64>, EngineError> {
         Ok(Array::new(length))
     }
 
@@ -76,7 +84,23 @@ impl Device for Emulator {
         Ok(())
     }
 
-    fn get(&self, from: &Array<f64>, values: &mut [f64]) -> Result<(), EngineError> {
+    fn ask(&self, _: &mut Array<f64>, _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn get(&self, from: &mut Array<f64>, values: &mut [f64]) -> Result<(), EngineError> {
+        for (value, cell) in values.iter_mut().zip(&from.0) {
+            // SAFETY: launches return when all their threads have ended.
+            *value = unsafe { *cell.get() };
+        }
+        Ok(())
+    }
+
+    fn ask_places(&self, _: &mut Array<u32>, _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn get_places(&self, from: &mut Array<u32>, values: &mut [u32]) -> Result<(), EngineError> {
         for (value, cell) in values.iter_mut().zip(&from.0) {
             // SAFETY: launches return when all their threads have ended.
             *value = unsafe { *cell.get() };
@@ -158,26 +182,55 @@ unsafe fn one_thread(call: &Call) {
                 );
             }
             Call::Force {
+                many,
                 order,
+                precision,
                 launch,
                 predicted,
                 places,
                 partial,
             } => {
-                let kernel = match order {
-                    Order::Four => hermite_force_4,
-                    Order::Six => hermite_force_6,
-                    Order::Eight => hermite_force_8,
+                let kernel = match (many, precision, order) {
+                    (true, Precision::F64, Order::Four) => hermite_tiles_4,
+                    (true, Precision::F64, Order::Six) => hermite_tiles_6,
+                    (true, Precision::F64, Order::Eight) => hermite_tiles_8,
+                    (false, Precision::F64, Order::Four) => hermite_lanes_4,
+                    (false, Precision::F64, Order::Six) => hermite_lanes_6,
+                    (false, Precision::F64, Order::Eight) => hermite_lanes_8,
+                    (true, Precision::FloatFloat, Order::Four) => hermite_tiles_4_float_float,
+                    (true, Precision::FloatFloat, Order::Six) => hermite_tiles_6_float_float,
+                    (true, Precision::FloatFloat, Order::Eight) => hermite_tiles_8_float_float,
+                    (false, Precision::FloatFloat, Order::Four) => hermite_lanes_4_float_float,
+                    (false, Precision::FloatFloat, Order::Six) => hermite_lanes_6_float_float,
+                    (false, Precision::FloatFloat, Order::Eight) => hermite_lanes_8_float_float,
                 };
                 kernel(launch, read(predicted), list(places), write(partial));
             }
             Call::Fold {
                 partial,
                 out,
-                values,
-                rest,
+                components,
+                count,
+                parts,
             } => {
-                hermite_fold(read(partial), write(out), values, rest);
+                hermite_fold(read(partial), write(out), components, count, parts);
+            }
+            Call::Neighbours {
+                launch,
+                predicted,
+                places,
+                radii2,
+                lists,
+                lengths,
+            } => {
+                hermite_neighbours(
+                    launch,
+                    read(predicted),
+                    list(places),
+                    read(radii2),
+                    lists as *mut u32,
+                    lengths as *mut u32,
+                );
             }
             Call::Potential {
                 launch,

@@ -2,7 +2,7 @@
 
 use kernels_gpu::Vec3;
 
-use super::{Order, Star};
+use super::{Specification, Star};
 use crate::divergence::EngineError;
 
 /// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
@@ -11,18 +11,47 @@ pub type Forces = [Vec3<f64>; 4];
 /// Position, velocity, acceleration and jerk of a particle, as far as the order goes.
 pub type Motion = [Vec3<f64>; 4];
 
-/// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits.
+/// Lists of neighbours, `capacity` places for each particle.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    /// Room of each list.
+    pub capacity: usize,
+    /// The places, list by list.
+    pub places: Vec<u32>,
+    /// How many neighbours each particle has. Where that is more than the capacity the list is not usable.
+    pub lengths: Vec<u32>,
+}
+
+impl Lists {
+    /// For this many particles.
+    pub fn resize(&mut self, particles: usize, capacity: usize) {
+        self.capacity = capacity;
+        self.places.resize(particles * capacity, 0);
+        self.lengths.resize(particles, 0);
+    }
+
+    /// The list of particle `i` of those asked for, or `None` if it is longer than the capacity.
+    pub fn get(&self, i: usize) -> Option<&[u32]> {
+        let length = self.lengths[i] as usize;
+        let first = i * self.capacity;
+        (length <= self.capacity).then(|| &self.places[first..first + length])
+    }
+}
+
+/// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits in a
+/// precision.
 pub trait Engine {
     /// `cpu`, `gpu` or `emulator`.
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
 
-    /// Takes over a cluster; what was there before is forgotten.
+    /// Takes over a cluster; what was there before is forgotten. Of the specification it uses order, softening and
+    /// precision.
     ///
     /// # Errors
     /// As the device.
-    fn load(&mut self, order: Order, softening: f64, stars: &[Star]) -> Result<(), HermiteError>;
+    fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError>;
 
     /// Renews the particles at `places`, after a step.
     ///
@@ -47,6 +76,19 @@ pub trait Engine {
     /// # Errors
     /// As the device.
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError>;
+
+    /// Neighbours of the predicted particles at `places` within the radii whose squares are given
+    /// ([`is_neighbour`](kernels_gpu::hermite::ahmad_cohen::is_neighbour)), ascending.
+    ///
+    /// # Errors
+    /// As the device.
+    fn neighbours(
+        &mut self,
+        places: &[u32],
+        radii2: &[f64],
+        capacity: usize,
+        lists: &mut Lists,
+    ) -> Result<(), HermiteError>;
 
     /// Potentials of all predicted particles at the place of each, without its own.
     ///

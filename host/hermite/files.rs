@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::TERMS;
 
-use super::{Body, Counters, Specification, Star};
+use super::{Body, Counters, Parts, Specification, Star};
 use crate::io::IoError;
 use crate::io::atomic::{AtomicFile, write_with};
 use crate::io::npz::{NpzReader, NpzWriter};
@@ -181,6 +181,8 @@ pub struct Checkpoint {
     pub specification: Specification,
     /// The particles, each at the time of its last step.
     pub stars: Vec<Star>,
+    /// The parts of their forces, see [`Cluster::parts`](super::Cluster::parts).
+    pub parts: Vec<Parts>,
     /// Time of the last block.
     pub time: f64,
     /// What had been done.
@@ -190,6 +192,7 @@ pub struct Checkpoint {
 }
 
 const STAR_NUMBERS: usize = 3 + 3 * TERMS;
+const PART_NUMBERS: usize = 3 + 3 * 4;
 
 impl Checkpoint {
     /// Writes it.
@@ -215,9 +218,33 @@ impl Checkpoint {
             .collect();
         file.array("stars", &[self.stars.len(), STAR_NUMBERS], &numbers)?;
         file.array("time", &[1], &[self.time])?;
+        if !self.parts.is_empty() {
+            self.write_parts(&mut file)?;
+        }
         let width = self.series.first().map_or(0, Vec::len);
         file.array("series", &[self.series.len(), width], &self.series.concat())?;
         file.finish()?;
+        Ok(())
+    }
+
+    fn write_parts(&self, file: &mut NpzWriter) -> Result<(), FileError> {
+        let numbers: Vec<f64> = (self.parts.iter())
+            .flat_map(|p| {
+                let vectors = p.irregular.iter().chain(&p.regular);
+                [p.radius, p.time, p.step]
+                    .into_iter()
+                    .chain(vectors.flat_map(|v| [v.x, v.y, v.z]).collect::<Vec<_>>())
+            })
+            .collect();
+        let lengths: Vec<u32> = (self.parts.iter())
+            .map(|p| p.neighbours.len() as u32)
+            .collect();
+        let places: Vec<u32> = (self.parts.iter())
+            .flat_map(|p| p.neighbours.iter().copied())
+            .collect();
+        file.array("parts", &[self.parts.len(), PART_NUMBERS], &numbers)?;
+        file.array("neighbour_counts", &[lengths.len()], &lengths)?;
+        file.array("neighbours", &[places.len()], &places)?;
         Ok(())
     }
 
@@ -249,9 +276,18 @@ impl Checkpoint {
         let series = file.array::<f64>("series")?;
         let width = series.shape.get(1).copied().unwrap_or(0).max(1);
         let stars: Vec<Star> = stars.values.chunks_exact(STAR_NUMBERS).map(star).collect();
+        let specification: Specification = specification;
+        let parts = match specification.ahmad_cohen {
+            Some(_) => read_parts(&mut file, stars.len()).map_err(|e| match e {
+                PartsError::File(e) => e.into(),
+                PartsError::Contents(reason) => fail(reason),
+            })?,
+            None => Vec::new(),
+        };
         let checkpoint = Self {
             specification,
             stars,
+            parts,
             time,
             counters,
             series: series
@@ -291,6 +327,55 @@ impl Checkpoint {
         }
         Ok(())
     }
+}
+
+enum PartsError {
+    File(IoError),
+    Contents(String),
+}
+
+impl From<IoError> for PartsError {
+    fn from(error: IoError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// The parts of the forces on `n` particles.
+fn read_parts(file: &mut NpzReader, n: usize) -> Result<Vec<Parts>, PartsError> {
+    let parts = file.array::<f64>("parts")?;
+    let lengths = file.array::<u32>("neighbour_counts")?.values;
+    let places = file.array::<u32>("neighbours")?.values;
+    let total: usize = lengths.iter().map(|l| *l as usize).sum();
+    if parts.shape != [n, PART_NUMBERS] || lengths.len() != n || places.len() != total {
+        return Err(PartsError::Contents(format!(
+            "parts, neighbour_counts and neighbours do not fit {n} stars"
+        )));
+    }
+    if let Some(place) = places.iter().find(|p| **p as usize >= n) {
+        return Err(PartsError::Contents(format!(
+            "neighbour {place} is none of {n} stars"
+        )));
+    }
+    let mut first = 0;
+    let mut all = Vec::with_capacity(n);
+    for (numbers, length) in parts.values.chunks_exact(PART_NUMBERS).zip(lengths) {
+        let vector = |k: usize| Vec3 {
+            x: numbers[3 + 3 * k],
+            y: numbers[4 + 3 * k],
+            z: numbers[5 + 3 * k],
+        };
+        let last = first + length as usize;
+        all.push(Parts {
+            radius: numbers[0],
+            time: numbers[1],
+            step: numbers[2],
+            neighbours: places[first..last].to_vec(),
+            irregular: [vector(0), vector(1)],
+            regular: [vector(2), vector(3)],
+        });
+        first = last;
+    }
+    Ok(all)
 }
 
 fn star(n: &[f64]) -> Star {

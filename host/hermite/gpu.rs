@@ -1,25 +1,99 @@
-//! The kernels on a GPU: one stream, on which everything is queued in order.
+//! The kernels on GPUs: a stream each, on which everything is queued in order.
 
 use super::Engine;
 use super::device::{Call, Device, DeviceEngine};
 use crate::divergence::EngineError;
-use crate::gpu::{Argument, DeviceMemory, Gpu};
+use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Pinned, Plain};
 
-/// Threads of a block of force kernels: few, because few particles are active at a time.
+/// Threads of a block of force kernels with tiles: few, because few particles are active at a time.
 const BLOCK: u32 = 64;
+/// Numbers of an array up to which it has a mirror in page-locked memory.
+const MOST_MIRRORED: usize = 1 << 22;
+/// Terms of a partial sum up to which a block for each active particle is taken while there are few of them.
+const SHORT_SUMS: u32 = 64;
 
-/// An engine on this GPU.
-pub fn on_gpu(gpu: &Gpu) -> Box<dyn Engine + '_> {
-    Box::new(DeviceEngine::new(OnGpu { gpu }, BLOCK))
+/// An engine on these GPUs together, which deal the particles that pull among them.
+///
+/// # Panics
+/// Without any.
+pub fn on_gpus(gpus: &[Gpu]) -> Box<dyn Engine + '_> {
+    let devices = gpus.iter().map(|gpu| OnGpu { gpu }).collect();
+    Box::new(DeviceEngine::new(devices, BLOCK))
 }
 
 struct OnGpu<'a> {
     gpu: &'a Gpu,
 }
 
+/// An array on a device, and its mirror on the host for copies that nobody waits for.
+struct Array<'a, T: Plain> {
+    memory: DeviceMemory<'a, T>,
+    mirror: Option<Pinned<'a, T>>,
+    /// Whether the mirror may still be copied from or to.
+    busy: bool,
+}
+
+impl<'a, T: Plain + Default> Array<'a, T> {
+    fn new(gpu: &'a Gpu, length: usize, mirrored: bool) -> Result<Self, GpuError> {
+        gpu.enter()?;
+        let mirror = (mirrored && length <= MOST_MIRRORED)
+            .then(|| Pinned::new(gpu, length, T::default()))
+            .transpose()?;
+        Ok(Self {
+            memory: DeviceMemory::filled(gpu, length, 0)?,
+            mirror,
+            busy: false,
+        })
+    }
+
+    fn put(&mut self, gpu: &Gpu, values: &[T]) -> Result<(), GpuError> {
+        gpu.enter()?;
+        let Some(mirror) = &mut self.mirror else {
+            return self.memory.upload(values);
+        };
+        if self.busy {
+            gpu.synchronise()?;
+        }
+        mirror[..values.len()].copy_from_slice(values);
+        self.busy = true;
+        // SAFETY: the mirror is not touched before the stream has been waited for, see `busy`.
+        unsafe { self.memory.copy_from_pinned(mirror, values.len()) }
+    }
+
+    fn ask(&mut self, gpu: &Gpu, length: usize) -> Result<(), GpuError> {
+        gpu.enter()?;
+        let Some(mirror) = &mut self.mirror else {
+            return Ok(());
+        };
+        self.busy = true;
+        // SAFETY: the mirror is not touched before the stream has been waited for, see `busy`.
+        unsafe { self.memory.copy_to(0, mirror, length) }
+    }
+
+    fn get(&mut self, gpu: &Gpu, values: &mut [T]) -> Result<(), GpuError> {
+        gpu.enter()?;
+        let Some(mirror) = &self.mirror else {
+            return self.memory.download(values);
+        };
+        gpu.synchronise()?;
+        self.busy = false;
+        values.copy_from_slice(&mirror[..values.len()]);
+        Ok(())
+    }
+}
+
+impl<T: Plain> Drop for Array<'_, T> {
+    fn drop(&mut self) {
+        // The mirror must outlive what is queued. Nothing can be done about a failure: the device is lost.
+        if self.busy {
+            let _ = self.memory.gpu().synchronise();
+        }
+    }
+}
+
 impl<'a> Device for OnGpu<'a> {
-    type Numbers = DeviceMemory<'a, f64>;
-    type Places = DeviceMemory<'a, u32>;
+    type Numbers = Array<'a, f64>;
+    type Places = Array<'a, u32>;
 
     fn name(&self) -> &'static str {
         "gpu"
@@ -29,41 +103,56 @@ impl<'a> Device for OnGpu<'a> {
         self.gpu.info().name.clone()
     }
 
-    fn resident_blocks(&self, call: &Call, threads: u32) -> Result<u32, EngineError> {
-        let kernel = self.gpu.kernel(call.name())?;
-        Ok(kernel.resident_blocks(threads, 0)? * self.gpu.info().multiprocessors)
+    fn few(&self, terms: u32) -> u32 {
+        if terms <= SHORT_SUMS {
+            2 * self.gpu.info().multiprocessors
+        } else {
+            self.gpu.info().multiprocessors / 4
+        }
     }
 
-    fn numbers(&self, length: usize) -> Result<DeviceMemory<'a, f64>, EngineError> {
-        Ok(DeviceMemory::filled(self.gpu, length, 0)?)
+    fn numbers(&self, length: usize) -> Result<Self::Numbers, EngineError> {
+        Ok(Array::new(self.gpu, length, false)?)
     }
 
-    fn places(&self, length: usize) -> Result<DeviceMemory<'a, u32>, EngineError> {
-        Ok(DeviceMemory::filled(self.gpu, length, 0)?)
+    fn exchanged(&self, length: usize) -> Result<Self::Numbers, EngineError> {
+        Ok(Array::new(self.gpu, length, true)?)
     }
 
-    fn put(&self, to: &mut DeviceMemory<'a, f64>, values: &[f64]) -> Result<(), EngineError> {
-        Ok(to.upload(values)?)
+    fn places(&self, length: usize) -> Result<Self::Places, EngineError> {
+        Ok(Array::new(self.gpu, length, true)?)
     }
 
-    fn put_places(
-        &self,
-        to: &mut DeviceMemory<'a, u32>,
-        values: &[u32],
-    ) -> Result<(), EngineError> {
-        Ok(to.upload(values)?)
+    fn put(&self, to: &mut Self::Numbers, values: &[f64]) -> Result<(), EngineError> {
+        Ok(to.put(self.gpu, values)?)
     }
 
-    fn get(&self, from: &DeviceMemory<'a, f64>, values: &mut [f64]) -> Result<(), EngineError> {
-        Ok(from.download(values)?)
+    fn put_places(&self, to: &mut Self::Places, values: &[u32]) -> Result<(), EngineError> {
+        Ok(to.put(self.gpu, values)?)
     }
 
-    fn address(&self, of: &DeviceMemory<'a, f64>) -> u64 {
-        of.address()
+    fn ask(&self, from: &mut Self::Numbers, length: usize) -> Result<(), EngineError> {
+        Ok(from.ask(self.gpu, length)?)
     }
 
-    fn places_address(&self, of: &DeviceMemory<'a, u32>) -> u64 {
-        of.address()
+    fn get(&self, from: &mut Self::Numbers, values: &mut [f64]) -> Result<(), EngineError> {
+        Ok(from.get(self.gpu, values)?)
+    }
+
+    fn ask_places(&self, from: &mut Self::Places, length: usize) -> Result<(), EngineError> {
+        Ok(from.ask(self.gpu, length)?)
+    }
+
+    fn get_places(&self, from: &mut Self::Places, values: &mut [u32]) -> Result<(), EngineError> {
+        Ok(from.get(self.gpu, values)?)
+    }
+
+    fn address(&self, of: &Self::Numbers) -> u64 {
+        of.memory.address()
+    }
+
+    fn places_address(&self, of: &Self::Places) -> u64 {
+        of.memory.address()
     }
 
     unsafe fn launch(
@@ -73,6 +162,7 @@ impl<'a> Device for OnGpu<'a> {
         threads: u32,
         shared: u32,
     ) -> Result<(), EngineError> {
+        self.gpu.enter()?;
         let kernel = self.gpu.kernel(call.name())?;
         let arguments = arguments(call);
         // SAFETY: the arguments are those of the kernel, in its order; the caller vouches for the memory.
@@ -114,7 +204,9 @@ fn arguments(call: &Call) -> Vec<Argument> {
             Argument::new(skip),
         ],
         Call::Force {
+            many: _,
             order: _,
+            precision: _,
             launch,
             predicted,
             places,
@@ -128,13 +220,30 @@ fn arguments(call: &Call) -> Vec<Argument> {
         Call::Fold {
             partial,
             out,
-            values,
-            rest,
+            components,
+            count,
+            parts,
         } => vec![
             Argument::new(partial),
             Argument::new(out),
-            Argument::new(values),
-            Argument::new(rest),
+            Argument::new(components),
+            Argument::new(count),
+            Argument::new(parts),
+        ],
+        Call::Neighbours {
+            launch,
+            predicted,
+            places,
+            radii2,
+            lists,
+            lengths,
+        } => vec![
+            Argument::new(launch),
+            Argument::new(predicted),
+            Argument::new(places),
+            Argument::new(radii2),
+            Argument::new(lists),
+            Argument::new(lengths),
         ],
         Call::Potential {
             launch,

@@ -6,25 +6,29 @@
 mod analysis;
 mod cluster;
 mod cpu;
+mod cpu_force;
+mod cpu_single;
 mod device;
 mod emulator;
 mod engine;
 pub mod files;
 #[cfg(feature = "gpu")]
 mod gpu;
+pub mod models;
 mod packets;
 mod schedule;
 mod spec;
+mod with_lanes;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
-pub use cluster::{Cluster, Counters, Energy, Split};
+pub use cluster::{Abrupt, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
 pub use emulator::emulator;
-pub use engine::{Engine, Forces, HermiteError, Motion};
+pub use engine::{Engine, Forces, HermiteError, Lists, Motion};
 #[cfg(feature = "gpu")]
-pub use gpu::on_gpu;
+pub use gpu::on_gpus;
 pub use schedule::Schedule;
-pub use spec::{Body, Order, SpecError, Specification, Validated};
+pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};
 
 use kernels_gpu::hermite::Taylor;
 

@@ -7,29 +7,32 @@ pub(super) const PACKET: usize = 8;
 
 /// Lanes in memory.
 pub(super) trait Memory: Lanes {
+    /// One lane.
+    type Element: Copy + Default;
     /// Reads the lanes from consecutive places.
     ///
     /// # Safety
     /// As many numbers as there are lanes must be readable at `from`, and the instruction set be there.
-    unsafe fn load(from: *const f64) -> Self;
+    unsafe fn load(from: *const Self::Element) -> Self;
     /// Writes the lanes to consecutive places.
     ///
     /// # Safety
     /// As many numbers as there are lanes must be writable at `to`, and the instruction set be there.
-    unsafe fn store(self, to: *mut f64);
+    unsafe fn store(self, to: *mut Self::Element);
 }
 
 macro_rules! memory {
-    ($($lanes:ty),*) => {$(
+    ($($lanes:ty, $element:ty;)*) => {$(
         impl Memory for $lanes {
+            type Element = $element;
             #[inline(always)]
-            unsafe fn load(from: *const f64) -> Self {
-                const { assert!(size_of::<$lanes>() == 8 * <$lanes>::COUNT) };
+            unsafe fn load(from: *const $element) -> Self {
+                const { assert!(size_of::<$lanes>() == size_of::<$element>() * <$lanes>::COUNT) };
                 // SAFETY: the lanes are that many numbers and nothing else; the caller vouches for the memory.
                 unsafe { from.cast::<Self>().read_unaligned() }
             }
             #[inline(always)]
-            unsafe fn store(self, to: *mut f64) {
+            unsafe fn store(self, to: *mut $element) {
                 // SAFETY: as above.
                 unsafe { to.cast::<Self>().write_unaligned(self) }
             }
@@ -37,25 +40,33 @@ macro_rules! memory {
     )*};
 }
 
-memory!(f64);
+memory!(f64, f64; f32, f32;);
 #[cfg(target_arch = "x86_64")]
-memory!(crate::simd::F64x4, crate::simd::F64x8);
+memory!(crate::simd::F64x4, f64; crate::simd::F64x8, f64; crate::simd::F32x8, f32;);
 
 /// Numbers of particles, `components` each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packets {
+pub(super) struct Packets<T = f64> {
     components: usize,
-    data: Vec<f64>,
+    data: Vec<T>,
 }
 
-impl Packets {
+impl<T: Copy + Default> Packets<T> {
     /// All 0, for this many particles (a multiple of [`PACKET`]).
     pub(super) fn zeroed(components: usize, places: usize) -> Self {
         assert!(places.is_multiple_of(PACKET));
         Self {
             components,
-            data: vec![0.0; components * places],
+            data: vec![T::default(); components * places],
         }
+    }
+
+    /// Makes it what [`zeroed`](Self::zeroed) is.
+    pub(super) fn reset(&mut self, components: usize, places: usize) {
+        assert!(places.is_multiple_of(PACKET));
+        self.components = components;
+        self.data.clear();
+        self.data.resize(components * places, T::default());
     }
 
     /// Where a component of a particle is.
@@ -66,20 +77,20 @@ impl Packets {
 
     /// One number.
     #[inline(always)]
-    pub(super) fn get(&self, place: usize, component: usize) -> f64 {
+    pub(super) fn get(&self, place: usize, component: usize) -> T {
         self.data[self.index(place, component)]
     }
 
     /// Sets one number.
     #[inline(always)]
-    pub(super) fn set(&mut self, place: usize, component: usize, value: f64) {
+    pub(super) fn set(&mut self, place: usize, component: usize, value: T) {
         let index = self.index(place, component);
         self.data[index] = value;
     }
 
     /// Three numbers.
     #[inline(always)]
-    pub(super) fn vector(&self, place: usize, component: usize) -> Vec3<f64> {
+    pub(super) fn vector(&self, place: usize, component: usize) -> Vec3<T> {
         let get = |k| self.get(place, component + k);
         Vec3 {
             x: get(0),
@@ -90,7 +101,7 @@ impl Packets {
 
     /// Sets three numbers.
     #[inline(always)]
-    pub(super) fn set_vector(&mut self, place: usize, component: usize, v: Vec3<f64>) {
+    pub(super) fn set_vector(&mut self, place: usize, component: usize, v: Vec3<T>) {
         self.set(place, component, v.x);
         self.set(place, component + 1, v.y);
         self.set(place, component + 2, v.z);
@@ -98,13 +109,13 @@ impl Packets {
 
     /// The packets themselves, each `components` · [`PACKET`] numbers.
     #[inline(always)]
-    pub(super) fn data(&self) -> &[f64] {
+    pub(super) fn data(&self) -> &[T] {
         &self.data
     }
 
     /// As [`data`](Self::data).
     #[inline(always)]
-    pub(super) fn data_mut(&mut self) -> &mut [f64] {
+    pub(super) fn data_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
 
@@ -120,7 +131,7 @@ impl Packets {
 /// # Safety
 /// `from` must point into a packet, with three components from there on and as many places as there are lanes.
 #[inline(always)]
-pub(super) unsafe fn load_vector<R: Memory>(from: *const f64) -> Vec3<R> {
+pub(super) unsafe fn load_vector<R: Memory>(from: *const R::Element) -> Vec3<R> {
     // SAFETY: the caller's promise.
     unsafe {
         Vec3 {

@@ -73,6 +73,70 @@ impl fmt::Display for Order {
     }
 }
 
+/// The precision of pairs. Everything else is f64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// f64 throughout.
+    #[default]
+    F64,
+    /// f32 pairs, with positions and accelerations as sums of two f32: relative error of a force about 1e-7.
+    FloatFloat,
+}
+
+impl Precision {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::F64, Self::FloatFloat];
+
+    /// Relative error of a force, about.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            Self::F64 => 0.5 * f64::EPSILON,
+            Self::FloatFloat => 0.5 * f64::from(f32::EPSILON),
+        }
+    }
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::FloatFloat => "float-float",
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The Ahmad–Cohen scheme: forces of neighbours at shorter steps than those of all others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AhmadCohen {
+    /// How many neighbours a particle should have.
+    pub neighbours: u32,
+    /// Accuracy parameter of the steps of the regular force, as `eta`.
+    pub eta_regular: f64,
+}
+
+impl AhmadCohen {
+    /// The usual values for a number of particles: about √n neighbours.
+    pub fn new(particles: usize) -> Self {
+        let root = (particles as f64).sqrt() as u32;
+        Self {
+            neighbours: root.clamp(10, 200),
+            eta_regular: Order::Four.usual_eta().0,
+        }
+    }
+
+    /// Places of a list. A longer one is taken again with a smaller radius.
+    pub fn capacity(&self) -> usize {
+        (2 * self.neighbours as usize + 32).next_multiple_of(64)
+    }
+}
+
 /// Everything a run depends on but the start model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +157,12 @@ pub struct Specification {
     pub min_step: Option<f64>,
     /// How often each step is evaluated and corrected, n of P(EC)ⁿ.
     pub iterations: u32,
+    /// The precision of pairs.
+    #[serde(default)]
+    pub precision: Precision,
+    /// Forces of neighbours at steps of their own, at order 4; `None`: all forces at the same steps.
+    #[serde(default)]
+    pub ahmad_cohen: Option<AhmadCohen>,
 }
 
 impl Specification {
@@ -107,6 +177,8 @@ impl Specification {
             max_step: 0.0625,
             min_step: None,
             iterations: 1,
+            precision: Precision::F64,
+            ahmad_cohen: None,
         }
     }
 }
@@ -193,12 +265,46 @@ impl Specification {
             );
             return fail("--min-step", min.to_string(), &allowed);
         }
+        if self.precision == Precision::FloatFloat && self.softening > LARGEST_SINGLE_SOFTENING {
+            let allowed = "must be at most 1e9 with --precision float-float (length)";
+            return fail("--softening", eps.to_string(), allowed);
+        }
+        if let Some(options) = self.ahmad_cohen {
+            self.check_ahmad_cohen(options)?;
+        }
         if !(1..=100).contains(&self.iterations) {
             return fail(
                 "--iterations",
                 self.iterations.to_string(),
                 "must be from 1 to 100",
             );
+        }
+        Ok(())
+    }
+
+    fn check_ahmad_cohen(&self, options: AhmadCohen) -> Result<(), SpecError> {
+        let fail = |option, given: String, allowed: &str| {
+            Err(SpecError {
+                option,
+                given,
+                allowed: allowed.into(),
+            })
+        };
+        if self.order != Order::Four {
+            let allowed = "must be 4 with --scheme ahmad-cohen";
+            return fail("--order", self.order.to_string(), allowed);
+        }
+        if self.iterations != 1 {
+            let allowed = "must be 1 with --scheme ahmad-cohen";
+            return fail("--iterations", self.iterations.to_string(), allowed);
+        }
+        if !(1..=MAX_NEIGHBOURS).contains(&options.neighbours) {
+            let allowed = format!("must be from 1 to {MAX_NEIGHBOURS}");
+            return fail("--neighbours", options.neighbours.to_string(), &allowed);
+        }
+        if !(1e-6..=1e6).contains(&options.eta_regular) {
+            let allowed = "must be from 1e-6 to 1e6";
+            return fail("--eta-regular", options.eta_regular.to_string(), allowed);
         }
         Ok(())
     }
@@ -226,6 +332,12 @@ impl Specification {
                     "a mass must be finite and at least 0",
                 );
             }
+            if self.precision == Precision::FloatFloat && body.mass > LARGEST_SINGLE_MASS {
+                return fail(
+                    format!("{i} (mass {})", body.mass),
+                    "with --precision float-float a mass must be at most 1e12",
+                );
+            }
             let numbers = body.position.iter().chain(&body.velocity);
             if !numbers.clone().all(|x| x.is_finite()) {
                 return fail(i.to_string(), "positions and velocities must be finite");
@@ -246,6 +358,15 @@ impl Specification {
         Ok(())
     }
 }
+
+/// Largest G·m of a body in float-float: f32 has to hold its pull at the least distance.
+const LARGEST_SINGLE_MASS: f64 = 1e12;
+
+/// Largest softening length in float-float: its square and the power of -3/2 of that have to be f32 numbers.
+const LARGEST_SINGLE_SOFTENING: f64 = 1e9;
+
+/// Most neighbours a particle can be asked to have.
+pub const MAX_NEIGHBOURS: u32 = 1 << 12;
 
 /// Ratio of the shortest step there can be to the longest.
 pub(super) const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;

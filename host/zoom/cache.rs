@@ -6,12 +6,13 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::folder::Folder;
-use super::frame::{self, Effort, Error, Pace};
+use super::frame::{self, Effort, Error};
 use super::partial::Partial;
 use super::runner::{Board, Outcome, Settings, Watch, most_steps};
 use super::sequence::Frame;
@@ -118,12 +119,13 @@ pub fn run_cached(
             options: &settings.options,
             monitor: &watch,
         };
-        let pixels = frame.specification.pixels() as usize;
-        report.pixels += pixels as u64;
+        let pixels = frame.specification.pixels();
+        report.pixels += pixels;
         let (times, effort) = if cache == Cache::Rounded {
             rounded.frame(&computing, &path, &mut report)?
         } else {
-            exact.frame(&computing, Partial::open(&path, pixels)?, &mut report)?
+            let partial = Partial::open(&path, pixels as usize, RECORD_ALL)?;
+            exact.frame(&computing, partial, &mut report)?
         };
         let summary = frame::write(frame, &times, most, &settings.style, folder)?;
         board.finished(frame);
@@ -132,6 +134,9 @@ pub fn run_cached(
     outcome.elapsed = start.elapsed();
     Ok((outcome, report))
 }
+
+/// Bands are recorded as soon as they are done.
+const RECORD_ALL: Duration = Duration::ZERO;
 
 /// What a frame is computed with.
 struct Computing<'a> {
@@ -173,5 +178,60 @@ impl Computing<'_> {
 
     fn steps(&self) -> u32 {
         self.spec.specification().steps as u32
+    }
+}
+
+/// How many pixels to compute between two records of what is done: as many as take a given time.
+#[derive(Debug)]
+struct Pace {
+    interval: Duration,
+    /// Steps of the next band, if none of its pixels parts.
+    steps: AtomicU64,
+}
+
+/// Steps of the first band, of which nobody knows how long it takes: some milliseconds on a GPU, a tenth of a second on one
+/// core.
+const FIRST_BAND: u64 = 1 << 24;
+
+impl Pace {
+    /// A record about every `interval`.
+    fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            steps: AtomicU64::new(FIRST_BAND),
+        }
+    }
+
+    /// Pixels of the next band of a map of so many steps.
+    fn band(&self, steps: u64) -> usize {
+        (self.steps.load(Ordering::Relaxed) / steps).max(1) as usize
+    }
+
+    /// Learns what a band took. The next one is at most 16 times as large, since short ones say little about long ones.
+    fn measured(&self, pixels: usize, steps: u64, elapsed: Duration) {
+        let steps = pixels as u64 * steps;
+        let rate = steps as f64 / elapsed.as_secs_f64().max(1e-6);
+        let wanted = (rate * self.interval.as_secs_f64()) as u64;
+        let most = steps.saturating_mul(16).max(FIRST_BAND);
+        self.steps.store(wanted.min(most), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_take_about_the_time_between_two_records() {
+        let pace = Pace::new(Duration::from_secs(10));
+        assert_eq!(pace.band(1 << 14), 1 << 10);
+        assert_eq!(pace.band(1 << 30), 1);
+        pace.measured(1 << 10, 1 << 20, Duration::from_secs(1));
+        assert_eq!(pace.band(1 << 20), 10 << 10);
+        assert_eq!(pace.band(1 << 10), 10 << 20, "fewer steps, more pixels");
+        pace.measured(1 << 10, 1 << 20, Duration::from_millis(1));
+        assert_eq!(pace.band(1 << 20), 16 << 10, "grows by 16 at most");
+        pace.measured(1 << 10, 1 << 20, Duration::from_secs(100_000));
+        assert_eq!(pace.band(1 << 20), 1, "one pixel at least");
     }
 }

@@ -1,7 +1,6 @@
-//! One frame: computed in bands, each of which is kept on disk as soon as it is done, and then written.
+//! One frame: computed, while what is done is kept on disk, and then written.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,7 +9,7 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use crate::divergence::{self, EngineError, Monitor, RunOptions};
+use crate::divergence::{self, EngineError, Monitor, RunOptions, Task};
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
 use crate::io::{IoError, npy};
@@ -80,42 +79,6 @@ impl Summary {
     }
 }
 
-/// How many pixels to compute between two records of what is done: as many as take a given time.
-#[derive(Debug)]
-pub struct Pace {
-    interval: Duration,
-    /// Steps of the next band, if none of its pixels parts.
-    steps: AtomicU64,
-}
-
-/// Steps of the first band, of which nobody knows how long it takes: some milliseconds on a GPU, a tenth of a second on one
-/// core.
-const FIRST_BAND: u64 = 1 << 24;
-
-impl Pace {
-    /// A record about every `interval`.
-    pub fn new(interval: Duration) -> Self {
-        Self {
-            interval,
-            steps: AtomicU64::new(FIRST_BAND),
-        }
-    }
-
-    /// Pixels of the next band of a map of so many steps.
-    pub(super) fn band(&self, steps: u64) -> usize {
-        (self.steps.load(Ordering::Relaxed) / steps).max(1) as usize
-    }
-
-    /// Learns what a band took. The next one is at most 16 times as large, since short ones say little about long ones.
-    pub(super) fn measured(&self, pixels: usize, steps: u64, elapsed: Duration) {
-        let steps = pixels as u64 * steps;
-        let rate = steps as f64 / elapsed.as_secs_f64().max(1e-6);
-        let wanted = (rate * self.interval.as_secs_f64()) as u64;
-        let most = steps.saturating_mul(16).max(FIRST_BAND);
-        self.steps.store(wanted.min(most), Ordering::Relaxed);
-    }
-}
-
 /// What computing a frame, or the rest of one, took.
 #[derive(Clone, Debug, Default)]
 pub struct Effort {
@@ -140,53 +103,51 @@ pub enum Error {
     Io(#[from] IoError),
 }
 
-/// Computes what is missing of a frame. After an interruption everything up to the last record is still there.
+/// Computes what is missing of a frame. After an interruption everything up to the last record is still there; after a
+/// cancellation or a failure, all that was done.
 ///
 /// # Errors
-/// Those of [`divergence::run`], and a record that cannot be written.
+/// Those of [`divergence::stream`], and a record that cannot be written.
 pub fn compute(
     frame: &Frame,
-    partial: &mut Partial,
-    pace: &Pace,
+    partial: &Partial,
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Effort, Error> {
     let spec = &frame.specification;
-    let (pixels, steps) = (spec.pixels(), spec.specification().steps);
-    let mut effort = Effort::default();
-    loop {
-        let done = partial.times().len() as u64;
-        if done == pixels {
-            return Ok(effort);
-        }
-        let end = pixels.min(done + pace.band(steps) as u64);
-        let part = Part {
-            monitor,
-            before: done.saturating_mul(steps),
-            count: (end - done).saturating_mul(steps),
-            total: pixels.saturating_mul(steps),
-        };
-        let start = Instant::now();
-        let band = divergence::run(&spec.part(done..end), options, &part)?;
-        partial.append(&band.times)?;
-        pace.measured(band.times.len(), steps, start.elapsed());
-        effort.elapsed += band.elapsed;
-        effort.pixel_steps += band.pixel_steps;
-        effort.engine = format!("{}: {}", band.engine, band.device);
-        for note in band.notes {
-            if !effort.notes.contains(&note) {
-                effort.notes.push(note);
-            }
-        }
+    let missing = partial.missing();
+    if missing.is_empty() {
+        return Ok(Effort::default());
     }
+    let task = Task {
+        spec,
+        spans: &missing,
+        sink: partial,
+    };
+    let steps = spec.specification().steps;
+    let part = Part {
+        monitor,
+        before: (spec.pixels() - task.pixels()).saturating_mul(steps),
+        count: task.pixels().saturating_mul(steps),
+        total: spec.pixels().saturating_mul(steps),
+    };
+    let result = divergence::stream(&task, options, &part);
+    partial.flush()?;
+    let streamed = result?;
+    Ok(Effort {
+        elapsed: streamed.ran.elapsed,
+        pixel_steps: partial.steps(),
+        engine: format!("{}: {}", streamed.engine, streamed.device),
+        notes: streamed.ran.notes,
+    })
 }
 
-/// Tells of a band as a part of its frame.
+/// Tells of a part of a frame as of that.
 pub(super) struct Part<'a> {
     pub monitor: &'a dyn Monitor,
-    /// Steps of the bands before.
+    /// Steps of the parts before.
     pub before: u64,
-    /// Steps of the band.
+    /// Steps of the part.
     pub count: u64,
     /// Steps of the frame.
     pub total: u64,
@@ -310,19 +271,5 @@ mod tests {
         ] {
             assert_eq!(short(x), text);
         }
-    }
-
-    #[test]
-    fn bands_take_about_the_time_between_two_records() {
-        let pace = Pace::new(Duration::from_secs(10));
-        assert_eq!(pace.band(1 << 14), 1 << 10);
-        assert_eq!(pace.band(1 << 30), 1);
-        pace.measured(1 << 10, 1 << 20, Duration::from_secs(1));
-        assert_eq!(pace.band(1 << 20), 10 << 10);
-        assert_eq!(pace.band(1 << 10), 10 << 20, "fewer steps, more pixels");
-        pace.measured(1 << 10, 1 << 20, Duration::from_millis(1));
-        assert_eq!(pace.band(1 << 20), 16 << 10, "grows by 16 at most");
-        pace.measured(1 << 10, 1 << 20, Duration::from_secs(100_000));
-        assert_eq!(pace.band(1 << 20), 1, "one pixel at least");
     }
 }

@@ -18,7 +18,7 @@ mod table;
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError};
-pub use frame::{Effort, Error, Pace, Style, Summary, compute, finished, short, title, write};
+pub use frame::{Effort, Error, Style, Summary, compute, finished, short, title, write};
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run};
 pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};

@@ -1,29 +1,51 @@
-//! What is done of a frame that is not finished: a file that grows by a record after each band, and that a run that was
-//! killed at any moment leaves usable.
+//! What is done of a frame that is not finished: in memory, and in a file that grows while it is computed and that a run which
+//! was killed at any moment leaves usable.
 //!
-//! A record is the number of its values and their CRC-32, both u32, then the values, all little-endian. Records follow each
-//! other in pixel order; one that is cut off or damaged ends what counts.
+//! The file is a sequence of records: the number of the first pixel (u64), how many values there are (u32), the CRC-32 of both
+//! and of the values (u32), and the values (u32 each), all little-endian. A record that is cut off or damaged ends what counts.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use crate::divergence::{EngineError, Sink};
 use crate::io::IoError;
 
-/// An unfinished frame on disk, and its values in memory.
+/// An unfinished frame. Results can be [put](Sink::put) in any order, from any thread.
 #[derive(Debug)]
 pub struct Partial {
     path: PathBuf,
-    file: File,
-    times: Vec<u32>,
+    interval: Duration,
+    state: Mutex<State>,
 }
 
+#[derive(Debug)]
+struct State {
+    file: File,
+    times: Vec<u32>,
+    done: Spans,
+    /// What the file does not have yet.
+    unwritten: Spans,
+    written: Instant,
+    /// The sum of the values put since the frame was opened.
+    steps: u64,
+}
+
+/// Bytes of a record before its values.
+const HEAD: usize = 16;
+/// Values of a record at most.
+const LONGEST: u64 = 1 << 24;
+
 impl Partial {
-    /// Goes on with the file if there is one; at most `pixels` values of it count.
+    /// Goes on with the file if there is one. What is put is written about every `interval`.
     ///
     /// # Errors
-    /// The file cannot be created, read or cut to what counts of it.
-    pub fn open(path: &Path, pixels: usize) -> Result<Self, IoError> {
+    /// The file cannot be created, read or cut to what counts of it, or is none.
+    pub fn open(path: &Path, pixels: usize, interval: Duration) -> Result<Self, IoError> {
         let failed = |operation| move |e| IoError::system(path, operation, e);
         // A device would be read without end.
         if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
@@ -35,110 +57,269 @@ impl Partial {
         let mut file = options.open(path).map_err(failed("create"))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed("read"))?;
-        let (times, valid) = records(&bytes, pixels);
+        let mut times = vec![0; pixels];
+        let (done, valid) = records(&bytes, &mut times);
         file.set_len(valid as u64).map_err(failed("write"))?;
         file.seek(SeekFrom::End(0)).map_err(failed("write"))?;
         Ok(Self {
             path: path.to_owned(),
-            file,
-            times,
+            interval,
+            state: Mutex::new(State {
+                file,
+                times,
+                done,
+                unwritten: Spans::default(),
+                written: Instant::now(),
+                steps: 0,
+            }),
         })
     }
 
-    /// The values that are done, in pixel order.
-    pub fn times(&self) -> &[u32] {
-        &self.times
+    /// The pixels that are not done, in ascending order.
+    pub fn missing(&self) -> Vec<Range<u64>> {
+        let state = self.lock();
+        state.done.gaps(state.times.len() as u64)
     }
 
-    /// Adds the values that come next; they are on disk when this returns.
+    /// The value of a pixel that is done.
+    pub fn get(&self, pixel: usize) -> u32 {
+        self.lock().times[pixel]
+    }
+
+    /// The sum of the values put since the frame was opened.
+    pub fn steps(&self) -> u64 {
+        self.lock().steps
+    }
+
+    /// Brings everything to the disk.
     ///
     /// # Errors
-    /// The file cannot be written. What was there before counts on.
-    pub fn append(&mut self, times: &[u32]) -> Result<(), IoError> {
-        let values: Vec<u8> = times.iter().flat_map(|t| t.to_le_bytes()).collect();
-        let mut record = Vec::with_capacity(values.len() + 8);
-        record.extend((times.len() as u32).to_le_bytes());
-        record.extend(crc32fast::hash(&values).to_le_bytes());
-        record.extend(values);
-        let written = self
-            .file
-            .write_all(&record)
-            .and_then(|()| self.file.sync_data());
-        written.map_err(|e| IoError::system(&self.path, "write", e))?;
-        self.times.extend(times);
-        Ok(())
+    /// It cannot be written. What was there before counts on.
+    pub fn flush(&self) -> Result<(), IoError> {
+        self.lock()
+            .write()
+            .map_err(|e| IoError::system(&self.path, "write", e))
     }
 
-    /// All values; the file stays until it is removed.
+    /// All values; the file stays until it is removed. Pixels that are not done are 0.
     pub fn into_times(self) -> Vec<u32> {
-        self.times
+        let state = self.state.into_inner();
+        state.unwrap_or_else(PoisonError::into_inner).times
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The values of the whole records, up to `most` of them, and how many bytes they take.
-fn records(bytes: &[u8], most: usize) -> (Vec<u32>, usize) {
-    let (mut times, mut valid) = (Vec::new(), 0);
-    while let Some((head, rest)) = bytes[valid..].split_at_checked(8) {
+impl Sink for Partial {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let mut state = self.lock();
+        state.times[first as usize..][..times.len()].copy_from_slice(times);
+        state.steps += times.iter().map(|t| u64::from(*t)).sum::<u64>();
+        let span = first..first + times.len() as u64;
+        state.done.insert(span.clone());
+        state.unwritten.insert(span);
+        if state.written.elapsed() < self.interval {
+            return Ok(());
+        }
+        let result = state.write();
+        result.map_err(|e| EngineError::Sink(IoError::system(&self.path, "write", e).to_string()))
+    }
+}
+
+impl State {
+    fn write(&mut self) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        for span in self.unwritten.iter() {
+            let starts = span.clone().step_by(LONGEST as usize);
+            for start in starts {
+                let end = span.end.min(start + LONGEST);
+                let values = &self.times[start as usize..end as usize];
+                bytes.extend(record(start, values));
+            }
+        }
+        // A failure may leave a part of a record, which ends what counts; so nothing may follow it.
+        let end = self.file.stream_position()?;
+        let written = self
+            .file
+            .write_all(&bytes)
+            .and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            let _ = self.file.set_len(end);
+            let _ = self.file.seek(SeekFrom::Start(end));
+            return Err(error);
+        }
+        self.unwritten = Spans::default();
+        self.written = Instant::now();
+        Ok(())
+    }
+}
+
+fn record(first: u64, values: &[u32]) -> Vec<u8> {
+    let mut bytes = first.to_le_bytes().to_vec();
+    bytes.extend((values.len() as u32).to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(values.iter().flat_map(|t| t.to_le_bytes()));
+    let checksum = checksum(&bytes);
+    bytes[12..HEAD].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Of a record without its own place.
+fn checksum(record: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&record[..12]);
+    hasher.update(&record[HEAD..]);
+    hasher.finalize()
+}
+
+/// Puts the values of the whole records into `times`; says which there are, and how many bytes they take.
+fn records(bytes: &[u8], times: &mut [u32]) -> (Spans, usize) {
+    let (mut done, mut valid) = (Spans::default(), 0);
+    while let Some(head) = bytes[valid..].first_chunk::<HEAD>() {
         let number =
             |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
-        let count = number(0) as usize;
-        let Some(values) = rest.get(..4 * count) else {
+        let first = u64::from(number(0)) | u64::from(number(4)) << 32;
+        let count = number(8) as usize;
+        let Some(record) = bytes[valid..].get(..HEAD + 4 * count) else {
             break;
         };
-        if count == 0 || times.len() + count > most || crc32fast::hash(values) != number(4) {
+        let place = usize::try_from(first)
+            .ok()
+            .and_then(|first| times.get_mut(first..)?.get_mut(..count));
+        let Some(place) = place.filter(|_| count > 0 && checksum(record) == number(12)) else {
             break;
+        };
+        let (fours, _) = record[HEAD..].as_chunks::<4>();
+        for (to, from) in place.iter_mut().zip(fours) {
+            *to = u32::from_le_bytes(*from);
         }
-        let (fours, _) = values.as_chunks::<4>();
-        times.extend(fours.iter().map(|b| u32::from_le_bytes(*b)));
-        valid += 8 + 4 * count;
+        done.insert(first..first + count as u64);
+        valid += record.len();
     }
-    (times, valid)
+    (done, valid)
+}
+
+/// Ranges of pixels: those that touch are one.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Spans(BTreeMap<u64, u64>);
+
+impl Spans {
+    fn insert(&mut self, span: Range<u64>) {
+        let (mut start, mut end) = (span.start, span.end);
+        if let Some((&before, &its_end)) = self.0.range(..=start).next_back()
+            && its_end >= start
+        {
+            start = before;
+            end = end.max(its_end);
+        }
+        while let Some((&after, &its_end)) = self.0.range(start..=end).next() {
+            self.0.remove(&after);
+            end = end.max(its_end);
+        }
+        self.0.insert(start, end);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.0.iter().map(|(start, end)| *start..*end)
+    }
+
+    /// What is not in them, up to `end`.
+    fn gaps(&self, end: u64) -> Vec<Range<u64>> {
+        let starts = std::iter::once(0).chain(self.0.values().copied());
+        let ends = self.0.keys().copied().chain([end]);
+        starts
+            .zip(ends)
+            .map(|(start, end)| start..end)
+            .filter(|gap| !gap.is_empty())
+            .collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const AT_ONCE: Duration = Duration::ZERO;
+
     #[test]
-    fn whatever_byte_a_run_was_killed_at_the_bands_before_it_count() {
+    fn spans_that_touch_or_overlap_are_one() {
+        let mut spans = Spans::default();
+        for span in [5..7, 0..2, 7..9, 20..30, 1..5, 22..25, 28..31] {
+            spans.insert(span);
+        }
+        assert_eq!(spans.iter().collect::<Vec<_>>(), [0..9, 20..31]);
+        assert_eq!(spans.gaps(31).len(), 1);
+        assert_eq!(spans.gaps(40), [9..20, 31..40]);
+        assert_eq!(Spans::default().gaps(3).into_iter().flatten().count(), 3);
+    }
+
+    #[test]
+    fn whatever_byte_a_run_was_killed_at_the_records_before_it_count() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("f.part");
-        let mut partial = Partial::open(&path, 10).expect("opens");
-        partial.append(&[1, 2, 3]).expect("writes");
-        partial.append(&[4, 5]).expect("writes");
+        let open = || Partial::open(&path, 10, AT_ONCE).expect("opens");
+        let partial = open();
+        partial.put(4, &[1, 2, 3]).expect("writes");
+        partial.put(0, &[4, 5]).expect("writes");
+        assert_eq!(partial.steps(), 15);
         drop(partial);
         let whole = std::fs::read(&path).expect("reads");
-        assert_eq!(whole.len(), 8 + 12 + 8 + 8);
+        let first = HEAD + 12;
+        assert_eq!(whole.len(), first + HEAD + 8);
         for cut in 0..=whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
-            let mut partial = Partial::open(&path, 10).expect("opens");
-            let expected: &[u32] = match cut {
-                0..20 => &[],
-                20..36 => &[1, 2, 3],
-                _ => &[1, 2, 3, 4, 5],
+            let partial = open();
+            let done: &[u64] = match cut {
+                n if n < first => &[],
+                n if n < whole.len() => &[4, 5, 6],
+                _ => &[0, 1, 4, 5, 6],
             };
-            assert_eq!(partial.times(), expected, "{cut}");
-            partial.append(&[9]).expect("writes");
+            let missing: Vec<u64> = partial.missing().into_iter().flatten().collect();
+            assert!(missing.iter().all(|n| !done.contains(n)), "{cut}");
+            assert_eq!(missing.len() + done.len(), 10, "{cut}");
+            partial.put(9, &[9]).expect("writes");
             drop(partial);
-            let again = Partial::open(&path, 10).expect("opens");
-            assert_eq!(again.times(), [expected, &[9]].concat(), "{cut}");
+            let times = open().into_times();
+            assert_eq!((times[5], times[9]), (if cut < first { 0 } else { 2 }, 9));
         }
+    }
+
+    #[test]
+    fn results_wait_in_memory_until_the_interval_is_over_or_they_are_flushed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("f.part");
+        let partial = Partial::open(&path, 10, Duration::from_secs(1000)).expect("opens");
+        partial.put(3, &[1, 2]).expect("keeps");
+        partial.put(5, &[3]).expect("keeps");
+        assert_eq!(std::fs::metadata(&path).expect("there").len(), 0);
+        partial.flush().expect("writes");
+        let length = std::fs::metadata(&path).expect("there").len();
+        assert_eq!(length, (HEAD + 12) as u64, "one record of both");
+        assert_eq!((partial.get(4), partial.missing()), (2, vec![0..3, 6..10]));
     }
 
     #[test]
     fn damaged_values_and_values_of_another_map_do_not_count() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("f.part");
-        let mut partial = Partial::open(&path, 10).expect("opens");
-        partial.append(&[1, 2, 3]).expect("writes");
-        drop(partial);
-        assert_eq!(Partial::open(&path, 2).expect("opens").times(), [0; 0]);
-        let mut partial = Partial::open(&path, 10).expect("opens");
-        partial.append(&[1, 2, 3]).expect("writes");
-        drop(partial);
-        let mut bytes = std::fs::read(&path).expect("reads");
-        bytes[13] ^= 1;
-        std::fs::write(&path, bytes).expect("writes");
-        assert_eq!(Partial::open(&path, 10).expect("opens").times(), [0; 0]);
+        let write = || {
+            let partial = Partial::open(&path, 10, AT_ONCE).expect("opens");
+            partial.put(5, &[1, 2, 3]).expect("writes");
+        };
+        write();
+        let smaller = Partial::open(&path, 7, AT_ONCE).expect("opens");
+        assert_eq!(smaller.missing().into_iter().flatten().count(), 7);
+        for damaged in [0, 8, 13, 17] {
+            std::fs::remove_file(&path).expect("there");
+            write();
+            let mut bytes = std::fs::read(&path).expect("reads");
+            bytes[damaged] ^= 1;
+            std::fs::write(&path, bytes).expect("writes");
+            let partial = Partial::open(&path, 10, AT_ONCE).expect("opens");
+            let missing = partial.missing().into_iter().flatten().count();
+            assert_eq!(missing, 10, "{damaged}");
+        }
     }
 }

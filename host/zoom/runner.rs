@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::Folder;
-use super::frame::{self, Effort, Error, Pace, Style, Summary};
+use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{EngineError, Monitor, RunOptions};
+use crate::divergence::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -82,17 +82,25 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let start = Instant::now();
     let most = most_steps(frames);
-    let pace = Pace::new(settings.checkpoint);
     let board = Board::new(frames, monitor);
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Done>>> = Mutex::new(vec![None; frames.len()]);
     let first_error: Mutex<Option<Error>> = Mutex::new(None);
-    let work = || {
+    let gpus = gpus(&settings.options, frames.len());
+    let work = |worker: usize| {
+        let options = RunOptions {
+            gpus: gpus[worker % gpus.len()],
+            ..settings.options
+        };
+        let settings = Settings {
+            options,
+            ..*settings
+        };
         while let Some(frame) = frames.get(next.fetch_add(1, Ordering::Relaxed)) {
             if board.cancelled() {
                 return;
             }
-            match one(frame, most, folder, settings, &pace, &board) {
+            match one(frame, most, folder, &settings, &board) {
                 Ok(result) => lock(&results)[frame.index as usize] = Some(result),
                 Err(error) => {
                     lock(&first_error).get_or_insert(error);
@@ -103,10 +111,11 @@ pub fn run(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..settings.in_flight.min(frames.len()) {
-            scope.spawn(work);
+        for worker in 1..settings.in_flight.min(frames.len()) {
+            let work = &work;
+            scope.spawn(move || work(worker));
         }
-        work();
+        work(0);
     });
     if let Some(error) = lock(&first_error).take() {
         return Err(error);
@@ -122,6 +131,27 @@ pub fn run(
     Ok(outcome)
 }
 
+/// Which GPUs the frames in flight are computed on, in turn. Where there are at least as many frames as GPUs each has one for
+/// itself: a device works best on a whole frame.
+fn gpus(options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
+    let asked = options.gpus;
+    let all = match options.backend {
+        Backend::Cpu => Vec::new(),
+        _ => crate::gpu::devices().unwrap_or_default(),
+    };
+    let numbers = all.iter().map(|gpu| gpu.index).filter(|n| match asked {
+        GpuChoice::These(bits) => *n < 64 && bits & (1 << n) != 0,
+        _ => true,
+    });
+    let each: Vec<GpuChoice> = numbers.filter_map(|n| GpuChoice::of(&[n])).collect();
+    // What there is not is said by the engine.
+    if each.len() > 1 && each.len() <= frames && !options.with_cpu {
+        each
+    } else {
+        vec![asked]
+    }
+}
+
 /// A lock that a panic elsewhere does not take away.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
@@ -135,7 +165,6 @@ fn one(
     most: u32,
     folder: &Folder,
     settings: &Settings,
-    pace: &Pace,
     board: &Board<'_>,
 ) -> Result<Done, Error> {
     if let Some(summary) = frame::finished(frame, &settings.style, folder) {
@@ -143,13 +172,15 @@ fn one(
         return Ok((summary, None));
     }
     let pixels = frame.specification.pixels() as usize;
-    let mut partial = Partial::open(&folder.file(frame.index, "part"), pixels)?;
+    let path = folder.file(frame.index, "part");
+    let partial = Partial::open(&path, pixels, settings.checkpoint)?;
     let watch = Watch {
         board,
         index: frame.index as usize,
     };
-    let effort = frame::compute(frame, &mut partial, pace, &settings.options, &watch)?;
-    let summary = frame::write(frame, partial.times(), most, &settings.style, folder)?;
+    let effort = frame::compute(frame, &partial, &settings.options, &watch)?;
+    let times = partial.into_times();
+    let summary = frame::write(frame, &times, most, &settings.style, folder)?;
     board.finished(frame);
     Ok((summary, Some(effort)))
 }

@@ -129,7 +129,7 @@ pub struct Job {
     pub pulls: Pulls<f64>,
     /// When twins count as parted.
     pub parting: Parting<f64>,
-    /// First pixel of the part to compute.
+    /// First pixel of the part that one thread a pixel computes; a [`Feed`] has numbers of its own.
     pub first: u64,
     /// Pixels in that part.
     pub count: u32,
@@ -207,12 +207,21 @@ fn begin<R: Real, I: Integrator<R>>(
     taken
 }
 
+/// A pixel to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pixel {
+    /// Which it is of the whole map, row-major.
+    pub number: u64,
+    /// What the feed knows it by: below [`IDLE`].
+    pub slot: u32,
+}
+
 /// Where a [`Walker`] gets pixels from and brings results to.
 pub trait Feed {
-    /// The next pixel of the job (0 up to its count), if any is left.
-    fn next(&mut self) -> Option<u32>;
-    /// `pixel` was together at the start of `times` steps.
-    fn done(&mut self, pixel: u32, times: u32);
+    /// The next pixel, if there is one.
+    fn next(&mut self) -> Option<Pixel>;
+    /// The pixel of this slot was together at the start of `times` steps.
+    fn done(&mut self, slot: u32, times: u32);
 }
 
 /// A [`Feed`] of pixels that may be under way already, and that wants to know where they ended: an interrupted computation
@@ -220,15 +229,15 @@ pub trait Feed {
 pub trait Course<R: Real, M>: Feed {
     /// The twins of a pixel and the steps that they have taken; nothing for a pixel at its start.
     #[inline(always)]
-    fn resume(&mut self, pixel: u32) -> Option<(Twins<R, M>, u32)> {
-        let _ = pixel;
+    fn resume(&mut self, slot: u32) -> Option<(Twins<R, M>, u32)> {
+        let _ = slot;
         None
     }
     /// Where a pixel ended; called just before [`done`](Feed::done), but not for one that is done by the first steps of a
     /// multistep method.
     #[inline(always)]
-    fn leave(&mut self, pixel: u32, end: Leave<'_, R, M>) {
-        let _ = (pixel, end);
+    fn leave(&mut self, slot: u32, end: Leave<'_, R, M>) {
+        let _ = (slot, end);
     }
 }
 
@@ -250,12 +259,12 @@ struct FromStart<'a, F>(&'a mut F);
 
 impl<F: Feed> Feed for FromStart<'_, F> {
     #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
+    fn next(&mut self) -> Option<Pixel> {
         self.0.next()
     }
     #[inline(always)]
-    fn done(&mut self, pixel: u32, times: u32) {
-        self.0.done(pixel, times);
+    fn done(&mut self, slot: u32, times: u32) {
+        self.0.done(slot, times);
     }
 }
 
@@ -273,7 +282,7 @@ pub const IDLE: u32 = u32::MAX - 1;
 pub struct Walker<R: Real, const N: usize, I: Integrator<R> = ExplicitEuler> {
     /// The systems.
     pub twins: Twins<R, I::Memory>,
-    /// Pixel of each lane, relative to the job's first; [`FRESH`] or [`IDLE`] if it has none.
+    /// [Slot](Pixel::slot) of each lane's pixel; [`FRESH`] or [`IDLE`] if it has none.
     pub pixel: [u32; N],
     /// Steps each lane's pixel has taken.
     pub taken: [u32; N],
@@ -287,6 +296,18 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
             twins: resting(),
             pixel: [FRESH; N],
             taken: [0; N],
+        }
+    }
+
+    /// Lanes that found no pixel ask again at the next [`walk`](Self::walk).
+    #[inline(always)]
+    pub fn ask_again(&mut self) {
+        let mut lane = 0;
+        while lane < N {
+            if self.pixel[lane] == IDLE {
+                self.pixel[lane] = FRESH;
+            }
+            lane += 1;
         }
     }
 
@@ -380,22 +401,22 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
         parting: &Parting<R>,
         feed: &mut F,
     ) {
-        let (pixel, twins, taken) = loop {
-            let Some(pixel) = feed.next() else {
+        let (slot, twins, taken) = loop {
+            let Some(Pixel { number, slot }) = feed.next() else {
                 break (IDLE, resting(), 0);
             };
-            if let Some((twins, taken)) = feed.resume(pixel) {
-                break (pixel, twins, taken);
+            if let Some((twins, taken)) = feed.resume(slot) {
+                break (slot, twins, taken);
             }
-            let mut twins = job.grid.twins(job.first + pixel as u64);
+            let mut twins = job.grid.twins(number);
             let taken = begin::<R, I>(&mut twins, job, pulls, parting);
             if I::STARTS == 0 || (taken == I::STARTS && taken < job.steps) {
-                break (pixel, twins, taken);
+                break (slot, twins, taken);
             }
-            feed.done(pixel, taken);
+            feed.done(slot, taken);
         };
         self.taken[lane] = taken;
-        self.pixel[lane] = pixel;
+        self.pixel[lane] = slot;
         self.twins.a.set_lane(lane, &twins.a);
         self.twins.b.set_lane(lane, &twins.b);
     }

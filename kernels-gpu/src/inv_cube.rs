@@ -167,6 +167,18 @@ pub fn inv_cube(r2: f64) -> f64 {
     }
 }
 
+/// [`inv_cube`] of two values, tested together for being ordinary.
+#[inline(always)]
+pub fn inv_cube_two(r2: [f64; 2]) -> [f64; 2] {
+    let t = |x: f64| upper(x).wrapping_sub(ORDINARY_BASE);
+    // ORDINARY_WIDTH is a power of two: one of them is at or above it exactly if their union is.
+    if t(r2[0]) | t(r2[1]) < ORDINARY_WIDTH {
+        [ordinary(r2[0]), ordinary(r2[1])]
+    } else {
+        r2.map(inv_cube)
+    }
+}
+
 /// [`inv_cube`] of six values, tested together for being ordinary.
 #[inline(always)]
 pub fn inv_cubes(r2: [f64; 6]) -> [f64; 6] {

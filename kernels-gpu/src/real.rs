@@ -34,6 +34,12 @@ pub trait Real:
     /// r⁻³ for `self` = r². See [`crate::inv_cube`] for range and accuracy.
     fn inv_cube(self) -> Self;
 
+    /// [`inv_cube`](Self::inv_cube) of two numbers: the test for values that need the slow path is made once for both.
+    #[inline(always)]
+    fn inv_cube_two(r2: [Self; 2]) -> [Self; 2] {
+        [r2[0].inv_cube(), r2[1].inv_cube()]
+    }
+
     /// [`inv_cube`](Self::inv_cube) of the squared distances of twin three-body systems: the test for values that
     /// need the slow path is made once for all six.
     fn inv_cubes(r2: [Self; 6]) -> [Self; 6];
@@ -102,6 +108,11 @@ impl Real for f64 {
     #[inline(always)]
     fn inv_cube(self) -> Self {
         inv_cube::inv_cube(self)
+    }
+
+    #[inline(always)]
+    fn inv_cube_two(r2: [Self; 2]) -> [Self; 2] {
+        inv_cube::inv_cube_two(r2)
     }
 
     #[inline(always)]

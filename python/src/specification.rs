@@ -96,6 +96,7 @@ impl Specification {
                     )),
                 })
                 .transpose()?,
+            ..RunOptions::default()
         };
         watch::run(py, &self.0, options, progress.as_ref()).map(Map::new)
     }

@@ -201,7 +201,11 @@ fn run_options(options: &Options) -> Result<RunOptions, Failure> {
             )));
         }
     };
-    Ok(RunOptions { backend, threads })
+    Ok(RunOptions {
+        backend,
+        threads,
+        ..RunOptions::default()
+    })
 }
 
 impl Map {

@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use super::Failure;
 
+mod cluster;
 mod divergence;
 mod ladder;
 mod peak;
@@ -22,6 +23,8 @@ enum Problem {
     Divergence(divergence::Args),
     /// The divergence loop in the steps by which one makes it fast: a kernel each, over block sizes
     Ladder(ladder::Args),
+    /// Star clusters: forces with derivatives and whole runs on every engine
+    Cluster(cluster::Args),
 }
 
 /// Measures and reports.
@@ -29,5 +32,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.problem {
         Problem::Divergence(args) => divergence::run(args),
         Problem::Ladder(args) => ladder::run(args),
+        Problem::Cluster(args) => cluster::run(args),
     }
 }

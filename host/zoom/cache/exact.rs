@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::{CacheReport, Computing};
-use crate::divergence::{Item, Specification, Validated};
+use crate::divergence::{Item, Sink as _, Specification, Validated};
 use crate::zoom::frame::{Effort, Error};
 use crate::zoom::partial::Partial;
 
@@ -51,7 +51,7 @@ impl Store {
     pub fn frame(
         &mut self,
         computing: &Computing<'_>,
-        mut partial: Partial,
+        partial: Partial,
         report: &mut CacheReport,
     ) -> Result<(Vec<u32>, Effort), Error> {
         let (spec, steps) = (computing.spec, computing.steps());
@@ -62,23 +62,29 @@ impl Store {
         }
         self.keep_inside(spec);
         // Of pixels that an interrupted run has done, only the parted ones are known for good.
-        for (pixel, times) in (0..).zip(partial.times()) {
-            if *times < steps {
-                let known = Known::Parted(*times);
-                self.pixels.insert(key(spec, pixel), known);
+        let pixels = spec.pixels() as usize;
+        // Bands are in pixel order.
+        let mut done = match partial.missing().first() {
+            Some(gap) => gap.start as usize,
+            None => pixels,
+        };
+        for pixel in 0..done {
+            let times = partial.get(pixel);
+            if times < steps {
+                let known = Known::Parted(times);
+                self.pixels.insert(key(spec, pixel as u64), known);
             }
         }
-        let pixels = spec.pixels() as usize;
         let mut effort = Effort::default();
         loop {
-            let done = partial.times().len();
             if done == pixels {
                 return Ok((partial.into_times(), effort));
             }
             let end = pixels.min(done + computing.pace.band(u64::from(steps)));
             let start = Instant::now();
             let times = self.band(computing, done..end, report, &mut effort)?;
-            partial.append(&times)?;
+            partial.put(done as u64, &times)?;
+            done = end;
             let (count, took) = (times.len(), start.elapsed());
             computing.pace.measured(count, u64::from(steps), took);
         }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{CacheReport, Computing};
-use crate::divergence::Validated;
+use super::{CacheReport, Computing, RECORD_ALL};
+use crate::divergence::{Sink as _, Validated};
 use crate::io::{IoError, npy};
 use crate::zoom::Folder;
 use crate::zoom::frame::{Effort, Error};
@@ -43,10 +43,10 @@ impl Store {
         report.reused += hits.len() as u64;
         let mut effort = Effort::default();
         // In the record of what is done there are the missing pixels only.
-        let mut partial = Partial::open(path, misses.len())?;
-        while partial.times().len() < misses.len() {
+        let partial = Partial::open(path, misses.len(), RECORD_ALL)?;
+        while let Some(gap) = partial.missing().first() {
             let start = Instant::now();
-            let done = partial.times().len();
+            let done = gap.start as usize;
             let end = misses
                 .len()
                 .min(done + computing.pace.band(u64::from(steps)));
@@ -57,7 +57,7 @@ impl Store {
                 misses.len(),
                 &mut effort,
             )?;
-            partial.append(&band)?;
+            partial.put(done as u64, &band)?;
             let (count, took) = (band.len(), start.elapsed());
             computing.pace.measured(count, u64::from(steps), took);
         }
@@ -65,8 +65,8 @@ impl Store {
             .iter()
             .map(|left| steps - left.unwrap_or(0).min(steps))
             .collect();
-        for (pixel, computed) in misses.iter().zip(partial.times()) {
-            times[*pixel] = *computed;
+        for (pixel, computed) in misses.iter().zip(partial.into_times()) {
+            times[*pixel] = computed;
         }
         check(computing, &hits, &times, report)?;
         self.insert(&keys, &misses, &times, steps);

@@ -52,6 +52,39 @@ pub fn criterion(order: u32, x: &Taylor<f64>, eta: f64) -> Power {
     }
 }
 
+/// Noise of the three highest derivatives that a criterion uses, p - 3 to p - 1, in units of ε S / hᵏ: sums of the
+/// coefficients by which the interpolation ([`correct`](super::correct)) multiplies the forces at both ends.
+const fn amplification(order: u32) -> [f64; 3] {
+    match order {
+        4 => [1.0, 7.0, 6.0],
+        6 => [75.0, 111.0, 105.0],
+        _ => [2430.0, 3990.0, 3885.0],
+    }
+}
+
+/// Whether what [`criterion`] divides by is rounding noise of forces with the relative error `epsilon`, interpolated over
+/// a step of `dt`. The error of such a step is rounding as well: there is no reason to make the next one shorter, and
+/// doing so makes the noise larger.
+///
+/// Forces err by ε of themselves, and by their change over ε of the position. `scale` is added to their size: of a part of
+/// the force, the size of all of it.
+#[inline(always)]
+pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) -> bool {
+    let p = order as usize;
+    let size = |k: usize| sqrt(norm2(x[k]));
+    let h = 0.5 * dt;
+    let mut s = scale + size(2) + h * size(3);
+    if size(1) > 0.0 {
+        s += size(3) / size(1) * size(0);
+    }
+    let [low, middle, high] = amplification(order);
+    let power_of_h = power(h, order - 3);
+    let n = epsilon * s / power_of_h;
+    let (low, middle, high) = (low * n, middle * n / h, high * n / (h * h));
+    let noise = (size(p - 1) + low) * high + middle * middle;
+    squared_measure(x, p - 2) <= noise
+}
+
 /// The first step's criterion, from the derivatives that the force gives at once: η |a|/|j| at order 4,
 /// η (|a|/|s|)^(1/2) at order 6, η ((|a||s| + |j|²)/(|j||c| + |s|²))^(1/2) at order 8.
 #[inline(always)]

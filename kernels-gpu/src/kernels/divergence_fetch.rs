@@ -6,20 +6,54 @@ use cuda_std::prelude::*;
 
 use crate::Lanes;
 use crate::clock::timer_ns;
-use crate::divergence::{Feed, IDLE, Job, Walker};
+use crate::divergence::{FRESH, Feed, IDLE, Job, Pixel, Walker};
 use crate::integrator::three_body::{ExplicitEuler, Integrator};
 
-/// What the threads of a launch share. All zero at the start of a job.
+/// Pixels of a tile. Whole tiles have a place in memory; those at the end of something are filled in part.
+pub const TILE: u32 = 1024;
+
+/// Consecutive pixels to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Tile {
+    /// The first of them.
+    pub first: u64,
+    /// How many, 1 to [`TILE`].
+    pub count: u32,
+    /// Where their results go: from `slot` · [`TILE`] on.
+    pub slot: u32,
+}
+
+/// The tiles that the threads fetch pixels from, and where results go. The host adds tiles between launches.
+///
+/// Threads draw tickets in their order: ticket `t` is pixel `t % TILE` of the tile that the ring `tiles` holds at
+/// `t / TILE`. Counts of tickets may wrap.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Ring {
+    /// A ring of `mask` + 1 (a power of two) tiles.
+    pub tiles: *const Tile,
+    /// [`TILE`] numbers of steps for each slot.
+    pub times: *mut u32,
+    /// How many pixels have ever been done in each slot (wrapping).
+    pub done: *const AtomicU32,
+    /// See `tiles`.
+    pub mask: u32,
+    /// The first ticket that there is no tile for.
+    pub limit: u32,
+}
+
+/// What the threads of a launch share. All zero before the first launch.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Shared {
-    /// Steps accounted for: those taken, and those that pixels which parted early will not take. At the end of
-    /// the job it is count · steps.
+    /// Steps accounted for: those taken, and those that pixels which parted early will not take. In the end it is
+    /// the steps of a pixel times the pixels done.
     pub steps: AtomicU64,
-    /// The next pixel to hand out, relative to the job's first.
+    /// The next ticket.
     pub next: AtomicU32,
-    /// Threads that have found no pixel left.
-    pub idle: AtomicU32,
+    /// Nothing.
+    pub unused: u32,
 }
 
 /// Pairs of steps between two looks at the clock.
@@ -28,18 +62,20 @@ pub const STRIDE: u32 = 256;
 /// What a thread keeps from launch to launch.
 pub type Thread = Walker<f64, 1>;
 
-/// `times` of the pixels of a job, for about `slice_ns` nanoseconds; launched again with the same buffers it goes
-/// on where it stopped. The job is done when `shared.idle` is the number of threads.
+/// `times` of pixels that threads fetch from a ring of tiles, for about `slice_ns` nanoseconds; launched again with the
+/// same buffers it goes on where it stopped.
 ///
 /// A thread whose pixel is done takes the next one at once, so no warp waits for its slowest pixel; and a launch ends
-/// after a known time, whatever the map, so that the host can report progress, stop, or leave the display alone.
+/// after a known time, whatever the map, so that the host can hand out more tiles, bring back those that are done,
+/// report progress, stop, or leave the display alone.
 /// (A known number of steps would not do: warps progress unequally, and the last ones would run alone.)
-/// Memory: 4 bytes a pixel and a constant number a thread.
+/// A thread that finds no pixel ends its launch and asks again in the next one: tiles can follow as long as the host
+/// likes, and only after the very last is the device less than full.
 ///
 /// # Parameters
-/// - `job`: the map, by value
+/// - `job`: the map, by value; its `first` and `count` are not looked at
 /// - `slice_ns`: time after which a thread ends this launch; looked at every 256 pairs of steps
-/// - `times`: `job.count` numbers of steps, in pixel order
+/// - `ring`: tiles and results
 /// - `threads`: a [`Thread`] for each thread of the grid, [`Walker::fresh`] before the first launch
 /// - `shared`: counters, zero before the first launch
 ///
@@ -47,18 +83,19 @@ pub type Thread = Walker<f64, 1>;
 /// One-dimensional; any number of blocks of any size. Which thread computes a pixel does not change its result.
 ///
 /// # Safety
-/// `times` must be valid for writes of `job.count` values, `threads` for as many values as the grid has threads,
-/// `shared` for one; nobody else may use the first two meanwhile.
+/// `ring.tiles` must hold the tiles of all tickets from `shared.next` up to `ring.limit`, fewer than 2^31, each with a slot of
+/// its own for which `ring.times` and `ring.done` are valid; `threads` must be valid for as many values as the grid has threads,
+/// `shared` for one; nobody else may use `threads` and the tiles' `times` meanwhile.
 #[kernel]
 pub unsafe fn divergence_fetch(
     job: Job,
     slice_ns: u64,
-    times: *mut u32,
+    ring: Ring,
     threads: *mut Thread,
     shared: *const Shared,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { fetch::<f64, ExplicitEuler>(&job, slice_ns, times, threads, shared) };
+    unsafe { fetch::<f64, ExplicitEuler>(&job, slice_ns, &ring, threads, shared) };
 }
 
 /// The body of [`divergence_fetch`], of any number and integrator.
@@ -69,7 +106,7 @@ pub unsafe fn divergence_fetch(
 pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
     job: &Job,
     slice_ns: u64,
-    times: *mut u32,
+    ring: &Ring,
     threads: *mut Walker<R, 1, I>,
     shared: *const Shared,
 ) {
@@ -77,14 +114,17 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
     let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
     // SAFETY: as above; the slot is this thread's alone.
     let mut walker = unsafe { *slot };
-    if walker.pixel[0] == IDLE {
-        return;
-    }
+    walker.ask_again();
     let mut feed = Fetch {
-        job,
-        times,
+        steps: job.steps,
+        ring,
         shared,
-        credited: walker.taken[0],
+        // A thread without a pixel may hold anything.
+        credited: if walker.pixel[0] == FRESH {
+            0
+        } else {
+            walker.taken[0]
+        },
     };
     let start = timer_ns();
     loop {
@@ -93,22 +133,19 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
             break;
         }
     }
-    let credited = feed.credited;
-    if walker.pixel[0] == IDLE {
-        shared.idle.fetch_add(1, Ordering::Relaxed);
-    } else {
+    if walker.pixel[0] != IDLE {
         shared
             .steps
-            .fetch_add((walker.taken[0] - credited) as u64, Ordering::Relaxed);
+            .fetch_add((walker.taken[0] - feed.credited) as u64, Ordering::Relaxed);
     }
     // SAFETY: as above.
     unsafe { *slot = walker };
 }
 
-/// Pixels from the shared counter, results to memory.
+/// Pixels from the ring by the shared counter, results to memory.
 struct Fetch<'a> {
-    job: &'a Job,
-    times: *mut u32,
+    steps: u32,
+    ring: &'a Ring,
     shared: &'a Shared,
     /// Steps of the present pixel that `shared.steps` already holds.
     credited: u32,
@@ -116,18 +153,37 @@ struct Fetch<'a> {
 
 impl Feed for Fetch<'_> {
     #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
-        let pixel = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        (pixel < self.job.count).then_some(pixel)
+    fn next(&mut self) -> Option<Pixel> {
+        loop {
+            let ticket = self.shared.next.fetch_add(1, Ordering::Relaxed);
+            if self.ring.limit.wrapping_sub(ticket) as i32 <= 0 {
+                // Every ticket below the limit is taken by now, so what is given back here is none of them.
+                self.shared.next.fetch_sub(1, Ordering::Relaxed);
+                return None;
+            }
+            let position = (ticket / TILE & self.ring.mask) as usize;
+            // SAFETY: the kernel's caller vouches for the tiles of tickets below the limit.
+            let tile = unsafe { *self.ring.tiles.add(position) };
+            let within = ticket % TILE;
+            if within < tile.count {
+                return Some(Pixel {
+                    number: tile.first + within as u64,
+                    slot: tile.slot * TILE + within,
+                });
+            }
+        }
     }
 
     #[inline(always)]
-    fn done(&mut self, pixel: u32, times: u32) {
+    fn done(&mut self, slot: u32, times: u32) {
         self.shared
             .steps
-            .fetch_add((self.job.steps - self.credited) as u64, Ordering::Relaxed);
+            .fetch_add((self.steps - self.credited) as u64, Ordering::Relaxed);
         self.credited = 0;
-        // SAFETY: pixel < job.count, which the kernel's caller vouches for; it was handed to this thread alone.
-        unsafe { *self.times.add(pixel as usize) = times };
+        // SAFETY: the kernel's caller vouches for the slots of its tiles; this pixel was handed to this thread alone.
+        unsafe {
+            *self.ring.times.add(slot as usize) = times;
+            (*self.ring.done.add((slot / TILE) as usize)).fetch_add(1, Ordering::Relaxed);
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use cuda_std::prelude::*;
 
-use super::divergence_fetch::{Shared, fetch};
+use super::divergence_fetch::{Ring, Shared, fetch};
 use crate::divergence::{Job, Walker};
 use crate::integrator::three_body::{
     AdamsBashforth2, AdamsBashforth4, Hermite4, Leapfrog, RungeKutta4, SemiImplicitEuler,
@@ -19,12 +19,12 @@ macro_rules! entries {
         pub unsafe fn $name(
             job: Job,
             slice_ns: u64,
-            times: *mut u32,
+            ring: Ring,
             threads: *mut Walker<f64, 1, $integrator>,
             shared: *const Shared,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { fetch::<f64, $integrator>(&job, slice_ns, times, threads, shared) };
+            unsafe { fetch::<f64, $integrator>(&job, slice_ns, &ring, threads, shared) };
         }
     )*};
 }

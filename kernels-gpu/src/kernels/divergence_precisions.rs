@@ -3,7 +3,7 @@
 
 use cuda_std::prelude::*;
 
-use super::divergence_fetch::{Shared, fetch};
+use super::divergence_fetch::{Ring, Shared, fetch};
 use crate::divergence::{Job, Walker};
 use crate::integrator::three_body::{ExplicitEuler, FixedEuler};
 use crate::number::{Fast, Fixed, FloatFloat, Mixed};
@@ -18,12 +18,12 @@ macro_rules! entries {
         pub unsafe fn $name(
             job: Job,
             slice_ns: u64,
-            times: *mut u32,
+            ring: Ring,
             threads: *mut Walker<$number, 1, $integrator>,
             shared: *const Shared,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { fetch::<$number, $integrator>(&job, slice_ns, times, threads, shared) };
+            unsafe { fetch::<$number, $integrator>(&job, slice_ns, &ring, threads, shared) };
         }
     )*};
 }

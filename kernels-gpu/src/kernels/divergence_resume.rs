@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 
 use super::divergence_fetch::{STRIDE, Shared, Thread};
 use crate::clock::timer_ns;
-use crate::divergence::{Course, Feed, IDLE, Job, Leave, Twins};
+use crate::divergence::{Course, Feed, IDLE, Job, Leave, Pixel, Twins};
 use crate::gravity::Relative;
 
 /// A pixel under way.
@@ -43,7 +43,8 @@ impl Item {
 }
 
 /// Steps the items of a list until their twins part or they have taken `job.steps` steps, for about `slice_ns` nanoseconds;
-/// launched again with the same buffers it goes on where it stopped. The job is done when `shared.idle` is the number of threads.
+/// launched again with the same buffers it goes on where it stopped. The job is done when
+/// `shared.steps` is `job.count` · `job.steps`.
 ///
 /// # Parameters
 /// - `job`: the map, by value; `count` is the number of items, `first` is not used
@@ -83,9 +84,6 @@ pub unsafe fn divergence_resume(
             break;
         }
     }
-    if walker.pixel[0] == IDLE {
-        shared.idle.fetch_add(1, Ordering::Relaxed);
-    }
     // SAFETY: as above.
     unsafe { *slot = walker };
 }
@@ -99,9 +97,9 @@ struct List<'a> {
 
 impl Feed for List<'_> {
     #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
-        let index = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        (index < self.job.count).then_some(index)
+    fn next(&mut self) -> Option<Pixel> {
+        let slot = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        (slot < self.job.count).then_some(Pixel { number: 0, slot })
     }
 
     #[inline(always)]

@@ -2,98 +2,119 @@
 
 use cuda_std::prelude::*;
 
-use crate::hermite::device::{self, Launch};
+use crate::hermite::arithmetic::{FloatFloat, Plain};
+use crate::hermite::device::{self, Launch, lanes, tiles};
 
-/// Adds up what the blocks of a force kernel have left: one number for each component and body.
+/// Adds up what the blocks of a `hermite_tiles_*` kernel have left: one number for each component and body.
 ///
 /// # Parameters
-/// - `partial`: `values` · `rest` numbers, the fastest index the part
-/// - `out`: `values` sums
-/// - `rest`: parts, a power of two up to 128
+/// - `partial`: `components · parts · count` numbers: component, part, body
+/// - `out`: `count · components` sums: body, component
+/// - `parts`: a power of two up to 128
 ///
 /// # Thread mapping
-/// A warp a value, in a one-dimensional grid of whole warps; surplus warps return at once.
+/// A thread a value, in a one-dimensional grid; surplus threads return at once.
 ///
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
 #[kernel]
-pub unsafe fn hermite_fold(partial: *const f64, out: *mut f64, values: u32, rest: u32) {
+pub unsafe fn hermite_fold(
+    partial: *const f64,
+    out: *mut f64,
+    components: u32,
+    count: u32,
+    parts: u32,
+) {
     // SAFETY: the caller vouches for the pointers.
-    unsafe { device::fold(partial, out, values, rest) };
+    unsafe { device::fold::fold(partial, out, components, count, parts) };
 }
 
 /// Potential at each body, without its own.
 ///
 /// # Parameters
-/// - `launch`: what to compute, by value; `count` is the number of bodies, `share` is not used
-/// - `predicted`: `launch.sums` · `launch.terms` records of `width` numbers
+/// - `launch`: what to compute, by value; `count` is the number of bodies
+/// - `predicted`: `launch.sums · launch.terms` records of `width` numbers
 /// - `out`: `launch.count` potentials
 ///
+/// # Tiling
+/// Partial sums in dynamic shared memory, [`lanes::shared_bytes`] for 1 value
+///
 /// # Thread mapping
-/// A thread a body, in a one-dimensional grid; surplus threads return at once.
+/// A block of [`lanes::threads`] threads a body: a thread a partial sum.
 ///
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
 #[kernel]
 pub unsafe fn hermite_potential(launch: Launch, predicted: *const f64, out: *mut f64, width: u32) {
     // SAFETY: the caller vouches for the pointers.
-    unsafe { device::potential(&launch, predicted, out, width) };
+    unsafe { lanes::potential(&launch, predicted, out, width) };
 }
 
-/// Acceleration and jerk of the active bodies: their partial sums, for [`hermite_fold`].
-///
-/// # Parameters
-/// - `launch`: what to compute, by value
-/// - `predicted`: `launch.sums` · `launch.terms` records of [`device::width`] numbers
-/// - `places`: `launch.count` places of active bodies
-/// - `partial`: `3 · derivatives · launch.count · launch.rest()` numbers: component, body, part
-///
-/// # Tiling
-/// [`device::TILE`] bodies at a time in dynamic shared memory, [`device::shared_bytes`]
-///
-/// # Thread mapping
-/// [`Launch::blocks`] blocks of any one size: a thread an active body, a block a part of its partial sums. How many
-/// partial sums a thread folds itself does not change the bits.
-///
-/// # Safety
-/// The pointers must be valid for what is said above; nobody else may use `partial` meanwhile.
-#[kernel]
-pub unsafe fn hermite_force_4(
-    launch: Launch,
-    predicted: *const f64,
-    places: *const u32,
-    partial: *mut f64,
-) {
-    // SAFETY: the caller vouches for the pointers.
-    unsafe { device::pull::<2>(&launch, predicted, places, partial) };
+/// The two force kernels of an order and a precision.
+macro_rules! forces {
+    ($($tiles:ident $lanes:ident $arithmetic:ty, $d:literal, $bodies:literal, $what:literal;)*) => {$(
+        #[doc = concat!("Forces on many active bodies, ", $what, ": their partial sums, for [`hermite_fold`].")]
+        ///
+        /// # Parameters
+        /// - `launch`: what to compute, by value
+        /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
+        /// - `places`: `launch.count` places of active bodies
+        /// - `partial`: `3 · derivatives · launch.parts() · launch.count` numbers: component, part, body
+        ///
+        /// # Tiling
+        /// As many bodies at a time as a block has threads in dynamic shared memory, [`tiles::shared_bytes`]
+        ///
+        /// # Thread mapping
+        /// A block for each part of each group of active bodies, [`device::Record::BODIES`] of them a thread; blocks of
+        /// the same part follow each other. The size of blocks does not change the bits.
+        ///
+        /// # Safety
+        /// The pointers must be valid for what is said above; nobody else may use `partial` meanwhile.
+        #[kernel]
+        pub unsafe fn $tiles(
+            launch: Launch,
+            predicted: *const f64,
+            places: *const u32,
+            partial: *mut f64,
+        ) {
+            // SAFETY: the caller vouches for the pointers.
+            unsafe { tiles::pull::<$arithmetic, $d, $bodies>(&launch, predicted, places, partial) };
+        }
+
+        #[doc = concat!("Forces on few active bodies, ", $what, ".")]
+        ///
+        /// # Parameters
+        /// - `launch`: what to compute, by value
+        /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
+        /// - `places`: `launch.count` places of active bodies
+        /// - `out`: `launch.count · 3 · derivatives` numbers: body, component
+        ///
+        /// # Tiling
+        /// Partial sums in dynamic shared memory, [`lanes::shared_bytes`] for 3 · derivatives values
+        ///
+        /// # Thread mapping
+        /// A block of [`lanes::threads`] threads an active body: a thread a partial sum.
+        ///
+        /// # Safety
+        /// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
+        #[kernel]
+        pub unsafe fn $lanes(
+            launch: Launch,
+            predicted: *const f64,
+            places: *const u32,
+            out: *mut f64,
+        ) {
+            // SAFETY: the caller vouches for the pointers.
+            unsafe { lanes::pull::<$arithmetic, $d>(&launch, predicted, places, out) };
+        }
+    )*};
 }
 
-/// [`hermite_force_4`] with snap, order 6.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn hermite_force_6(
-    launch: Launch,
-    predicted: *const f64,
-    places: *const u32,
-    partial: *mut f64,
-) {
-    // SAFETY: the caller vouches for the pointers.
-    unsafe { device::pull::<3>(&launch, predicted, places, partial) };
-}
-
-/// [`hermite_force_4`] with snap and crackle, order 8.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn hermite_force_8(
-    launch: Launch,
-    predicted: *const f64,
-    places: *const u32,
-    partial: *mut f64,
-) {
-    // SAFETY: the caller vouches for the pointers.
-    unsafe { device::pull::<4>(&launch, predicted, places, partial) };
+forces! {
+    hermite_tiles_4 hermite_lanes_4 Plain<f64>, 2, 2, "order 4";
+    hermite_tiles_6 hermite_lanes_6 Plain<f64>, 3, 2, "order 6";
+    hermite_tiles_8 hermite_lanes_8 Plain<f64>, 4, 2, "order 8";
+    hermite_tiles_4_float_float hermite_lanes_4_float_float FloatFloat<f32>, 2, 4, "order 4, float-float";
+    hermite_tiles_6_float_float hermite_lanes_6_float_float FloatFloat<f32>, 3, 4, "order 6, float-float";
+    hermite_tiles_8_float_float hermite_lanes_8_float_float FloatFloat<f32>, 4, 4, "order 8, float-float";
 }

@@ -7,6 +7,7 @@ mod divergence_plain;
 mod divergence_precisions;
 mod divergence_resume;
 mod hermite_force;
+mod hermite_neighbours;
 mod hermite_predict;
 mod nbody_combine;
 mod nbody_move;
@@ -14,7 +15,7 @@ mod nbody_plain;
 mod nbody_reduced;
 mod nbody_tile;
 
-pub use divergence_fetch::{Shared, Thread, divergence_fetch};
+pub use divergence_fetch::{Ring, Shared, TILE, Thread, Tile, divergence_fetch};
 pub use divergence_integrators::{
     divergence_fetch_adams_bashforth_2, divergence_fetch_adams_bashforth_4,
     divergence_fetch_hermite_4, divergence_fetch_leapfrog, divergence_fetch_runge_kutta_4,
@@ -32,8 +33,12 @@ pub use divergence_precisions::{
 };
 pub use divergence_resume::{Item, divergence_resume};
 pub use hermite_force::{
-    hermite_fold, hermite_force_4, hermite_force_6, hermite_force_8, hermite_potential,
+    hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
+    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_potential,
+    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
+    hermite_tiles_8, hermite_tiles_8_float_float,
 };
+pub use hermite_neighbours::hermite_neighbours;
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
 };

@@ -1,0 +1,342 @@
+//! `trisolar bench cluster`: rates of the forces with all particles active, and the time that an N-body unit takes, for
+//! every engine in one run.
+
+use std::time::Instant;
+
+use serde_json::json;
+use trisolar::divergence::{Backend, EngineError};
+use trisolar::hermite::models::plummer;
+use trisolar::hermite::{
+    Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
+};
+use trisolar::machine;
+use trisolar::simd::Simd;
+
+use crate::cli::report::{self, Lines};
+use crate::cli::{Failure, interrupt, values};
+
+/// Measures Plummer models with a softening of 4/N.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Measure star clusters: rates of the forces, and the time of an N-body unit on every engine"
+)]
+pub(crate) struct Args {
+    /// Particles of the runs, one or several numbers with commas between them
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1024,16384,65536", value_parser = values::particles)]
+    n: Vec<usize>,
+    /// Orders to measure
+    #[arg(long, value_name = "P,...", value_delimiter = ',', default_value = "4,6,8", value_parser = values::order)]
+    order: Vec<Order>,
+    /// Longest time of a run in seconds; what is not done by then is not waited for
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = values::number)]
+    seconds: f64,
+    /// Threads of the CPU engine in the runs, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// What to measure: auto (all there is), cpu or gpu
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
+    /// Print one JSON object instead of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Particles for the rates of one CPU thread: many enough for the loops, few enough to start quickly.
+const CPU_PARTICLES: usize = 4096;
+/// Particles for the rates of a GPU.
+const GPU_PARTICLES: usize = 65536;
+/// How long forces are measured, at least (seconds).
+const FORCE_TIME: f64 = 0.4;
+
+/// Forces of all particles on all.
+#[derive(Debug, serde::Serialize)]
+struct Rate {
+    engine: String,
+    order: u32,
+    precision: &'static str,
+    particles: usize,
+    seconds: f64,
+    pairs_per_second: f64,
+    /// At 60, 97 or 144 operations a pair.
+    flops: f64,
+}
+
+/// A run from the start.
+#[derive(Debug, serde::Serialize)]
+struct Unit {
+    engine: String,
+    order: u32,
+    precision: &'static str,
+    particles: usize,
+    /// How far it came (N-body units).
+    time: f64,
+    blocks: u64,
+    steps: u64,
+    seconds: f64,
+    seconds_per_unit: f64,
+    flops: f64,
+    /// Shares of the time: predict, force, correct, schedule and copies.
+    split: [f64; 4],
+}
+
+/// Something that makes engines.
+struct Maker<'a> {
+    name: String,
+    particles: usize,
+    make: Box<dyn Fn() -> Result<Box<dyn Engine + 'a>, HermiteError> + 'a>,
+}
+
+/// Measures and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if !(args.seconds.is_finite() && args.seconds > 0.0) {
+        let given = args.seconds.to_string();
+        return Err(Failure::value(
+            &given,
+            "--seconds",
+            "must be a finite number above 0 (seconds)",
+        ));
+    }
+    interrupt::watch()?;
+    let gpus = open_gpus(args.backend)?;
+    let mut rates = Vec::new();
+    let mut units = Vec::new();
+    for maker in force_makers(args, &gpus) {
+        for order in &args.order {
+            for precision in Precision::ALL {
+                interrupt::check()?;
+                rates.push(rate(&maker, *order, precision)?);
+            }
+        }
+    }
+    for n in &args.n {
+        for maker in run_makers(args, &gpus) {
+            for order in &args.order {
+                units.push(unit(&maker, *order, *n, args.seconds)?);
+            }
+        }
+    }
+    if args.json {
+        return report::json(&json!({
+            "cpu": machine::cpu_name(),
+            "rates": rates,
+            "units": units,
+        }));
+    }
+    report::to_stdout(&table(&rates, &units))
+}
+
+#[cfg(feature = "gpu")]
+type Gpus = Vec<trisolar::gpu::Gpu>;
+#[cfg(not(feature = "gpu"))]
+type Gpus = Vec<()>;
+
+#[cfg(feature = "gpu")]
+fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
+    use trisolar::gpu::{Gpu, devices};
+    if backend == Backend::Cpu {
+        return Ok(Vec::new());
+    }
+    match devices().and_then(|_| Gpu::open(0)) {
+        Ok(gpu) => Ok(vec![gpu]),
+        Err(error) if backend == Backend::Auto => {
+            report::to_stderr(&format!("note: {error}"));
+            Ok(Vec::new())
+        }
+        Err(error) => Err(EngineError::from(error).into()),
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
+    match backend {
+        Backend::Gpu => Err(EngineError::NoGpu(
+            "this program was built without the feature `gpu`".into(),
+        )
+        .into()),
+        Backend::Auto | Backend::Cpu => Ok(Vec::new()),
+    }
+}
+
+fn on_gpu(gpus: &Gpus) -> Option<Maker<'_>> {
+    #[cfg(feature = "gpu")]
+    {
+        gpus.first().map(|gpu| Maker {
+            name: gpu.info().name.clone(),
+            particles: GPU_PARTICLES,
+            make: Box::new(|| Ok(trisolar::hermite::on_gpus(gpus))),
+        })
+    }
+    #[cfg(not(feature = "gpu"))]
+    {
+        let _ = (gpus, GPU_PARTICLES);
+        None
+    }
+}
+
+/// One thread of every instruction set, and the GPU.
+fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
+    let mut list = Vec::new();
+    if args.backend != Backend::Gpu {
+        for simd in Simd::available() {
+            list.push(Maker {
+                name: format!("cpu, {simd}, 1 thread"),
+                particles: CPU_PARTICLES,
+                make: Box::new(move || Ok(Box::new(CpuEngine::with_simd(Some(1), simd)?))),
+            });
+        }
+    }
+    list.extend(on_gpu(gpus));
+    list
+}
+
+/// The CPU with all threads, and the GPU.
+fn run_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
+    let mut list = Vec::new();
+    if args.backend != Backend::Gpu {
+        let threads = args.threads;
+        let count = threads.unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        });
+        let s = if count == 1 { "" } else { "s" };
+        list.push(Maker {
+            name: format!("cpu, {}, {count} thread{s}", Simd::best()),
+            particles: CPU_PARTICLES,
+            make: Box::new(move || Ok(Box::new(CpuEngine::new(threads)?))),
+        });
+    }
+    list.extend(on_gpu(gpus));
+    list
+}
+
+fn cluster<'a>(
+    maker: &Maker<'a>,
+    order: Order,
+    precision: Precision,
+    n: usize,
+) -> Result<Cluster<'a>, Failure> {
+    let specification = Specification {
+        softening: 4.0 / n as f64,
+        precision,
+        ..Specification::new(order)
+    };
+    let start = plummer(n, 1)
+        .and_then(|bodies| specification.validate(bodies))
+        .map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
+    Cluster::new(&start, (maker.make)()?).map_err(Failure::from)
+}
+
+/// Forces of all particles on all, until enough time has gone by.
+fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, Failure> {
+    let n = maker.particles;
+    let start = cluster(maker, order, precision, n)?;
+    let mut engine = (maker.make)()?;
+    engine.load(start.specification(), start.stars())?;
+    engine.predict(0.0)?;
+    let places: Vec<u32> = (0..n as u32).collect();
+    let mut forces = vec![[start.stars()[0].taylor[0]; 4]; n];
+    // The first time the driver compiles, and memory is touched.
+    engine.forces(&places, &mut forces)?;
+    let begin = Instant::now();
+    let mut times = 0;
+    while times == 0 || begin.elapsed().as_secs_f64() < FORCE_TIME {
+        engine.forces(&places, &mut forces)?;
+        times += 1;
+    }
+    let seconds = begin.elapsed().as_secs_f64() / f64::from(times);
+    let pairs = (n * n) as f64 / seconds;
+    Ok(Rate {
+        engine: maker.name.clone(),
+        order: order.number(),
+        precision: precision.name(),
+        particles: n,
+        seconds,
+        pairs_per_second: pairs,
+        flops: pairs * f64::from(order.operations()),
+    })
+}
+
+/// Runs from the start up to one N-body unit, or as far as it gets.
+fn unit(maker: &Maker<'_>, order: Order, n: usize, limit: f64) -> Result<Unit, Failure> {
+    let mut cluster = cluster(maker, order, Precision::F64, n)?;
+    let begin = Instant::now();
+    while cluster.next_time() <= 1.0 && begin.elapsed().as_secs_f64() < limit {
+        cluster.step()?;
+        interrupt::check()?;
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let Split {
+        predict,
+        force,
+        correct,
+        schedule,
+        ..
+    } = cluster.split();
+    Ok(Unit {
+        engine: maker.name.clone(),
+        order: order.number(),
+        precision: Precision::F64.name(),
+        particles: n,
+        time: cluster.time(),
+        blocks: cluster.counters().blocks,
+        steps: cluster.counters().steps,
+        seconds,
+        seconds_per_unit: seconds / cluster.time(),
+        flops: cluster.operations() / seconds,
+        split: [predict, force, correct, schedule].map(|d| d.as_secs_f64() / seconds),
+    })
+}
+
+fn table(rates: &[Rate], units: &[Unit]) -> String {
+    let mut lines = Lines::default();
+    lines.add("cpu", &machine::cpu_name());
+    lines.add("model", "Plummer, softening 4/N");
+    lines.add(
+        "count",
+        "60, 97, 144 operations a pair at order 4, 6, 8 in every precision; float-float does 15 more",
+    );
+    let mut text = lines.as_str().to_owned();
+    text.push_str(&format!(
+        "\n\nforces of all particles on all\n{:<34} {:>5} {:<11} {:>7} {:>10} {:>9} {:>9}",
+        "engine", "order", "precision", "N", "seconds", "pairs/s", "Gflop/s"
+    ));
+    for r in rates {
+        let name: String = r.engine.chars().take(34).collect();
+        text.push_str(&format!(
+            "\n{name:<34} {:>5} {:<11} {:>7} {:>10.2e} {:>9.2e} {:>9.1}",
+            r.order,
+            r.precision,
+            r.particles,
+            r.seconds,
+            r.pairs_per_second,
+            r.flops / 1e9
+        ));
+    }
+    text.push_str(&format!(
+        "\n\nruns from the start, f64\n{:<34} {:>5} {:>7} {:>8} {:>8} {:>10} {:>10} {:>9}  {}",
+        "engine",
+        "order",
+        "N",
+        "to time",
+        "blocks",
+        "steps",
+        "s a unit",
+        "Gflop/s",
+        "predict, force, correct, rest"
+    ));
+    for u in units {
+        let name: String = u.engine.chars().take(34).collect();
+        let [predict, force, correct, rest] = u.split.map(|s| 100.0 * s);
+        text.push_str(&format!(
+            "\n{name:<34} {:>5} {:>7} {:>8.4} {:>8} {:>10} {:>10.3} {:>9.1}  {predict:.0} %, {force:.0} %, {correct:.0} %, {rest:.0} %",
+            u.order,
+            u.particles,
+            u.time,
+            u.blocks,
+            u.steps,
+            u.seconds_per_unit,
+            u.flops / 1e9
+        ));
+    }
+    text
+}

@@ -1,0 +1,137 @@
+//! Star clusters in the self test: the Hermite kernels of every order, precision and scheme.
+
+use std::time::Instant;
+
+use trisolar::hermite::{
+    AhmadCohen, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification,
+    emulator, models,
+};
+use trisolar::simd::Simd;
+
+use super::{Failure, Outcome, interrupt};
+
+/// More than get a block each on a GPU, so that the kernels with tiles run as well.
+const PARTICLES: usize = 700;
+/// Block steps, most of which have few active particles.
+const BLOCKS: usize = 6;
+
+/// A run to compare.
+struct Case {
+    name: &'static str,
+    specification: Specification,
+}
+
+fn cases() -> Vec<Case> {
+    let of = |name, order, precision, ahmad_cohen| Case {
+        name,
+        specification: Specification {
+            softening: 0.01,
+            precision,
+            ahmad_cohen,
+            ..Specification::new(order)
+        },
+    };
+    let neighbours = AhmadCohen::new(PARTICLES);
+    use Precision::{F64, FloatFloat};
+    vec![
+        of("cluster of order 4", Order::Four, F64, None),
+        of("cluster of order 6", Order::Six, F64, None),
+        of("cluster of order 8", Order::Eight, F64, None),
+        of(
+            "cluster of order 4, float-float",
+            Order::Four,
+            FloatFloat,
+            None,
+        ),
+        of(
+            "cluster of order 6, float-float",
+            Order::Six,
+            FloatFloat,
+            None,
+        ),
+        of(
+            "cluster of order 8, float-float",
+            Order::Eight,
+            FloatFloat,
+            None,
+        ),
+        of("cluster, Ahmad-Cohen", Order::Four, F64, Some(neighbours)),
+    ]
+}
+
+/// The particles' numbers after some blocks, and their potentials.
+fn compute(case: &Case, engine: Box<dyn Engine + '_>) -> Result<Vec<u64>, HermiteError> {
+    let bodies = models::plummer(PARTICLES, 1).and_then(|b| case.specification.clone().validate(b));
+    let start = bodies.expect("the self test's model is valid");
+    let mut cluster = Cluster::new(&start, engine)?;
+    for _ in 0..BLOCKS {
+        cluster.step()?;
+    }
+    let stars = cluster.at(cluster.time())?;
+    let potentials = cluster.potentials(&stars)?;
+    let numbers = (stars.iter()).flat_map(|s| s.taylor.iter().flat_map(|v| [v.x, v.y, v.z]));
+    Ok(numbers.chain(potentials).map(f64::to_bits).collect())
+}
+
+/// Every engine on every case, against one lane on one thread.
+pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
+    let mut list = Vec::new();
+    #[cfg(feature = "gpu")]
+    let gpus = (trisolar::gpu::devices().unwrap_or_default().iter())
+        .map(|device| trisolar::gpu::Gpu::open(device.index))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(trisolar::divergence::EngineError::from)?;
+    for case in cases() {
+        let expected = compute(
+            &case,
+            Box::new(CpuEngine::with_simd(Some(1), Simd::Scalar)?),
+        )?;
+        let mut add = |name: String, engine: Result<Box<dyn Engine + '_>, HermiteError>| {
+            let start = Instant::now();
+            let got = engine.and_then(|engine| compute(&case, engine));
+            let count =
+                |got: Vec<u64>| got.iter().zip(&expected).filter(|(a, b)| a != b).count() as u64;
+            list.push(Outcome {
+                map: case.name,
+                engine: name,
+                pixels: expected.len() as u64,
+                different: got.map(count).map_err(|e| e.to_string()),
+                seconds: start.elapsed().as_secs_f64(),
+            });
+            interrupt::check()
+        };
+        for simd in Simd::available() {
+            let engine = CpuEngine::with_simd(Some(2), simd);
+            let name = format!("cpu, {simd}, 2 threads");
+            add(name, engine.map(|e| Box::new(e) as Box<dyn Engine>))?;
+        }
+        add("emulator".into(), Ok(emulator(1, 20, 64, None)))?;
+        #[cfg(feature = "gpu")]
+        for gpu in &gpus {
+            gpu.enter()
+                .map_err(trisolar::divergence::EngineError::from)?;
+            let name = format!("gpu {}", gpu.info().index);
+            let engine = trisolar::hermite::on_gpus(std::slice::from_ref(gpu));
+            add(name, Ok(engine))?;
+        }
+    }
+    Ok(list)
+}
+
+/// The outcomes as text.
+pub(super) fn table(outcomes: &[Outcome]) -> String {
+    let mut text = format!("star clusters, {PARTICLES} particles, {BLOCKS} block steps\n");
+    for outcome in outcomes {
+        let verdict = match &outcome.different {
+            Ok(0) => "equal".to_owned(),
+            Ok(n) => format!("{n} NUMBERS DIFFER"),
+            Err(reason) => format!("FAILED: {reason}"),
+        };
+        text.push_str(&format!(
+            "  {:<34} {:<24} {:>9.3} s  {verdict}\n",
+            outcome.map, outcome.engine, outcome.seconds
+        ));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,462 @@
+//! The pixels that nobody has computed yet, and who computes the others: one queue for all devices of a run.
+//!
+//! Every device draws [spans](Grant) of consecutive pixels and delivers their results. How many it may draw is planned
+//! so that all finish together, whatever their speeds: each says how fast it is and how much it has before it, and
+//! nobody draws more than it would compute in the time that the run as a whole still needs. Towards the end
+//! the portions become small. What a device that fails had drawn goes back to the queue.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::engine::{EngineError, Monitor};
+use super::sink::Sink;
+
+/// How long a device without work waits before it looks for a cancellation again.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// A device has this much work before it, unless the end is near.
+pub(super) const FAR: Duration = Duration::from_millis(120);
+/// And at least this much.
+pub(super) const NEAR: Duration = Duration::from_millis(12);
+
+/// What a device may compute next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// Pixel numbers, each span in order.
+    pub spans: Vec<Range<u64>>,
+    /// How far ahead the plan reaches: the device should ask again well before this time is over.
+    pub ahead: Duration,
+}
+
+/// How a device is doing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// Pixels it has drawn and not begun.
+    pub backlog: u64,
+    /// Pixels it does a second; 0 if that is not known yet.
+    pub rate: f64,
+}
+
+/// The queue of a run.
+pub(super) struct Queue<'a> {
+    state: Mutex<State>,
+    changed: Condvar,
+    sink: &'a dyn Sink,
+    monitor: &'a dyn Monitor,
+    /// Steps of a pixel.
+    steps: u64,
+    /// Pixels of the run.
+    total: u64,
+    /// Steps that the monitor knows of.
+    told: Mutex<u64>,
+}
+
+struct State {
+    free: VecDeque<Range<u64>>,
+    /// Pixels in `free`.
+    left: u64,
+    /// Pixels not delivered.
+    missing: u64,
+    members: Vec<Member>,
+    /// When all were ready.
+    started: Option<Instant>,
+    finished: Option<Instant>,
+    /// What ends the run for all.
+    end: Option<EngineError>,
+}
+
+/// A device of the run.
+struct Member {
+    /// What it has drawn and not delivered: first pixel to end.
+    drawn: BTreeMap<u64, u64>,
+    /// Pixels it takes at a time.
+    capacity: u64,
+    pace: Pace,
+    told: Instant,
+    /// Steps it has accounted for.
+    steps: u64,
+    delivered: u64,
+    ready: bool,
+    gone: bool,
+}
+
+impl Member {
+    /// Notes what it has drawn. Spans that touch become one: they may be delivered together.
+    fn add(&mut self, span: &Range<u64>) {
+        let (mut start, mut end) = (span.start, span.end);
+        if let Some((&before, &its_end)) = self.drawn.range(..start).next_back()
+            && its_end == start
+        {
+            start = before;
+        }
+        if let Some(after) = self.drawn.remove(&end) {
+            end = after;
+        }
+        self.drawn.insert(start, end);
+    }
+
+    /// Pixels still before it, as far as can be said now.
+    fn backlog(&self, now: Instant) -> f64 {
+        let since = now.duration_since(self.told).as_secs_f64();
+        (self.pace.backlog as f64 - self.pace.rate * since).max(0.0)
+    }
+}
+
+impl<'a> Queue<'a> {
+    /// A queue of these spans of a map whose pixels have `steps` steps, for devices that work on `capacities` pixels
+    /// at a time each.
+    pub fn new(
+        spans: &[Range<u64>],
+        steps: u64,
+        capacities: &[u64],
+        sink: &'a dyn Sink,
+        monitor: &'a dyn Monitor,
+    ) -> Self {
+        let free: VecDeque<Range<u64>> = spans.iter().filter(|s| !s.is_empty()).cloned().collect();
+        let total = free.iter().map(|s| s.end - s.start).sum();
+        let state = State {
+            free,
+            left: total,
+            missing: total,
+            members: Vec::new(),
+            started: None,
+            finished: None,
+            end: None,
+        };
+        let queue = Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            sink,
+            monitor,
+            steps,
+            total,
+            told: Mutex::new(0),
+        };
+        for capacity in capacities {
+            queue.join(*capacity);
+        }
+        queue
+    }
+
+    /// Another device.
+    pub fn join(&self, capacity: u64) -> usize {
+        let mut state = self.lock();
+        state.members.push(Member {
+            drawn: BTreeMap::new(),
+            capacity: capacity.max(1),
+            pace: Pace::default(),
+            told: Instant::now(),
+            steps: 0,
+            delivered: 0,
+            ready: false,
+            gone: false,
+        });
+        state.members.len() - 1
+    }
+
+    /// The part in the run of the device of this number.
+    pub fn share(&self, member: usize) -> Share<'_> {
+        Share {
+            queue: self,
+            member,
+        }
+    }
+
+    /// What ended the run early, if something did.
+    pub fn end(&self) -> Option<EngineError> {
+        self.lock().end.clone()
+    }
+
+    /// Pixels that have not been delivered.
+    pub fn missing(&self) -> u64 {
+        self.lock().missing
+    }
+
+    /// Pixels that each device has delivered.
+    pub fn delivered(&self) -> Vec<u64> {
+        self.lock().members.iter().map(|m| m.delivered).collect()
+    }
+
+    /// From when all devices were ready to the last result.
+    pub fn elapsed(&self) -> Duration {
+        let state = self.lock();
+        match (state.started, state.finished) {
+            (Some(started), Some(finished)) => finished.duration_since(started),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Says to the monitor that everything is done.
+    pub fn tell_all_done(&self) {
+        self.tell(u64::MAX);
+    }
+
+    /// Tells the monitor of so many steps, one call after the other and never fewer than before.
+    fn tell(&self, done: u64) {
+        let total = self.total.saturating_mul(self.steps);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        *told = done.min(total).max(*told);
+        self.monitor.progress(*told, total);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done where a panic could come from.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_with(&self, error: EngineError) -> EngineError {
+        let mut state = self.lock();
+        let error = state.end.get_or_insert(error).clone();
+        drop(state);
+        self.changed.notify_all();
+        error
+    }
+}
+
+impl State {
+    /// How many pixels `member` should have before it, and for how long that is.
+    fn plan(&self, member: usize, now: Instant) -> (f64, Duration) {
+        let me = &self.members[member];
+        let active = || self.members.iter().filter(|m| !m.gone);
+        let rate: f64 = active().map(|m| m.pace.rate).sum();
+        if me.pace.rate <= 0.0 {
+            // Nothing is known yet: two rounds, or a fair part of a small map.
+            let all: u64 = active().map(|m| m.capacity).sum();
+            let fair = self.left as f64 * me.capacity as f64 / all as f64;
+            return (fair.ceil().min(2.0 * me.capacity as f64), NEAR);
+        }
+        if self.left == 0 || active().count() == 1 {
+            // Nothing to share.
+            let seconds = FAR.as_secs_f64();
+            return (me.pace.rate * seconds + me.capacity as f64, FAR);
+        }
+        let before: f64 = active().map(|m| m.backlog(now)).sum();
+        // The time that the run still needs; half of it is left to whoever turns out to be faster.
+        let needed = (self.left as f64 + before) / rate;
+        let ahead = (needed / 2.0).clamp(NEAR.as_secs_f64(), FAR.as_secs_f64());
+        // Threads that started together end together: some of a round more than the time asks for.
+        let round = me.capacity as f64 * (ahead / FAR.as_secs_f64()).powi(2);
+        (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
+    }
+
+    /// Takes up to `pixels` from the front; a span counts as a multiple of `unit`.
+    fn draw(&mut self, member: usize, mut pixels: u64, unit: u64) -> Vec<Range<u64>> {
+        let mut spans = Vec::new();
+        while pixels > 0 {
+            let Some(front) = self.free.front_mut() else {
+                break;
+            };
+            let end = front.end.min(front.start.saturating_add(pixels));
+            let span = front.start..end;
+            front.start = end;
+            if front.is_empty() {
+                self.free.pop_front();
+            }
+            let count = span.end - span.start;
+            pixels = pixels.saturating_sub(count.next_multiple_of(unit));
+            self.left -= count;
+            self.members[member].add(&span);
+            spans.push(span);
+        }
+        spans
+    }
+
+    /// Strikes a span off what the device has drawn; false if it is not part of that.
+    fn settle(&mut self, member: usize, span: &Range<u64>) -> bool {
+        let drawn = &mut self.members[member].drawn;
+        let Some((&start, &end)) = drawn.range(..=span.start).next_back() else {
+            return false;
+        };
+        if end < span.end {
+            return false;
+        }
+        drawn.remove(&start);
+        if start < span.start {
+            drawn.insert(start, span.start);
+        }
+        if span.end < end {
+            drawn.insert(span.end, end);
+        }
+        true
+    }
+}
+
+/// One device's part in a run.
+#[derive(Clone, Copy)]
+pub(super) struct Share<'a> {
+    queue: &'a Queue<'a>,
+    member: usize,
+}
+
+impl Share<'_> {
+    /// Says that the device is ready, and waits for the others: time is taken from then on. False if the run has
+    /// ended.
+    pub fn ready(&self) -> bool {
+        let queue = self.queue;
+        let mut state = queue.lock();
+        state.members[self.member].ready = true;
+        queue.changed.notify_all();
+        while state.end.is_none() && state.started.is_none() {
+            if state.members.iter().all(|m| m.ready || m.gone) {
+                state.started = Some(Instant::now());
+                break;
+            }
+            state = self.pause(state);
+            if queue.monitor.cancelled() {
+                state.end.get_or_insert(EngineError::Cancelled);
+            }
+        }
+        queue.changed.notify_all();
+        state.end.is_none()
+    }
+
+    /// Draws pixels for a device that has `pace.backlog` before it and room for `room` more (a multiple of `unit`), in
+    /// multiples of `unit` as far as there are spans that long; shorter ones take the room of a whole one.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn draw(&self, pace: Pace, room: u64, unit: u64) -> Result<Grant, EngineError> {
+        self.check()?;
+        let mut state = self.queue.lock();
+        let now = Instant::now();
+        let me = &mut state.members[self.member];
+        (me.pace, me.told) = (pace, now);
+        let (wanted, ahead) = state.plan(self.member, now);
+        let more = (wanted - pace.backlog as f64).max(0.0) as u64;
+        // One who has nothing gets something.
+        let more = if pace.backlog == 0 {
+            more.max(unit)
+        } else {
+            more
+        };
+        let more = more.div_ceil(unit).saturating_mul(unit).min(room);
+        let spans = state.draw(self.member, more, unit);
+        Ok(Grant { spans, ahead })
+    }
+
+    /// Draws a span of up to `most` pixels for one of the device's `threads`, each of which draws for itself.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn draw_for_thread(
+        &self,
+        pace: Pace,
+        most: u64,
+        threads: u64,
+    ) -> Result<Option<Range<u64>>, EngineError> {
+        self.check()?;
+        let mut state = self.queue.lock();
+        let now = Instant::now();
+        let me = &mut state.members[self.member];
+        (me.pace, me.told) = (pace, now);
+        let (wanted, _) = state.plan(self.member, now);
+        // Towards the end of the run every thread takes a little, so that none has a lot left.
+        let fair = (wanted as u64 / threads).min(state.left / (4 * threads));
+        let pixels = most.min(fair.max(1));
+        Ok(state.draw(self.member, pixels, 1).pop())
+    }
+
+    /// The steps the device has accounted for so far.
+    pub fn report(&self, steps: u64) {
+        let queue = self.queue;
+        let mut state = queue.lock();
+        state.members[self.member].steps = steps;
+        let done: u64 = state.members.iter().map(|m| m.steps).sum();
+        drop(state);
+        queue.tell(done);
+    }
+
+    /// The results of pixels that the device has drawn, from `first` on.
+    ///
+    /// # Errors
+    /// What ended the run, or the sink's failure, which ends it.
+    pub fn deliver(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let queue = self.queue;
+        let span = first..first + times.len() as u64;
+        // Settled before it is stored, so that nobody else is given it meanwhile; a device that fails in
+        // between takes the run with it.
+        assert!(
+            queue.lock().settle(self.member, &span),
+            "{span:?} was not this device's"
+        );
+        if let Err(error) = queue.sink.put(first, times) {
+            return Err(queue.end_with(error));
+        }
+        let mut state = queue.lock();
+        state.missing -= times.len() as u64;
+        state.members[self.member].delivered += times.len() as u64;
+        if state.missing == 0 {
+            state.finished = Some(Instant::now());
+            drop(state);
+            queue.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits, with nothing left to do, until there is something again (true) or the run is over (false).
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn wait(&self) -> Result<bool, EngineError> {
+        let mut state = self.queue.lock();
+        // Others are to do what is left without this one.
+        state.members[self.member].pace.backlog = 0;
+        loop {
+            if let Some(error) = &state.end {
+                return Err(error.clone());
+            }
+            if state.missing == 0 {
+                return Ok(false);
+            }
+            if state.left > 0 {
+                return Ok(true);
+            }
+            state = self.pause(state);
+            if self.queue.monitor.cancelled() {
+                drop(state);
+                return Err(self.queue.end_with(EngineError::Cancelled));
+            }
+        }
+    }
+
+    /// Asks the monitor, and whether the run has ended.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn check(&self) -> Result<(), EngineError> {
+        if self.queue.monitor.cancelled() {
+            return Err(self.queue.end_with(EngineError::Cancelled));
+        }
+        self.queue.lock().end.clone().map_or(Ok(()), Err)
+    }
+
+    /// The device takes no further part: what it has drawn goes back to the queue. Returns how many pixels that are.
+    pub fn leave(&self) -> u64 {
+        let mut state = self.queue.lock();
+        let me = &mut state.members[self.member];
+        me.gone = true;
+        me.pace = Pace::default();
+        let drawn = std::mem::take(&mut me.drawn);
+        me.steps = me.delivered * self.queue.steps;
+        let mut returned = 0;
+        for (start, end) in drawn.into_iter().rev() {
+            returned += end - start;
+            state.free.push_front(start..end);
+        }
+        state.left += returned;
+        drop(state);
+        self.queue.changed.notify_all();
+        returned
+    }
+
+    /// Ends the run for all.
+    pub fn stop(&self) {
+        self.queue.end_with(EngineError::Cancelled);
+    }
+
+    fn pause<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let paused = self.queue.changed.wait_timeout(state, PATIENCE);
+        paused.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

@@ -1,0 +1,139 @@
+//! Devices that compute a map together, each in a thread of its own, out of one [`Queue`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+use super::Specification;
+use super::engine::{EngineError, Monitor, Portion, Ran, Task};
+use super::queue::{Queue, Share};
+
+/// A device of a team.
+pub(super) trait Worker: Sync {
+    /// In words, apart from others of its kind.
+    fn label(&self) -> String;
+    /// Pixels that it works on at a time.
+    fn capacity(&self, specification: &Specification) -> u64;
+    /// Draws spans of the task's pixels and delivers their results until there are none left.
+    ///
+    /// # Errors
+    /// What keeps the device from going on. What it has drawn and not delivered is done by others.
+    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError>;
+}
+
+/// Runs a task on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all
+/// of them have left undone.
+///
+/// # Errors
+/// What ended the run, or the first failure if something is left undone.
+pub(super) fn run(
+    workers: &[&dyn Worker],
+    reserve: Option<&dyn Worker>,
+    task: &Task<'_>,
+    monitor: &dyn Monitor,
+) -> Result<Ran, EngineError> {
+    let specification = task.spec.specification();
+    let capacities: Vec<u64> = workers.iter().map(|w| w.capacity(specification)).collect();
+    let queue = Queue::new(
+        task.spans,
+        specification.steps,
+        &capacities,
+        task.sink,
+        monitor,
+    );
+    let mut failures: Vec<Failure> = thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .iter()
+            .enumerate()
+            .map(|(member, worker)| {
+                let queue = &queue;
+                scope.spawn(move || take_part(*worker, task, queue.share(member)))
+            })
+            .collect();
+        let failures = threads.into_iter().map(|t| match t.join() {
+            Ok(failure) => failure,
+            Err(panic) => resume_unwind(panic),
+        });
+        // All of them, before any panic goes on.
+        failures.collect::<Vec<_>>().into_iter().flatten().collect()
+    });
+    let mut devices: Vec<String> = workers.iter().map(|w| w.label()).collect();
+    if queue.end().is_none()
+        && queue.missing() > 0
+        && let Some(worker) = reserve
+    {
+        let member = queue.join(worker.capacity(specification));
+        devices.push(worker.label());
+        failures.extend(take_part(worker, task, queue.share(member)));
+    }
+    if let Some(error) = queue.end() {
+        return Err(error);
+    }
+    if queue.missing() > 0 {
+        let first = failures.into_iter().next();
+        return Err(first.expect("somebody left it undone").error);
+    }
+    queue.tell_all_done();
+    let reserved = reserve.is_some() && devices.len() > workers.len();
+    Ok(Ran {
+        elapsed: queue.elapsed(),
+        notes: failures.iter().map(|f| f.note(reserved)).collect(),
+        portions: devices
+            .into_iter()
+            .zip(queue.delivered())
+            .map(|(device, pixels)| Portion { device, pixels })
+            .collect(),
+    })
+}
+
+/// A device that failed.
+struct Failure {
+    error: EngineError,
+    /// Pixels that it left undone.
+    undone: u64,
+    /// Whether it had done any.
+    begun: bool,
+}
+
+impl Failure {
+    fn note(&self, reserved: bool) -> String {
+        let who = if reserved {
+            "the CPU computes"
+        } else {
+            "the other devices compute"
+        };
+        let what = if self.begun {
+            format!(
+                "{who} the {} pixels that it had begun, and the rest",
+                self.undone
+            )
+        } else {
+            format!("{who} instead")
+        };
+        format!("{}; {what}", self.error)
+    }
+}
+
+fn take_part(worker: &dyn Worker, task: &Task<'_>, share: Share<'_>) -> Option<Failure> {
+    match catch_unwind(AssertUnwindSafe(|| worker.work(task, share))) {
+        Ok(Ok(())) => {
+            share.leave();
+            None
+        }
+        Ok(Err(error)) => {
+            let undone = share.leave();
+            Some(Failure {
+                error,
+                undone,
+                begun: undone > 0,
+            })
+        }
+        Err(panic) => {
+            // The others would wait for what this one had drawn.
+            share.stop();
+            resume_unwind(panic)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

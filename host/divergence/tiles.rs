@@ -1,0 +1,284 @@
+//! Keeps a device with fetching threads busy: tiles in, launches of a known length one after the other, results out.
+//! The same for a GPU and for the emulator.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use kernels_gpu::kernels::{TILE, Tile};
+
+use super::engine::EngineError;
+use super::queue::{FAR, Pace, Share};
+
+/// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
+pub(super) const SETS: usize = 2;
+/// Launches within the time that the queue plans ahead.
+const LAUNCHES_AHEAD: f64 = 2.4;
+
+/// A device whose threads fetch pixels from a ring of tiles. Each of its [`SETS`] launches in flight has its own copy of the
+/// counters.
+pub(super) trait Device {
+    /// Slots for tiles, a power of two, which is also the length of the ring.
+    fn slots(&self) -> u32;
+    /// Queues the writing of `tiles` to the ring from `position` on (taken modulo the ring's length), and a launch of about
+    /// `slice` that takes tickets up to `limit`.
+    fn launch(
+        &mut self,
+        set: usize,
+        position: u32,
+        tiles: &[Tile],
+        limit: u32,
+        slice: Duration,
+    ) -> Result<(), EngineError>;
+    /// Whether the launch of this set is over.
+    fn is_over(&mut self, set: usize) -> Result<bool, EngineError>;
+    /// The counters as that launch left them.
+    fn counters(&self, set: usize) -> Counters<'_>;
+    /// Hands each of these runs of slots to `take`, with its results.
+    fn results(
+        &mut self,
+        runs: &[Range<u32>],
+        take: &mut dyn FnMut(u32, &[u32]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError>;
+}
+
+/// What a launch leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counters<'a> {
+    /// Steps accounted for.
+    pub steps: u64,
+    /// Tickets taken (wrapping).
+    pub next: u32,
+    /// Pixels ever done in each slot (wrapping).
+    pub done: &'a [u32],
+}
+
+/// A tile on the device.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    first: u64,
+    count: u32,
+    /// The slot's counter when it is done.
+    at: u32,
+}
+
+/// How a pipeline stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// A launch is running: look again soon.
+    Running,
+    /// There is nothing to do.
+    Dry,
+}
+
+/// A device at work.
+pub(super) struct Pipeline<'q, D> {
+    device: D,
+    share: Share<'q>,
+    /// Steps of a pixel.
+    steps: f64,
+    open: Vec<Option<Open>>,
+    opened: usize,
+    free: VecDeque<u32>,
+    /// What each slot's counter was when it was last free.
+    done: Vec<u32>,
+    /// Tiles ever put into the ring (wrapping).
+    position: u32,
+    /// Tickets taken by the end of the last launch.
+    next: u32,
+    /// Steps accounted for by then.
+    accounted: u64,
+    /// Launches in flight, the oldest first.
+    flying: VecDeque<usize>,
+    meter: Meter,
+}
+
+/// Measures pixels a second.
+struct Meter {
+    last: Option<(Instant, u64)>,
+    rate: f64,
+}
+
+impl Meter {
+    /// `steps` accounted for by now; `per_pixel` of them are a pixel.
+    fn read(&mut self, now: Instant, steps: u64, per_pixel: f64) {
+        if let Some((then, before)) = self.last {
+            let seconds = now.duration_since(then).as_secs_f64().max(1e-6);
+            let rate = steps.saturating_sub(before) as f64 / per_pixel / seconds;
+            self.rate = if self.rate > 0.0 {
+                (self.rate + rate) / 2.0
+            } else {
+                rate
+            };
+        }
+        self.last = Some((now, steps));
+    }
+}
+
+impl<'q, D: Device> Pipeline<'q, D> {
+    /// On an idle device, with all counters zero.
+    pub fn new(device: D, share: Share<'q>, steps: u64) -> Self {
+        let slots = device.slots();
+        Self {
+            device,
+            share,
+            steps: steps as f64,
+            open: vec![None; slots as usize],
+            opened: 0,
+            free: (0..slots).collect(),
+            done: vec![0; slots as usize],
+            position: 0,
+            next: 0,
+            accounted: 0,
+            flying: VecDeque::new(),
+            meter: Meter {
+                last: None,
+                rate: 0.0,
+            },
+        }
+    }
+
+    /// Works until the run is over.
+    ///
+    /// # Errors
+    /// The device's, or what ended the run.
+    pub fn work(&mut self) -> Result<(), EngineError> {
+        loop {
+            match self.advance()? {
+                Standing::Running => {
+                    self.share.check()?;
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                Standing::Dry => {
+                    if !self.share.wait()? {
+                        return Ok(());
+                    }
+                    // The pause was no work.
+                    self.meter.last = None;
+                }
+            }
+        }
+    }
+
+    /// Does what can be done without waiting.
+    ///
+    /// # Errors
+    /// As [`work`](Self::work).
+    pub fn advance(&mut self) -> Result<Standing, EngineError> {
+        if let Some(&oldest) = self.flying.front()
+            && self.device.is_over(oldest)?
+        {
+            self.flying.pop_front();
+            self.read(oldest);
+            let runs = self.finished(oldest);
+            // The device goes on while results are brought in.
+            self.top_up()?;
+            self.harvest(runs)?;
+        }
+        self.top_up()?;
+        Ok(if self.flying.is_empty() {
+            Standing::Dry
+        } else {
+            Standing::Running
+        })
+    }
+
+    /// Queues launches as long as there is something to do.
+    fn top_up(&mut self) -> Result<(), EngineError> {
+        while self.flying.len() < SETS {
+            let granted = self.position.wrapping_mul(TILE);
+            let backlog = u64::from(granted.wrapping_sub(self.next));
+            let room = self.free.len() as u64 * u64::from(TILE);
+            let pace = Pace {
+                backlog,
+                rate: self.meter.rate,
+            };
+            let grant = self.share.draw(pace, room, u64::from(TILE))?;
+            let tiles = self.open_tiles(&grant.spans);
+            if tiles.is_empty() && self.opened == 0 {
+                return Ok(());
+            }
+            // The set whose launch is not in flight.
+            let set = self.flying.front().map_or(0, |busy| SETS - 1 - busy);
+            let first = self.position;
+            self.position = self.position.wrapping_add(tiles.len() as u32);
+            let limit = self.position.wrapping_mul(TILE);
+            let slice = grant.ahead.min(FAR).div_f64(LAUNCHES_AHEAD);
+            self.device.launch(set, first, &tiles, limit, slice)?;
+            if self.meter.last.is_none() {
+                self.meter.last = Some((Instant::now(), self.accounted));
+            }
+            self.flying.push_back(set);
+        }
+        Ok(())
+    }
+
+    /// Gives spans slots.
+    fn open_tiles(&mut self, spans: &[Range<u64>]) -> Vec<Tile> {
+        let mut tiles = Vec::new();
+        for span in spans {
+            let mut first = span.start;
+            while first < span.end {
+                let count = (span.end - first).min(u64::from(TILE)) as u32;
+                let slot = self.free.pop_front().expect("the room was asked for");
+                self.open[slot as usize] = Some(Open {
+                    first,
+                    count,
+                    at: self.done[slot as usize].wrapping_add(count),
+                });
+                tiles.push(Tile { first, count, slot });
+                first += u64::from(count);
+            }
+        }
+        self.opened += tiles.len();
+        tiles
+    }
+
+    /// Takes note of a launch that is over.
+    fn read(&mut self, set: usize) {
+        let Counters { steps, next, .. } = self.device.counters(set);
+        (self.next, self.accounted) = (next, steps);
+        self.meter.read(Instant::now(), steps, self.steps);
+        self.share.report(steps);
+    }
+
+    /// Runs of slots whose tiles this launch finished; neighbours in the map that are neighbours in memory go together.
+    fn finished(&self, set: usize) -> Vec<Range<u32>> {
+        let done = self.device.counters(set).done;
+        let mut runs: Vec<Range<u32>> = Vec::new();
+        // Where the run that ends here would go on: slot and pixel.
+        let mut next = None;
+        for (slot, tile) in self.open.iter().enumerate() {
+            let Some(tile) = tile.filter(|tile| tile.at == done[slot]) else {
+                continue;
+            };
+            let slot = slot as u32;
+            match runs.last_mut() {
+                Some(run) if next == Some((slot, tile.first)) => run.end = slot + 1,
+                _ => runs.push(slot..slot + 1),
+            }
+            next = (tile.count == TILE).then(|| (slot + 1, tile.first + u64::from(TILE)));
+        }
+        runs
+    }
+
+    /// Delivers these tiles and gives their slots free.
+    fn harvest(&mut self, runs: Vec<Range<u32>>) -> Result<(), EngineError> {
+        let (open, share) = (&self.open, &self.share);
+        self.device.results(&runs, &mut |first, times| {
+            // A piece of a run: the last of its tiles may be a part only.
+            let tile = |slot: u32| open[slot as usize].expect("it is open");
+            let begin = tile(first).first;
+            let last = tile(first + (times.len() as u32).div_ceil(TILE) - 1);
+            let count = last.first + u64::from(last.count) - begin;
+            share.deliver(begin, &times[..count as usize])
+        })?;
+        for slot in runs.into_iter().flatten() {
+            let tile = self.open[slot as usize].take().expect("it was open");
+            self.done[slot as usize] = tile.at;
+            self.free.push_back(slot);
+            self.opened -= 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,472 @@
+//! Block steps of the Ahmad–Cohen scheme: the pull of a particle's neighbours (irregular) is summed here at its short
+//! steps, the pull of all (regular, less that of the neighbours) by the engine at its long ones, with new lists.
+
+use std::time::Instant;
+
+use kernels_gpu::Vec3;
+use kernels_gpu::hermite::ahmad_cohen::{Correction, correction};
+use kernels_gpu::hermite::force::softening2;
+use kernels_gpu::hermite::order::partial_sums;
+use kernels_gpu::hermite::predict::predict;
+use kernels_gpu::hermite::step::{criterion, first_criterion, is_noise, power, quantised};
+use kernels_gpu::hermite::{TERMS, Taylor};
+use rayon::prelude::*;
+
+use super::{ABRUPT, Cluster, Counters, ZERO, lowest_step};
+use crate::hermite::cpu_force::{AllPairs, forces_on};
+use crate::hermite::packets::Packets;
+use crate::hermite::spec::AhmadCohen;
+use crate::hermite::{Engine, Forces, HermiteError, Lists, Order, Schedule, Star};
+use crate::simd::Simd;
+
+/// Active particles from which on several threads sum irregular forces.
+const PARALLEL: usize = 128;
+/// How often a radius is made smaller because its list does not fit, before the list is left empty.
+const MOST_TRIES: usize = 64;
+/// Largest change of a radius between two lists.
+const GROWTH: f64 = 1.25;
+
+/// The two parts of a particle's force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// Radius of the neighbours (length).
+    pub radius: f64,
+    /// Places of the neighbours, ascending.
+    pub neighbours: Vec<u32>,
+    /// Acceleration and jerk by the neighbours, at the particle's time.
+    pub irregular: [Vec3<f64>; 2],
+    /// Acceleration and jerk by all others, at `time`.
+    pub regular: [Vec3<f64>; 2],
+    /// When the regular part was summed.
+    pub time: f64,
+    /// The step after which it is summed again, a power of two.
+    pub step: f64,
+}
+
+/// What the scheme keeps beside the particles.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) parts: Vec<Parts>,
+    /// Particles whose last steps the engine does not know.
+    stale: Vec<u32>,
+    is_stale: Vec<bool>,
+}
+
+impl State {
+    pub(super) fn new(parts: Vec<Parts>) -> Self {
+        let n = parts.len();
+        Self {
+            parts,
+            stale: Vec::new(),
+            is_stale: vec![false; n],
+        }
+    }
+
+    fn touch(&mut self, place: u32) {
+        if !std::mem::replace(&mut self.is_stale[place as usize], true) {
+            self.stale.push(place);
+        }
+    }
+
+    /// Tells the engine what it does not know.
+    pub(super) fn flush(
+        &mut self,
+        engine: &mut dyn Engine,
+        stars: &[Star],
+    ) -> Result<(), HermiteError> {
+        if self.stale.is_empty() {
+            return Ok(());
+        }
+        self.stale.sort_unstable();
+        let moved: Vec<Star> = (self.stale.iter())
+            .map(|place| stars[*place as usize])
+            .collect();
+        engine.store(&self.stale, &moved)?;
+        for place in self.stale.drain(..) {
+            self.is_stale[place as usize] = false;
+        }
+        Ok(())
+    }
+}
+
+/// A step of the irregular force.
+struct Irregular {
+    /// Predicted position and velocity.
+    motion: [Vec3<f64>; 2],
+    /// Acceleration and jerk there.
+    end: [Vec3<f64>; 2],
+}
+
+/// Acceleration and jerk that the particles of a list give another at `time`.
+struct Sum<'a> {
+    stars: &'a [Star],
+    time: f64,
+    softening2: f64,
+    simd: Simd,
+}
+
+impl Sum<'_> {
+    fn motion(&self, place: u32) -> [Vec3<f64>; 2] {
+        let star = &self.stars[place as usize];
+        let x: [Vec3<f64>; 4] = std::array::from_fn(|k| star.taylor[k]);
+        predict::<f64, 4, 2>(&x, self.time - star.time)
+    }
+
+    /// In the order of summation of all forces, with the particle itself, without mass, before its neighbours.
+    fn pull(&self, place: u32, neighbours: &[u32], packets: &mut Packets) -> Irregular {
+        let n = neighbours.len() + 1;
+        let sums = partial_sums(n);
+        packets.reset(7, n.next_multiple_of(sums));
+        let motion = self.motion(place);
+        packets.set_vector(0, 1, motion[0]);
+        packets.set_vector(0, 4, motion[1]);
+        for (at, other) in (1..).zip(neighbours) {
+            let [x, v] = self.motion(*other);
+            packets.set(at, 0, self.stars[*other as usize].mass);
+            packets.set_vector(at, 1, x);
+            packets.set_vector(at, 4, v);
+        }
+        let pairs = AllPairs {
+            predicted: packets,
+            partial_sums: sums,
+            softening2: self.softening2,
+        };
+        let mut out: [Forces; 1] = [[ZERO; 4]];
+        forces_on(self.simd, Order::Four, &pairs, &[0], &mut out);
+        Irregular {
+            motion,
+            end: [out[0][0], out[0][1]],
+        }
+    }
+
+    /// For each particle and its list.
+    fn pulls<'b>(
+        &self,
+        places: &[u32],
+        list: impl Fn(usize) -> &'b [u32] + Sync,
+    ) -> Vec<Irregular> {
+        if places.len() < PARALLEL {
+            let mut packets = Packets::default();
+            let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut packets);
+            return places.iter().enumerate().map(one).collect();
+        }
+        let one =
+            |packets: &mut Packets, (k, place): (usize, &u32)| self.pull(*place, list(k), packets);
+        (places.par_iter().enumerate())
+            .with_min_len(16)
+            .map_init(Packets::default, one)
+            .collect()
+    }
+}
+
+/// By which factor a radius with this many neighbours should change.
+fn change(wanted: u32, found: usize) -> f64 {
+    libm::cbrt(f64::from(wanted) / found.max(1) as f64)
+}
+
+/// A polynomial with these derivatives of the acceleration, for the criterion.
+fn derivatives(force: [Vec3<f64>; 2], c: &Correction<f64>) -> Taylor<f64> {
+    let mut x = [ZERO; TERMS];
+    x[2] = force[0];
+    x[3] = force[1];
+    x[4] = c.snap;
+    x[5] = c.crackle;
+    x
+}
+
+fn plus_rate(force: [Vec3<f64>; 2], dt: f64) -> Vec3<f64> {
+    force[0].add_scaled(dt, force[1])
+}
+
+impl Cluster<'_> {
+    fn options(&self) -> AhmadCohen {
+        self.specification
+            .ahmad_cohen
+            .expect("only clusters of this scheme come here")
+    }
+
+    fn sum(&self, time: f64) -> Sum<'_> {
+        Sum {
+            stars: &self.stars,
+            time,
+            softening2: softening2(self.specification.softening),
+            simd: Simd::best(),
+        }
+    }
+
+    /// Lists of the particles at `places`, which the engine has predicted. Radii whose lists do not fit are made
+    /// smaller until they do.
+    fn lists(&mut self, places: &[u32], radii: &mut [f64]) -> Result<Vec<Vec<u32>>, HermiteError> {
+        let options = self.options();
+        let mut found = vec![Vec::new(); places.len()];
+        let mut wanted: Vec<usize> = (0..places.len()).collect();
+        let mut lists = Lists::default();
+        for attempt in 0..MOST_TRIES {
+            let sought: Vec<u32> = wanted.iter().map(|w| places[*w]).collect();
+            let radii2: Vec<f64> = wanted.iter().map(|w| radii[*w] * radii[*w]).collect();
+            self.engine
+                .neighbours(&sought, &radii2, options.capacity(), &mut lists)?;
+            let mut rest = Vec::new();
+            for (k, w) in wanted.into_iter().enumerate() {
+                if let Some(list) = lists.get(k) {
+                    found[w] = list.to_vec();
+                } else {
+                    radii[w] *= change(options.neighbours, lists.lengths[k] as usize);
+                    rest.push(w);
+                }
+            }
+            if attempt == 0 {
+                self.counters.overflows += rest.len() as u64;
+            }
+            wanted = rest;
+            if wanted.is_empty() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Splits the forces at time 0, which the particles have, and chooses first steps.
+    pub(super) fn start_ahmad_cohen(&mut self) -> Result<(), HermiteError> {
+        let options = self.options();
+        let n = self.stars.len();
+        let all: Vec<u32> = (0..n as u32).collect();
+        // Half of the mass, or all particles if they are few, set the scale.
+        let mut distances: Vec<f64> = (self.stars.iter())
+            .map(|s| s.taylor[0].norm2_plus(0.0))
+            .collect();
+        distances.sort_by(f64::total_cmp);
+        let scale = distances[n / 2].sqrt();
+        let radius = scale * libm::cbrt(f64::from(options.neighbours) / n as f64);
+        let mut radii = vec![radius; n];
+        let mut lists = self.lists(&all, &mut radii)?;
+        // Outer particles have few neighbours in the radius of inner ones.
+        for _ in 0..20 {
+            let few = |list: &Vec<u32>| {
+                list.len() * 2 < (options.neighbours as usize).min(n.saturating_sub(1))
+            };
+            let places: Vec<u32> = (all.iter())
+                .filter(|p| few(&lists[**p as usize]))
+                .copied()
+                .collect();
+            if places.is_empty() {
+                break;
+            }
+            let mut wider: Vec<f64> = (places.iter())
+                .map(|p| radii[*p as usize] * GROWTH)
+                .collect();
+            let found = self.lists(&places, &mut wider)?;
+            for ((place, radius), list) in places.iter().zip(wider).zip(found) {
+                radii[*place as usize] = radius;
+                lists[*place as usize] = list;
+            }
+        }
+        self.counters.overflows = 0;
+        let pulls = self.sum(0.0).pulls(&all, |k| &lists[k]);
+        let longest = 0.25 * self.specification.max_step;
+        let shortest = self.shortest_step(0.0);
+        let mut parts = Vec::with_capacity(n);
+        for ((star, pull), (radius, neighbours)) in
+            (self.stars.iter_mut().zip(pulls)).zip(radii.into_iter().zip(lists))
+        {
+            let regular = [0, 1].map(|k| star.taylor[2 + k] - pull.end[k]);
+            let mut x = star.taylor;
+            (x[2], x[3]) = (regular[0], regular[1]);
+            let allowed = first_criterion(4, &x, self.specification.eta_start);
+            let step = quantised(allowed, longest.max(shortest), shortest);
+            star.step = star.step.min(step);
+            parts.push(Parts {
+                radius,
+                neighbours,
+                irregular: pull.end,
+                regular,
+                time: 0.0,
+                step,
+            });
+        }
+        let steps = self.stars.iter().map(|s| s.step);
+        self.schedule = Schedule::new(self.specification.max_step, 0.0, steps);
+        self.split_forces = Some(State::new(parts));
+        Ok(())
+    }
+
+    fn shortest_step(&self, time: f64) -> f64 {
+        self.specification
+            .min_step
+            .unwrap_or_else(|| lowest_step(self.specification.max_step, time))
+    }
+
+    /// One block.
+    pub(super) fn step_ahmad_cohen(&mut self) -> Result<usize, HermiteError> {
+        let start = Instant::now();
+        let mut active = std::mem::take(&mut self.active);
+        let time = self.schedule.take(&mut active);
+        let mut state = self.split_forces.take().expect("started");
+        self.split.schedule += start.elapsed();
+        let begin = Instant::now();
+        let list = |k: usize| &state.parts[active[k] as usize].neighbours[..];
+        let pulls = self.sum(time).pulls(&active, list);
+        self.split.irregular += begin.elapsed();
+        let due: Vec<usize> = (0..active.len())
+            .filter(|k| {
+                let parts = &state.parts[active[*k] as usize];
+                parts.time + parts.step <= time
+            })
+            .collect();
+        let outcome = self
+            .irregular_steps(&mut state, &active, &pulls, time)
+            .and_then(|()| self.regular_steps(&mut state, &active, &due, &pulls, time));
+        let begin = Instant::now();
+        for (place, star) in active.iter().zip(&self.moved) {
+            self.stars[*place as usize] = *star;
+            self.schedule.insert(*place, star.step);
+            state.touch(*place);
+        }
+        self.split_forces = Some(state);
+        outcome?;
+        self.split.schedule += begin.elapsed();
+        let n = active.len();
+        self.counters.blocks += 1;
+        self.counters.steps += n as u64;
+        self.counters.regular_steps += due.len() as u64;
+        Counters::count(&mut self.counters.active, n.ilog2() as usize, 1);
+        self.active = active;
+        Ok(n)
+    }
+
+    /// Corrects the active particles for the change of their irregular forces: the results are in `moved`.
+    fn irregular_steps(
+        &mut self,
+        state: &mut State,
+        active: &[u32],
+        pulls: &[Irregular],
+        time: f64,
+    ) -> Result<(), HermiteError> {
+        let begin = Instant::now();
+        let (longest, shortest) = (self.schedule.longest_at(time), self.shortest_step(time));
+        self.moved.clear();
+        let mut failed = None;
+        let mut abrupt = Vec::new();
+        for (place, pull) in active.iter().zip(pulls) {
+            let (star, parts) = (
+                &self.stars[*place as usize],
+                &mut state.parts[*place as usize],
+            );
+            self.counters.irregular_pairs += parts.neighbours.len() as u64;
+            let dt = time - star.time;
+            let bin = (self.specification.max_step / dt).log2();
+            Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
+            let c = correction(parts.irregular, pull.end, dt, 1.0 / dt);
+            parts.irregular = pull.end;
+            let mut moved = Star { time, ..*star };
+            moved.taylor[0] = pull.motion[0] + c.position;
+            moved.taylor[1] = pull.motion[1] + c.velocity;
+            let since = time - parts.time;
+            moved.taylor[2] = pull.end[0] + plus_rate(parts.regular, since);
+            moved.taylor[3] = pull.end[1] + parts.regular[1];
+            let x = &moved.taylor;
+            if !(x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite() {
+                let body = *place as usize;
+                return Err(HermiteError::NotFinite { time, body });
+            }
+            let allowed = criterion(4, &derivatives(pull.end, &c), self.specification.eta);
+            moved.step = quantised(allowed, longest, shortest);
+            if power(dt * ABRUPT, allowed.exponent) > allowed.value {
+                abrupt.push((*place as usize, dt, moved.step));
+            }
+            if power(moved.step, allowed.exponent) > allowed.value {
+                self.counters.clamped += 1;
+                if self.specification.min_step.is_none() {
+                    failed = failed.or(Some(*place as usize));
+                }
+            }
+            // A particle whose regular step ends now gets a new one, and the shorter of both.
+            if parts.time + parts.step > time {
+                moved.step = moved.step.min(parts.step);
+            }
+            self.moved.push(moved);
+        }
+        for (body, taken, wanted) in abrupt {
+            self.note_abrupt(body, time, taken, wanted);
+        }
+        self.split.correct += begin.elapsed();
+        match failed {
+            Some(body) => Err(self.too_small(body, time, shortest)),
+            None => Ok(()),
+        }
+    }
+
+    /// Sums all forces on the particles whose regular steps end, corrects them for the change of the regular part, and
+    /// splits anew with new lists.
+    fn regular_steps(
+        &mut self,
+        state: &mut State,
+        active: &[u32],
+        due: &[usize],
+        pulls: &[Irregular],
+        time: f64,
+    ) -> Result<(), HermiteError> {
+        if due.is_empty() {
+            return Ok(());
+        }
+        let options = self.options();
+        let places: Vec<u32> = due.iter().map(|k| active[*k]).collect();
+        let begin = Instant::now();
+        state.flush(self.engine.as_mut(), &self.stars)?;
+        let flushed = Instant::now();
+        self.engine.predict(time)?;
+        let predicted = Instant::now();
+        let mut forces = vec![[ZERO; 4]; places.len()];
+        self.engine.forces(&places, &mut forces)?;
+        let mut radii: Vec<f64> = (places.iter())
+            .map(|place| {
+                let parts = &state.parts[*place as usize];
+                let factor = change(options.neighbours, parts.neighbours.len());
+                parts.radius * factor.clamp(1.0 / GROWTH, GROWTH)
+            })
+            .collect();
+        let lists = self.lists(&places, &mut radii)?;
+        let summed = Instant::now();
+        self.split.schedule += flushed - begin;
+        self.split.predict += predicted - flushed;
+        self.split.force += summed - predicted;
+        let split = self.sum(time).pulls(&places, |k| &lists[k]);
+        let split_time = Instant::now();
+        self.split.irregular += split_time - summed;
+        let (longest, shortest) = (self.schedule.longest_at(time), self.shortest_step(time));
+        for (at, (neighbours, pull)) in lists.into_iter().zip(split).enumerate() {
+            let (k, force) = (due[at], forces[at]);
+            let parts = &mut state.parts[places[at] as usize];
+            // Against the neighbours that the regular part was split from.
+            let end = [0, 1].map(|d| force[d] - pulls[k].end[d]);
+            let dt = time - parts.time;
+            let c = correction(parts.regular, end, dt, 1.0 / dt);
+            let moved = &mut self.moved[k];
+            moved.taylor[0] = moved.taylor[0] + c.position;
+            moved.taylor[1] = moved.taylor[1] + c.velocity;
+            moved.taylor[2] = force[0];
+            moved.taylor[3] = force[1];
+            // Where nearly all of the force is the neighbours', the rest is what their sums leave of rounding.
+            let x = derivatives(end, &c);
+            let allowed = criterion(4, &x, options.eta_regular);
+            let mut step = quantised(allowed, longest, shortest);
+            let doubled = (2.0 * dt).min(longest);
+            let all = force[0].norm2_plus(0.0).sqrt();
+            if step < doubled && is_noise(4, &x, dt, all, self.specification.precision.epsilon()) {
+                step = doubled;
+            }
+            moved.step = moved.step.min(step);
+            self.counters.irregular_pairs += neighbours.len() as u64;
+            *parts = Parts {
+                radius: radii[at],
+                neighbours,
+                irregular: pull.end,
+                regular: [0, 1].map(|d| force[d] - pull.end[d]),
+                time,
+                step,
+            };
+        }
+        self.split.correct += split_time.elapsed();
+        Ok(())
+    }
+}
