@@ -12,6 +12,7 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
+mod points;
 mod queue;
 mod sink;
 mod spec;
@@ -36,6 +37,7 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
+pub use points::Points;
 pub use sink::Sink;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
