@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::divergence::{Given, Specification};
+use serde::de::DeserializeOwned;
+
+use crate::divergence::{Given, Points, Specification};
 
 /// What each key means, in the order of the file.
 const MEANINGS: [(&str, &str); 17] = [
@@ -34,6 +36,11 @@ const MEANINGS: [(&str, &str); 17] = [
     ("start", "of multistep integrators: euler or runge-kutta"),
 ];
 
+/// The keys, in the order of the file.
+pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
+    MEANINGS.into_iter().map(|(key, _)| key)
+}
+
 /// A text that is no specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", .line.as_ref().map_or(String::new(), |(n, text)| format!("line {n}: {text}\n")))]
@@ -50,6 +57,14 @@ pub struct ParseError {
 /// [`ParseError`]: not TOML, a key that does not exist, or a value of another kind. Whether values can be computed
 /// with is checked by [`Specification::validate`].
 pub fn parse(text: &str) -> Result<Given, ParseError> {
+    parse_as(text)
+}
+
+/// The same for keys of another kind.
+///
+/// # Errors
+/// [`ParseError`].
+pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, ParseError> {
     toml::from_str(text).map_err(|e| {
         let line = e.span().map(|span| {
             let before = text.get(..span.start).unwrap_or(text);
@@ -66,12 +81,22 @@ pub fn parse(text: &str) -> Result<Given, ParseError> {
 
 /// The specification as TOML, a comment on each line; [`parse`] gives back the same bits.
 pub fn to_text(specification: &Specification) -> String {
-    let values = toml::Table::try_from(specification)
+    to_text_for(specification, None)
+}
+
+/// The same without what points stand in for.
+pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> String {
+    let mut values = toml::Table::try_from(specification)
         .expect("a specification is plain numbers and names below 2^63");
+    for key in points.map_or(&[][..], Points::replaces) {
+        values.remove(*key);
+    }
     let mut text =
         String::from("# A Trisolar divergence map: trisolar divergence --config THIS_FILE\n");
     for (key, meaning) in MEANINGS {
-        let value = &values[key];
+        let Some(value) = values.get(key) else {
+            continue;
+        };
         writeln!(text, "{key} = {value}  # {meaning}").expect("writing to a string cannot fail");
     }
     text

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::divergence::{DivergenceMap, Specification};
+use crate::divergence::{DivergenceMap, Points, Specification};
 use crate::io::IoError;
 use crate::io::colour::ColourMap;
 use crate::io::format::Format;
@@ -46,26 +46,47 @@ impl Output {
         &self.path
     }
 
-    /// Writes the map: a picture of steps - times, the array `times`, or the array with its specification.
+    /// That a file of this format can hold the map of these points.
+    ///
+    /// # Errors
+    /// What it can hold.
+    pub fn check(&self, points: Option<&Points>) -> Result<(), &'static str> {
+        match (self.format, points) {
+            (Format::Png, Some(points)) if points.shape().len() != 2 => Err(NO_PICTURE),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the map: a picture of steps - times, the array `times`, or the array with its specification and points.
     ///
     /// # Errors
     /// The file cannot be written; nothing of it is left.
     pub fn write(&self, map: &DivergenceMap, style: &Style) -> Result<(), IoError> {
-        let json = serde_json::to_string(&map.specification)
-            .expect("a specification is plain numbers and names");
-        let shape = [1, 0].map(|k| map.specification.size[k] as usize);
+        let json = map.specification_json();
+        let shape = map.shape();
         match self.format {
             Format::Npy => npy::write(&self.path, &shape, &map.times),
             Format::Npz => {
                 let mut file = NpzWriter::create(&self.path)?;
                 file.array("times", &shape, &map.times)?;
+                if let Some(points) = &map.points {
+                    let (shape, values) = points.array();
+                    file.array("points", &shape, values)?;
+                }
                 file.text("spec.json", &json)?;
                 file.finish()
             }
             Format::Png => {
+                let [height, width] = shape[..] else {
+                    let reason = NO_PICTURE.to_owned();
+                    return Err(IoError::Data {
+                        path: self.path.clone(),
+                        reason,
+                    });
+                };
                 let steps = map.specification.steps as u32;
                 let left = |times| f64::from(steps - times);
-                let values = Map::mapped(&map.times, shape[1], shape[0], left);
+                let values = Map::mapped(&map.times, width, height, left);
                 let look = Look {
                     colour_map: style.colormap,
                     ..Look::default()
@@ -74,11 +95,35 @@ impl Output {
                     picture::bare(&self.path, &values, &look, Some(&json))
                 } else {
                     let title = style.title.as_deref().unwrap_or_default();
-                    let labels = labels(&map.specification, title);
+                    let labels = labels_of(map, title);
                     picture::plot(&self.path, &values, &look, &labels, Some(&json))
                 }
             }
         }
+    }
+}
+
+/// Why points that are not arranged in rows and columns have no picture.
+const NO_PICTURE: &str =
+    "only points that are arranged in rows and columns make a picture; .npy and .npz hold any";
+
+/// The same for a map that may be of points.
+fn labels_of(map: &DivergenceMap, title: &str) -> Labels {
+    let labels = labels(&map.specification, title);
+    if map.points.is_none() {
+        return labels;
+    }
+    // Points may be anywhere: all that is known is their place in the array.
+    let axis = |k: usize| Axis {
+        name: ["column", "row"][k].into(),
+        unit: String::new(),
+        centre: map.specification.size[k] as f64 / 2.0,
+        span: map.specification.size[k] as f64,
+    };
+    Labels {
+        x: axis(0),
+        y: axis(1),
+        ..labels
     }
 }
 

@@ -95,6 +95,14 @@ void trisolar_spec_free(trisolar_spec *spec);
 trisolar_status trisolar_divergence_run(const trisolar_spec *spec, const trisolar_options *options,
                                         trisolar_map **map);
 
+/*
+ * The same for start states that are given one by one instead of a grid: count points of 3 numbers each (start x, y, z
+ * of the grid body), 9 (those of bodies 1, 2, 3) or 18 (and their velocities). What they do not say is the
+ * specification's; its size, centre, span and plane are not used. The map is count wide and 1 high.
+ */
+trisolar_status trisolar_divergence_points(const trisolar_spec *spec, const double *points, size_t count,
+                                           size_t numbers, const trisolar_options *options, trisolar_map **map);
+
 /* The map in numbers. */
 trisolar_status trisolar_map_info(const trisolar_map *map, trisolar_info *info);
 

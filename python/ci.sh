@@ -1,11 +1,24 @@
 #!/usr/bin/env bash
 # The Python package and the C interface as their users meet them: the wheel built and installed, pytest and mypy, the C
 # programs under a leak checker, the ctypes example. Needs cargo, a C compiler and python3; what it installs stays in
-# .ci-cache/python. TRISOLAR_CI_FEATURES, such as --no-default-features, goes to cargo.
+# .ci-cache/python. TRISOLAR_CI_FEATURES, such as --no-default-features, goes to cargo. TRISOLAR_CI_PROFILE is cargo's
+# profile, release without it; `test` means what `cargo test` has compiled already.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 read -r -a features <<<"${TRISOLAR_CI_FEATURES:-}"
+profile=${TRISOLAR_CI_PROFILE:-release}
+folder=$profile
+if [ "$profile" = test ]; then
+    # maturin calls `cargo rustc`, to which the profile's name means the test harness. This is the same profile.
+    profile=dev folder=debug
+    CARGO_PROFILE_DEV_OPT_LEVEL=$(python3 - <<'PYTHON'
+import re
+print(re.search(r"\[profile\.test\]\nopt-level = (\d)", open("Cargo.toml").read())[1])
+PYTHON
+    )
+    export CARGO_PROFILE_DEV_OPT_LEVEL
+fi
 target=$(cargo metadata --format-version 1 --no-deps --locked |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 cache=$PWD/.ci-cache/python
@@ -27,25 +40,26 @@ fi
 python=$cache/venv/bin/python
 "$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm
 
+say "The program and the C library"
+# The wheel's crate among them: so maturin finds the library compiled, with the same features.
+cargo build --profile "$profile" --locked --quiet "${features[@]}" -p trisolar -p trisolar_c -p trisolar-python
+
 say "The wheel"
 rm -rf "$cache/wheels"
-(cd python && "$cache/venv/bin/maturin" build --release --locked --quiet "${features[@]}" \
+(cd python && "$cache/venv/bin/maturin" build --profile "$profile" --locked --quiet "${features[@]}" \
     --interpreter "$python" --out "$cache/wheels")
 "$python" -m pip install -q --force-reinstall --no-deps "$cache"/wheels/trisolar-*.whl
-
-say "The program and the C library"
-cargo build --release --locked --quiet "${features[@]}" -p trisolar -p trisolar_c
 
 say "mypy"
 (cd python && "$python" -m mypy --cache-dir "$cache/mypy" package/trisolar tests examples &&
     MYPY_CACHE_DIR=$cache/mypy "$python" -m mypy.stubtest trisolar --mypy-config-file pyproject.toml)
 
 say "pytest"
-(cd python && TRISOLAR_BIN=$target/release/trisolar "$python" -m pytest -q -p no:cacheprovider)
+(cd python && TRISOLAR_BIN=$target/$folder/trisolar "$python" -m pytest -q -p no:cacheprovider)
 
 say "The C programs"
 flags=(-std=c99 -pedantic -Wall -Wextra -Werror -Iinclude)
-link=(-L"$target/release" "-Wl,-rpath,$target/release" -ltrisolar_c)
+link=(-L"$target/$folder" "-Wl,-rpath,$target/$folder" -ltrisolar_c)
 cc "${flags[@]}" examples/c/divergence.c "${link[@]}" -o "$cache/divergence"
 printf 'size = [40, 30]\nsteps = 20000\n' >"$cache/map.toml"
 "$cache/divergence" "$cache/map.toml" "$cache/map.png" 2>"$cache/progress"
@@ -72,7 +86,7 @@ if [ "$status" != 99 ]; then
 fi
 
 say "The ctypes example"
-"$python" examples/c/divergence_ctypes.py "$target/release/libtrisolar_c.so" "$cache/map.npy" | tee "$cache/ctypes"
+"$python" examples/c/divergence_ctypes.py "$target/$folder/libtrisolar_c.so" "$cache/map.npy" | tee "$cache/ctypes"
 grep -q '443725853 pixel-steps' "$cache/ctypes"
 
 say "The figures, small"

@@ -385,6 +385,11 @@ fn an_mp4_is_written_by_ffmpeg_or_refused_before_the_work() {
         .assert()
         .success();
     let told = std::fs::read_to_string(path.join("a.mp4")).expect("there");
+    let mode = |name: &str| {
+        let metadata = std::fs::metadata(path.join(name)).expect("there");
+        metadata.permissions().mode() & 0o777
+    };
+    assert_eq!(mode("a.mp4"), mode("zoom/frame-00000.png"));
     assert!(
         told.contains("-framerate 30") && told.contains("zoom/frame-%05d.png"),
         "{told}"

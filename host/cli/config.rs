@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use trisolar::config;
-use trisolar::divergence::{Given, Specification};
+use trisolar::divergence::{Given, Validated};
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
 
@@ -32,8 +32,8 @@ pub(crate) fn load(path: &Path) -> Result<Given, Failure> {
 }
 
 /// Writes the whole specification, so that [`load`] gives back the same bits.
-pub(crate) fn save(path: &Path, specification: &Specification) -> Result<(), Failure> {
-    let text = config::to_text(specification);
+pub(crate) fn save(path: &Path, valid: &Validated) -> Result<(), Failure> {
+    let text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
     write_with(path, |file: &mut AtomicFile| -> Result<(), IoError> {
         file.write_all(text.as_bytes()).map_err(|e| file.error(e))
     })?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 use trisolar::divergence::{
     self, Backend, DivergenceMap, Driver, Given, GpuChoice, Integrator, OneOrThree, OneOrTwo,
-    Plane, Precision, RunOptions, Specification, Start, Validated,
+    Plane, Points, Precision, RunOptions, Specification, Start, Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
@@ -29,6 +29,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     specification: SpecificationArgs,
 
+    /// Take start states from a file instead of a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers a point
+    /// (x, y, z of the grid body), 9 (those of bodies 1, 2, 3) or 18 (and their velocities)
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    points: Option<PathBuf>,
     /// Read the specification from a TOML file; options given beside it go before it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
@@ -200,22 +204,39 @@ impl Args {
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
-        Specification::from(given).validate().map_err(|error| {
+        let specification = Specification::from(given);
+        let valid = match &self.points {
+            None => specification.validate(),
+            Some(path) => {
+                let points = Points::read(path).map_err(|e| refuse(path, "--points", &e))?;
+                if let Some(key) = (points.replaces().iter()).find(|k| self.specification.has(k)) {
+                    let reason = format!("the points stand in for --{key}; leave one of them out");
+                    return Err(refuse(path, "--points", &reason));
+                }
+                specification.validate_points(points)
+            }
+        };
+        valid.map_err(|error| {
             let config = self.config.as_deref();
-            Failure::specification(&error, self.specification.has(error.option), config)
+            let on_command_line = self.specification.has(error.option) || error.option == "points";
+            Failure::specification(&error, on_command_line, config)
         })
     }
 
     /// The files to write, each of which can be.
-    fn outputs(&self) -> Result<Vec<Output>, Failure> {
+    fn outputs(&self, points: Option<&Points>) -> Result<Vec<Output>, Failure> {
         let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
         let paths = if self.out.is_empty() {
-            &usual[..]
+            let picture = points.is_none_or(|points| points.shape().len() == 2);
+            &usual[if picture { 0 } else { 1 }..]
         } else {
             &self.out[..]
         };
         let outputs = paths.iter().map(|path| {
             let output = Output::new(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
+            output
+                .check(points)
+                .map_err(|reason| refuse(path, "--out", reason))?;
             check_writable(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
             Ok(output)
         });
@@ -234,7 +255,7 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let valid = args.specification()?;
-    let outputs = args.outputs()?;
+    let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
     interrupt::watch()?;
 
     if !args.quiet {
@@ -248,7 +269,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         }
     }
     if let Some(path) = &args.save_config {
-        config::save(path, valid.specification())?;
+        config::save(path, &valid)?;
     }
 
     let options = RunOptions {
@@ -293,8 +314,10 @@ fn rate(map: &DivergenceMap) -> f64 {
 }
 
 fn object(map: &DivergenceMap, files: &[&Path]) -> serde_json::Value {
+    let specification: serde_json::Value =
+        serde_json::from_str(&map.specification_json()).unwrap_or_default();
     serde_json::json!({
-        "specification": map.specification,
+        "specification": specification,
         "engine": map.engine,
         "device": map.device,
         "pixel_steps": map.pixel_steps,
@@ -312,14 +335,20 @@ fn summary(map: &DivergenceMap, files: &[&Path]) -> String {
     lines.add("pixel-steps", &report::grouped(map.pixel_steps));
     lines.add("time", &report::seconds(map.elapsed.as_secs_f64()));
     lines.add("rate", &format!("{:.3e} pixel-steps/s", rate(map)));
-    let [width, height] = map.specification.size;
-    let pixels = width * height;
+    let pixels = map.times.len() as u64;
     let share = 100.0 * map.never_parted as f64 / pixels as f64;
     let never = report::grouped(map.never_parted);
     let of = report::grouped(pixels);
     lines.add(
         "never parted",
-        &format!("{share:.2} % ({never} of {of} pixels)"),
+        &format!(
+            "{share:.2} % ({never} of {of} {})",
+            if map.points.is_some() {
+                "points"
+            } else {
+                "pixels"
+            }
+        ),
     );
     for (i, file) in files.iter().enumerate() {
         let label = if i == 0 { "files" } else { "" };

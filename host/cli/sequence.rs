@@ -124,11 +124,11 @@ impl SequenceArgs {
         let first = frames.first().map(|f| f.specification.specification());
         let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
         let contents = json!({
-            "frames": frames.len(),
-            "first": first,
-            "set": set,
-            "style": style.to_json(),
-            "kind": more,
+            "command": more,
+            "number_of_maps": frames.len(),
+            "first_specification": first,
+            "values": set,
+            "pictures": style.to_json(),
         });
         Folder::open(path, &contents, self.restart).map_err(|error| match error {
             FolderError::Different { .. } => Failure::BadInput(error.to_string()),

@@ -4,15 +4,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kernels_gpu::Lanes;
-use kernels_gpu::divergence::{Feed, IDLE, Job, Pixel, Walker};
+use kernels_gpu::divergence::{Feed, IDLE, Job, Pixel, Twins, Walker};
 use kernels_gpu::integrator::three_body as by;
 use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
+use kernels_gpu::{Lanes, Real};
 
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
 use super::queue::{Pace, Share};
 use super::team::{self, Worker};
-use super::{Integrator, Precision, Specification};
+use super::{Integrator, Precision, Specification, Validated};
 use crate::simd::Simd;
 
 /// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
@@ -106,6 +106,7 @@ impl Worker for CpuEngine {
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         let threads = self.pool.current_num_threads();
         let shared = Shared {
+            spec: task.spec,
             // The numbers of pixels come with them.
             job: &task.spec.job(0, 0),
             share,
@@ -131,6 +132,7 @@ impl Worker for CpuEngine {
 
 /// What the threads of a run share.
 struct Shared<'a> {
+    spec: &'a Validated,
     job: &'a Job,
     share: Share<'a>,
     lanes: u64,
@@ -383,6 +385,13 @@ impl Feed for Batches<'_> {
         batch.missing -= 1;
         if batch.missing == 0 {
             self.deliver(number);
+        }
+    }
+    #[inline(always)]
+    fn twins<R: Real, M: by::Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
+        match self.shared.spec.point(number) {
+            Some(point) => point.twins(job.grid.shift),
+            None => job.grid.twins(number),
         }
     }
 }

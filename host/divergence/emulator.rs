@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::Lanes;
-use kernels_gpu::divergence::{Job, Walker};
+use kernels_gpu::divergence::{Job, Point, Walker};
 use kernels_gpu::integrator::three_body::Integrator as Stepper;
 use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, divergence_plain};
 
@@ -66,7 +66,7 @@ impl EmulatorEngine {
         &self,
         spec: &Validated,
         share: Share<'_>,
-        kernel: Fetching<R, I>,
+        kernel: Fetching<'_, R, I>,
     ) -> Result<(), EngineError> {
         let grid = Grid::new(self, spec.job(0, 0), kernel);
         let mut pipeline = Pipeline::new(grid, share, spec.specification().steps);
@@ -131,36 +131,77 @@ impl Worker for EmulatorEngine {
         let spec = task.spec;
         let method = spec.specification();
         // Refuses what the kernel has no entry for.
-        self.kernel.entry(method, &|| self.device())?;
+        self.kernel.entry(spec, &|| self.device())?;
         if self.kernel == DivergenceKernel::Plain {
             return self.work_plainly(spec, &share);
         }
+        let points: Option<Vec<Point>> = (0..spec.pixels()).map(|n| spec.point(n)).collect();
+        /// The kernel for the grid, or that for the points.
         macro_rules! fetch {
-            ($kernel:ident) => {
-                self.fetch(spec, share, kernels::$kernel)
+            ($grid:ident, $points:ident) => {
+                match &points {
+                    None => self.fetch(spec, share, &|job, slice, ring, threads, shared| {
+                        // SAFETY: the caller's promise, see `Fetching`.
+                        unsafe { kernels::$grid(job, slice, ring, threads, shared) }
+                    }),
+                    Some(points) => {
+                        self.fetch(spec, share, &|job, slice, ring, threads, shared| {
+                            // SAFETY: as above, and there is a point for every pixel.
+                            unsafe {
+                                kernels::$points(
+                                    job,
+                                    slice,
+                                    ring,
+                                    threads,
+                                    shared,
+                                    points.as_ptr(),
+                                );
+                            }
+                        })
+                    }
+                }
             };
         }
         match (method.precision, method.integrator) {
-            (Precision::Fast, _) => fetch!(divergence_fetch_fast),
-            (Precision::Mixed, _) => fetch!(divergence_fetch_mixed),
-            (Precision::F32, _) => fetch!(divergence_fetch_f32),
-            (Precision::Fixed { .. }, _) => fetch!(divergence_fetch_fixed),
-            (Precision::FloatFloat, _) => fetch!(divergence_fetch_float_float),
+            (Precision::Fast, _) => fetch!(divergence_fetch_fast, divergence_points_fast),
+            (Precision::Mixed, _) => fetch!(divergence_fetch_mixed, divergence_points_mixed),
+            (Precision::F32, _) => fetch!(divergence_fetch_f32, divergence_points_f32),
+            (Precision::Fixed { .. }, _) => fetch!(divergence_fetch_fixed, divergence_points_fixed),
+            (Precision::FloatFloat, _) => {
+                fetch!(divergence_fetch_float_float, divergence_points_float_float)
+            }
             (Precision::Exact, integrator) => match integrator {
-                Integrator::ExplicitEuler => fetch!(divergence_fetch),
-                Integrator::SemiImplicitEuler => fetch!(divergence_fetch_semi_implicit_euler),
-                Integrator::Leapfrog => fetch!(divergence_fetch_leapfrog),
-                Integrator::AdamsBashforth2 => fetch!(divergence_fetch_adams_bashforth_2),
-                Integrator::AdamsBashforth4 => fetch!(divergence_fetch_adams_bashforth_4),
-                Integrator::RungeKutta4 => fetch!(divergence_fetch_runge_kutta_4),
-                Integrator::Hermite4 => fetch!(divergence_fetch_hermite_4),
+                Integrator::ExplicitEuler => fetch!(divergence_fetch, divergence_points),
+                Integrator::SemiImplicitEuler => fetch!(
+                    divergence_fetch_semi_implicit_euler,
+                    divergence_points_semi_implicit_euler
+                ),
+                Integrator::Leapfrog => {
+                    fetch!(divergence_fetch_leapfrog, divergence_points_leapfrog)
+                }
+                Integrator::AdamsBashforth2 => fetch!(
+                    divergence_fetch_adams_bashforth_2,
+                    divergence_points_adams_bashforth_2
+                ),
+                Integrator::AdamsBashforth4 => fetch!(
+                    divergence_fetch_adams_bashforth_4,
+                    divergence_points_adams_bashforth_4
+                ),
+                Integrator::RungeKutta4 => fetch!(
+                    divergence_fetch_runge_kutta_4,
+                    divergence_points_runge_kutta_4
+                ),
+                Integrator::Hermite4 => {
+                    fetch!(divergence_fetch_hermite_4, divergence_points_hermite_4)
+                }
             },
         }
     }
 }
 
-/// A kernel of fetching threads.
-type Fetching<R, I> = unsafe fn(Job, u64, Ring, *mut Walker<R, 1, I>, *const Shared);
+/// A kernel of fetching threads. Called with what [`kernels::divergence_fetch`] asks for: a walker for every thread, and tiles
+/// with slots of their own for the tickets not taken.
+type Fetching<'k, R, I> = &'k dyn Fn(Job, u64, Ring, *mut Walker<R, 1, I>, *const Shared);
 
 /// Slots of the emulated ring: few, so that small maps go round it.
 const SLOTS: u32 = 8;
@@ -169,7 +210,7 @@ const SLOTS: u32 = 8;
 struct Grid<'a, R: Lanes, I: Stepper<R>> {
     engine: &'a EmulatorEngine,
     job: Job,
-    kernel: Fetching<R, I>,
+    kernel: Fetching<'a, R, I>,
     threads: Vec<Walker<R, 1, I>>,
     tiles: Vec<Tile>,
     times: Vec<u32>,
@@ -179,7 +220,7 @@ struct Grid<'a, R: Lanes, I: Stepper<R>> {
 }
 
 impl<'a, R: Lanes, I: Stepper<R>> Grid<'a, R, I> {
-    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<R, I>) -> Self {
+    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, R, I>) -> Self {
         let threads = (engine.blocks * engine.block) as usize;
         Self {
             engine,
@@ -226,9 +267,9 @@ impl<R: Lanes, I: Stepper<R>> Device for Grid<'_, R, I> {
         let (job, kernel, shared) = (self.job, self.kernel, &self.shared);
         let (threads, slice_ns) = (self.threads.as_mut_ptr(), self.engine.slice_ns);
         self.engine.launch(self.engine.blocks, || {
-            // SAFETY: a walker for every thread; the pipeline has no more tiles open than there are slots, each in a slot of
-            // its own, and the tickets not taken are theirs.
-            unsafe { kernel(job, slice_ns, ring, threads, shared) }
+            // A walker for every thread; the pipeline has no more tiles open than there are slots, each in a slot of its
+            // own, and the tickets not taken are theirs.
+            kernel(job, slice_ns, ring, threads, shared);
         })?;
         let load = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
         self.sets[set] = (

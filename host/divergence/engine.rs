@@ -1,12 +1,13 @@
 //! What computes a map: one trait, chosen at run time.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::sink::{Memory, Sink};
-use super::{Specification, Validated};
+use super::{Points, Specification, Validated};
 
 /// Watches a run and may end it.
 pub trait Monitor: Sync {
@@ -233,6 +234,8 @@ pub struct RunOptions {
 pub struct DivergenceMap {
     /// What it is of.
     pub specification: Specification,
+    /// The start states, if they are not a grid's: `times` are theirs, in the same order.
+    pub points: Option<Arc<Points>>,
     /// height × width, row-major: steps that began with the twins together. Equal to `specification.steps`
     /// where they never parted.
     pub times: Vec<u32>,
@@ -250,6 +253,21 @@ pub struct DivergenceMap {
     pub notes: Vec<String>,
     /// Which device did how much.
     pub portions: Vec<Portion>,
+}
+
+impl DivergenceMap {
+    /// The shape of `times`: height and width, or how the points are arranged.
+    pub fn shape(&self) -> Vec<usize> {
+        match &self.points {
+            Some(points) => points.shape().to_owned(),
+            None => [1, 0].map(|k| self.specification.size[k] as usize).into(),
+        }
+    }
+
+    /// The specification as JSON text, without what the points stand in for.
+    pub fn specification_json(&self) -> String {
+        super::spec::json(&self.specification, self.points.as_deref())
+    }
 }
 
 /// Computes a map on the engine that `options` ask for.
@@ -275,6 +293,7 @@ pub fn run(
     let steps = spec.specification().steps as u32;
     Ok(DivergenceMap {
         specification: spec.specification().clone(),
+        points: spec.points().cloned(),
         pixel_steps: times.iter().map(|t| u64::from(*t)).sum(),
         never_parted: times.iter().filter(|t| **t == steps).count() as u64,
         times,

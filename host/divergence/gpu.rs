@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use kernels_gpu::divergence::Job;
+use kernels_gpu::divergence::{Job, Point};
+use kernels_gpu::gravity::Relative;
 use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
 
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
@@ -78,14 +79,10 @@ impl GpuEngine {
     /// The kernel of fetching threads for this specification, with all its buffers, for up to `pixels` pixels.
     pub(super) fn grid(&self, spec: &Validated, pixels: u64) -> Result<Grid<'_>, EngineError> {
         let device = || self.gpu.info().name.clone();
-        let (entry, kept) = DivergenceKernel::Fetch.entry(spec.specification(), &device)?;
-        Grid::new(
-            &self.gpu,
-            self.gpu.kernel(entry)?,
-            spec.job(0, 0),
-            pixels,
-            kept,
-        )
+        let (entry, kept) = DivergenceKernel::Fetch.entry(spec, &device)?;
+        let kernel = self.gpu.kernel(entry)?;
+        let points = points_on(&self.gpu, spec)?;
+        Grid::new(&self.gpu, kernel, spec.job(0, 0), pixels, kept, points)
     }
 }
 
@@ -134,7 +131,7 @@ impl Worker for GpuEngine {
 impl GpuEngine {
     /// A thread a pixel, a band at a time.
     fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
-        let (entry, _) = self.kernel.entry(spec.specification(), &|| self.device())?;
+        let (entry, _) = self.kernel.entry(spec, &|| self.device())?;
         let kernel = self.gpu.kernel(entry)?;
         let band = BAND.min(spec.pixels());
         let times = DeviceMemory::<u32>::filled(&self.gpu, band as usize, 0)?;
@@ -172,6 +169,8 @@ pub(super) struct Grid<'a> {
     gpu: &'a Gpu,
     kernel: Kernel<'a>,
     job: Job,
+    /// The start states of all pixels, if they are points.
+    points: Option<DeviceMemory<'a, [f64; NUMBERS]>>,
     blocks: u32,
     times: DeviceMemory<'a, u32>,
     threads: DeviceMemory<'a, u64>,
@@ -209,6 +208,7 @@ impl<'a> Grid<'a> {
         job: Job,
         pixels: u64,
         kept: usize,
+        points: Option<DeviceMemory<'a, [f64; NUMBERS]>>,
     ) -> Result<Self, EngineError> {
         let resident = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
         let blocks = u64::from(resident).min(pixels.div_ceil(u64::from(BLOCK))) as u32;
@@ -220,6 +220,7 @@ impl<'a> Grid<'a> {
             gpu,
             kernel,
             job,
+            points,
             blocks,
             times: DeviceMemory::filled(gpu, slots * TILE as usize, 0)?,
             threads: DeviceMemory::filled(gpu, words, FRESH_BYTE)?,
@@ -271,22 +272,21 @@ impl Device for Grid<'_> {
                 unsafe { self.tiles.copy_in(to, &set.tiles, from, count)? };
             }
         }
+        let points = self.points.as_ref().map(DeviceMemory::address);
+        let mut arguments = vec![
+            Argument::new(&self.job),
+            Argument::new(&slice),
+            Argument::new(&ring),
+            Argument::new(&threads),
+            Argument::new(&shared),
+        ];
+        // The kernels of points have this parameter, those of a grid have not.
+        arguments.extend(points.iter().map(Argument::new));
         // SAFETY: the arguments are the kernel's parameters. The pipeline opens no more tiles than there are slots, so
         // that the ring holds those of all tickets not taken; all buffers live until the launches have been waited for, since
         // freeing them waits for the device. Counters are an integer each of Shared's atomics.
         unsafe {
-            self.kernel.launch(
-                self.blocks,
-                BLOCK,
-                0,
-                &[
-                    Argument::new(&self.job),
-                    Argument::new(&slice),
-                    Argument::new(&ring),
-                    Argument::new(&threads),
-                    Argument::new(&shared),
-                ],
-            )?;
+            self.kernel.launch(self.blocks, BLOCK, 0, &arguments)?;
             // The set was read before this launch was queued.
             self.shared.copy_to(0, &mut set.counters, 1)?;
             self.done.copy_to(0, &mut set.done, self.done.len())?;
@@ -340,6 +340,32 @@ impl Device for Grid<'_> {
         }
         Ok(())
     }
+}
+
+/// Numbers of a [`Point`].
+const NUMBERS: usize = 15;
+const _: () = assert!(size_of::<[f64; NUMBERS]>() == size_of::<Point>());
+
+/// Brings the start states of all pixels to a GPU, if they are points.
+fn points_on<'a>(
+    gpu: &'a Gpu,
+    spec: &Validated,
+) -> Result<Option<DeviceMemory<'a, [f64; NUMBERS]>>, EngineError> {
+    let Some(points) = spec.points() else {
+        return Ok(None);
+    };
+    let mut memory = DeviceMemory::filled(gpu, points.len(), 0)?;
+    let states: Vec<[f64; NUMBERS]> = (0..spec.pixels())
+        .filter_map(|number| spec.point(number))
+        .map(|point| {
+            let [p, q, r] = point.positions;
+            let Relative { a, b } = point.velocities_dt;
+            let numbers = [p, q, r, [a.x, a.y, a.z], [b.x, b.y, b.z]];
+            std::array::from_fn(|k| numbers[k / 3][k % 3])
+        })
+        .collect();
+    memory.upload(&states)?;
+    Ok(Some(memory))
 }
 
 /// Every byte of a [`Walker`](kernels_gpu::divergence::Walker) that has not asked for a pixel: its slot is then

@@ -5,7 +5,7 @@ use kernels_gpu::integrator::three_body as by;
 use kernels_gpu::number::{Fast, Fixed, FloatFloat, Mixed};
 
 use super::engine::EngineError;
-use super::{Integrator, Precision, Specification};
+use super::{Integrator, Precision, Validated};
 
 /// Which kernel computes a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,16 @@ pub enum DivergenceKernel {
     /// Threads that fetch the next pixel when theirs is done.
     #[default]
     Fetch,
+}
+
+/// The entry points of fetching threads for a precision and an integrator.
+struct Entry {
+    /// For the pixels of a grid.
+    grid: &'static str,
+    /// For points.
+    points: &'static str,
+    /// Bytes that each thread keeps between launches.
+    kept: usize,
 }
 
 impl DivergenceKernel {
@@ -32,60 +42,54 @@ impl DivergenceKernel {
     /// The entry point for a map's precision and integrator, and the bytes that each of its threads keeps between launches.
     pub(super) fn entry(
         self,
-        spec: &Specification,
+        valid: &Validated,
         device: &dyn Fn() -> String,
     ) -> Result<(&'static str, usize), EngineError> {
+        let (spec, points) = (valid.specification(), valid.points().is_some());
         if self == Self::Plain {
             let known = (Precision::Exact, Integrator::ExplicitEuler);
-            if (spec.precision, spec.integrator) == known {
+            if (spec.precision, spec.integrator) == known && !points {
                 return Ok((self.name(), 0));
             }
             return Err(EngineError::Gpu {
                 device: device(),
                 call: self.name(),
-                reason: "it computes exact maps by explicit Euler only".into(),
+                reason: "it computes exact maps of a grid by explicit Euler only".into(),
             });
         }
-        macro_rules! kept {
-            ($number:ty, $integrator:ty) => {
-                size_of::<Walker<$number, 1, $integrator>>()
+        macro_rules! entry {
+            ($suffix:literal, $number:ty, $integrator:ty) => {
+                Entry {
+                    grid: concat!("divergence_fetch", $suffix),
+                    points: concat!("divergence_points", $suffix),
+                    kept: size_of::<Walker<$number, 1, $integrator>>(),
+                }
             };
         }
-        Ok(match (spec.precision, spec.integrator) {
-            (Precision::Fast, _) => ("divergence_fetch_fast", kept!(Fast, by::ExplicitEuler)),
-            (Precision::Mixed, _) => (
-                "divergence_fetch_mixed",
-                kept!(Mixed<f64>, by::ExplicitEuler),
-            ),
-            (Precision::F32, _) => ("divergence_fetch_f32", kept!(f32, by::ExplicitEuler)),
-            (Precision::Fixed { .. }, _) => {
-                ("divergence_fetch_fixed", kept!(Fixed, by::FixedEuler))
+        let entry = match (spec.precision, spec.integrator) {
+            (Precision::Fast, _) => entry!("_fast", Fast, by::ExplicitEuler),
+            (Precision::Mixed, _) => entry!("_mixed", Mixed<f64>, by::ExplicitEuler),
+            (Precision::F32, _) => entry!("_f32", f32, by::ExplicitEuler),
+            (Precision::Fixed { .. }, _) => entry!("_fixed", Fixed, by::FixedEuler),
+            (Precision::FloatFloat, _) => {
+                entry!("_float_float", FloatFloat<f32>, by::ExplicitEuler)
             }
-            (Precision::FloatFloat, _) => (
-                "divergence_fetch_float_float",
-                kept!(FloatFloat<f32>, by::ExplicitEuler),
-            ),
             (Precision::Exact, integrator) => match integrator {
-                Integrator::ExplicitEuler => (self.name(), kept!(f64, by::ExplicitEuler)),
-                Integrator::SemiImplicitEuler => (
-                    "divergence_fetch_semi_implicit_euler",
-                    kept!(f64, by::SemiImplicitEuler),
-                ),
-                Integrator::Leapfrog => ("divergence_fetch_leapfrog", kept!(f64, by::Leapfrog)),
-                Integrator::AdamsBashforth2 => (
-                    "divergence_fetch_adams_bashforth_2",
-                    kept!(f64, by::AdamsBashforth2),
-                ),
-                Integrator::AdamsBashforth4 => (
-                    "divergence_fetch_adams_bashforth_4",
-                    kept!(f64, by::AdamsBashforth4),
-                ),
-                Integrator::RungeKutta4 => (
-                    "divergence_fetch_runge_kutta_4",
-                    kept!(f64, by::RungeKutta4),
-                ),
-                Integrator::Hermite4 => ("divergence_fetch_hermite_4", kept!(f64, by::Hermite4)),
+                Integrator::ExplicitEuler => entry!("", f64, by::ExplicitEuler),
+                Integrator::SemiImplicitEuler => {
+                    entry!("_semi_implicit_euler", f64, by::SemiImplicitEuler)
+                }
+                Integrator::Leapfrog => entry!("_leapfrog", f64, by::Leapfrog),
+                Integrator::AdamsBashforth2 => {
+                    entry!("_adams_bashforth_2", f64, by::AdamsBashforth2)
+                }
+                Integrator::AdamsBashforth4 => {
+                    entry!("_adams_bashforth_4", f64, by::AdamsBashforth4)
+                }
+                Integrator::RungeKutta4 => entry!("_runge_kutta_4", f64, by::RungeKutta4),
+                Integrator::Hermite4 => entry!("_hermite_4", f64, by::Hermite4),
             },
-        })
+        };
+        Ok((if points { entry.points } else { entry.grid }, entry.kept))
     }
 }

@@ -13,6 +13,7 @@ mod kernel;
 mod ladder;
 mod method;
 mod parameter;
+mod points;
 mod queue;
 mod resume;
 mod sink;
@@ -40,6 +41,7 @@ pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
 pub use parameter::Parameter;
 pub use resume::{Item, Resumed, can_resume, resume};
+pub use points::Points;
 pub use sink::Sink;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,

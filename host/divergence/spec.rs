@@ -4,13 +4,15 @@
 //! that an engine can compute with.
 
 use std::fmt;
+use std::sync::Arc;
 
 use glam::DVec3;
-use kernels_gpu::divergence::{Grid, Job, Parting};
+use kernels_gpu::divergence::{Grid, Job, Parting, Point, Twins};
 use kernels_gpu::gravity::{Pulls, Relative};
 use serde::{Deserialize, Serialize};
 
 use super::method::{Integrator, Precision, Start};
+use super::points::Points;
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
@@ -272,7 +274,11 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    fn new(option: &'static str, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+    pub(super) fn new(
+        option: &'static str,
+        given: impl fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Self {
         Self {
             option,
             given: given.to_string(),
@@ -281,9 +287,12 @@ impl SpecError {
     }
 }
 
-/// A [`Specification`] that has passed [`Specification::validate`].
+/// A [`Specification`] that has passed [`Specification::validate`] or [`Specification::validate_points`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Validated(Specification);
+pub struct Validated {
+    specification: Specification,
+    points: Option<Arc<Points>>,
+}
 
 /// The most pixels of a map.
 pub const MAX_PIXELS: u64 = 1 << 32;
@@ -301,11 +310,39 @@ impl Specification {
     /// # Errors
     /// The first value that is not allowed, with its option's name and what is.
     pub fn validate(self) -> Result<Validated, SpecError> {
+        self.validate_with(None)
+    }
+
+    /// The same for a start state a point instead of a grid. Of the specification the map's rectangle is not used, nor are
+    /// positions and velocities that the points give; the size becomes the number of points.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn validate_points(mut self, points: Points) -> Result<Validated, SpecError> {
+        let usual = Self::default();
+        for key in points.replaces() {
+            match *key {
+                "center" => self.center = usual.center,
+                "span" => self.span = usual.span,
+                "plane" => self.plane = usual.plane,
+                "positions" => self.positions = usual.positions,
+                "velocities" => self.velocities = usual.velocities,
+                _ => self.size = points.size(),
+            }
+        }
+        self.validate_with(Some(Arc::new(points)))
+    }
+
+    fn validate_with(self, points: Option<Arc<Points>>) -> Result<Validated, SpecError> {
         self.check_map()?;
         self.check_bodies()?;
         self.check_stepping()?;
         self.check_method()?;
-        let valid = Validated(self);
+        let valid = Validated {
+            specification: self,
+            points,
+        };
+        valid.check_apart()?;
         valid.check_derived()?;
         valid.check_shift()?;
         valid.check_range()?;
@@ -360,19 +397,6 @@ impl Specification {
             let allowed =
                 "must be 0 or from 1.5e-154 to 1.3e154, so that its square is a number (length)";
             return Err(SpecError::new("softening", self.softening, allowed));
-        }
-        let [_, a, b] = self.order();
-        if self.softening == 0.0 && self.positions[a] == self.positions[b] {
-            let allowed = format!(
-                "bodies {} and {} coincide; give them different positions or a --softening above 0",
-                a + 1,
-                b + 1
-            );
-            return Err(SpecError::new(
-                "positions",
-                vectors(&self.positions),
-                allowed,
-            ));
         }
         Ok(())
     }
@@ -443,6 +467,15 @@ impl Specification {
         }
     }
 
+    /// Velocities (length / time) as the kernels take them: relative to the grid body, times dt.
+    fn relative_velocities_dt(&self, velocities: &[DVec3; 3]) -> Relative<f64> {
+        Relative::from_bodies(
+            &self
+                .order()
+                .map(|body| (velocities[body] * self.dt).to_array()),
+        )
+    }
+
     /// G·m·dt² of the bodies in the kernels' [order](Self::order).
     fn gm_dt2(&self) -> [f64; 3] {
         let dt2 = self.dt * self.dt;
@@ -469,17 +502,27 @@ fn vectors(vectors: &[DVec3]) -> String {
 impl Validated {
     /// The values.
     pub fn specification(&self) -> &Specification {
-        &self.0
+        &self.specification
+    }
+
+    /// The values as JSON text, without what the points stand in for.
+    pub fn json(&self) -> String {
+        json(&self.specification, self.points.as_deref())
+    }
+
+    /// The start states, where there is no grid.
+    pub fn points(&self) -> Option<&Arc<Points>> {
+        self.points.as_ref()
     }
 
     /// Width and height in pixels.
     pub fn size(&self) -> [u32; 2] {
-        self.0.size.map(|n| n as u32)
+        self.specification.size.map(|n| n as u32)
     }
 
     /// Number of pixels (up to 2³²).
     pub fn pixels(&self) -> u64 {
-        self.0.size[0] * self.0.size[1]
+        self.specification.size[0] * self.specification.size[1]
     }
 
     /// The part of the map from pixel `first` (row-major) on, `count` pixels long, as the engines take it: in the unit of
@@ -495,7 +538,7 @@ impl Validated {
 
     /// Units of the engines' lengths in one of the specification's: a power of two.
     fn unit(&self) -> f64 {
-        match self.0.precision {
+        match self.specification.precision {
             Precision::Fixed { fraction_bits } => {
                 f64::from(i32::from(fraction_bits) - kernels_gpu::number::FRACTION_BITS as i32)
                     .exp2()
@@ -506,7 +549,7 @@ impl Validated {
 
     /// The same in the specification's own unit of length.
     pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
-        let s = &self.0;
+        let s = &self.specification;
         let order = s.order();
         Job {
             grid: Grid {
@@ -516,9 +559,7 @@ impl Validated {
                 height: s.size[1] as u32,
                 axes: s.plane.axes().map(|axis| axis as u32),
                 positions: order.map(|body| s.positions[body].to_array()),
-                velocities_dt: Relative::from_bodies(
-                    &order.map(|body| (s.velocities[body] * s.dt).to_array()),
-                ),
+                velocities_dt: s.relative_velocities_dt(&s.velocities),
                 shift: s.shift.to_array(),
             },
             pulls: Pulls::new(s.gm_dt2(), s.softening),
@@ -534,12 +575,73 @@ impl Validated {
         }
     }
 
+    /// The start state of a pixel as the engines take it, if it is a point's.
+    #[inline]
+    pub fn point(&self, pixel: u64) -> Option<Point> {
+        let points = self.points.as_ref()?;
+        Some(self.point_in_lengths(points, pixel).scaled(self.unit()))
+    }
+
+    fn point_in_lengths(&self, points: &Points, pixel: u64) -> Point {
+        let s = &self.specification;
+        let [positions, velocities] = points.state(s, pixel as usize);
+        Point {
+            positions: s.order().map(|body| positions[body].to_array()),
+            velocities_dt: s.relative_velocities_dt(&velocities),
+        }
+    }
+
+    /// The start state of a pixel in the specification's unit of length.
+    fn twins(&self, job: &Job, pixel: u64) -> Twins<f64, [Relative<f64>; 0]> {
+        match &self.points {
+            Some(points) => self.point_in_lengths(points, pixel).twins(job.grid.shift),
+            None => job.grid.twins(pixel),
+        }
+    }
+
+    /// Pixels that between them have the extremes of the map: all, if they are points.
+    fn telling_pixels(&self) -> Box<dyn Iterator<Item = u64>> {
+        match self.points {
+            Some(_) => Box::new(0..self.pixels()),
+            None => Box::new([0, self.pixels() - 1].into_iter()),
+        }
+    }
+
+    /// What is wrong with the positions at a pixel, or with those all over the map.
+    fn misplaced(&self, pixel: u64, allowed: impl Into<String>) -> SpecError {
+        match &self.points {
+            Some(_) => SpecError::new("points", format!("point {pixel}"), allowed),
+            None => SpecError::new("positions", vectors(&self.specification.positions), allowed),
+        }
+    }
+
+    /// Without softening the bodies besides the grid body must not coincide.
+    fn check_apart(&self) -> Result<(), SpecError> {
+        let s = &self.specification;
+        let [_, a, b] = s.order();
+        for pixel in self.telling_pixels() {
+            let positions = match &self.points {
+                Some(points) => points.state(s, pixel as usize)[0],
+                None => s.positions,
+            };
+            if s.softening == 0.0 && positions[a] == positions[b] {
+                let allowed = format!(
+                    "bodies {} and {} coincide; give them different positions or a --softening above 0",
+                    a.min(b) + 1,
+                    a.max(b) + 1
+                );
+                return Err(self.misplaced(pixel, allowed));
+            }
+        }
+        Ok(())
+    }
+
     /// What the user should know before the map is computed: it can be, but may not be what was meant.
     pub fn warnings(&self) -> Vec<String> {
-        let s = &self.0;
+        let s = &self.specification;
         let mut found = Vec::new();
         let pixel = [0, 1].map(|k| s.span[k] / s.size[k] as f64);
-        if (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
+        if self.points.is_none() && (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
             found.push(format!(
                 "pixels are not square: the lengths they cover along the two axes are as {:.4} to 1; --span with one \
                  number makes them square",
@@ -554,13 +656,8 @@ impl Validated {
                 s.critical_distance
             ));
         }
-        let axes = s.plane.axes();
-        let outermost = (0..2).map(|k| (axes[k], self.extremes(k)[1]));
-        let normal = s.plane.normal();
-        let fixed = (normal, s.positions[s.order()[0]][normal]);
-        let worst = outermost
-            .clone()
-            .chain([fixed])
+        let worst = (0..3)
+            .map(|axis| (axis, self.extremes(axis)[1]))
             .map(|(axis, p)| ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs())
             .filter(|loss| loss.is_finite())
             .fold(0.0, f64::max);
@@ -570,8 +667,8 @@ impl Validated {
                 worst * 100.0
             ));
         }
-        for (k, (axis, _)) in outermost.enumerate() {
-            if s.size[k] > 1 && self.finest_step(k) == 0.0 {
+        for (k, axis) in s.plane.axes().into_iter().enumerate() {
+            if self.points.is_none() && s.size[k] > 1 && self.finest_step(k) == 0.0 {
                 let name = ["x", "y", "z"][axis];
                 found.push(format!(
                     "pixels side by side start at the same {name}: the span is at the limit of 64-bit numbers"
@@ -583,7 +680,7 @@ impl Validated {
 
     /// Everything the engines derive from the values must be a number, and not vanish.
     fn check_derived(&self) -> Result<(), SpecError> {
-        let s = &self.0;
+        let s = &self.specification;
         let job = self.job_in_lengths(0, 1);
         for k in 0..2 {
             let ends = [job.grid.corner[k], job.grid.corner[k] + s.span[k]];
@@ -601,16 +698,18 @@ impl Validated {
             let allowed = "added to the grid body's position it must be a finite number (length)";
             return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
         }
-        for pixel in [0, self.pixels() - 1] {
-            let twins = job.grid.twins::<f64, [Relative<f64>; 0]>(pixel);
+        for pixel in self.telling_pixels() {
+            let twins = self.twins(&job, pixel);
             let finite = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
                     .all(|v| [v.x, v.y, v.z].iter().all(|x| x.is_finite()))
             };
             if !finite(twins.a.u) {
-                let allowed =
-                    "relative to each other and times --dt they must be finite numbers (length)";
+                let allowed = "velocities relative to each other and times --dt must be finite numbers (length)";
+                if self.points.is_some() {
+                    return Err(self.misplaced(pixel, allowed));
+                }
                 return Err(SpecError::new(
                     "velocities",
                     vectors(&s.velocities),
@@ -619,7 +718,7 @@ impl Validated {
             }
             if !finite(twins.a.q) || !finite(twins.b.q) {
                 let allowed = "all distances must be finite numbers (length)";
-                return Err(SpecError::new("positions", vectors(&s.positions), allowed));
+                return Err(self.misplaced(pixel, allowed));
             }
         }
         if !s.masses.iter().sum::<f64>().is_finite() {
@@ -645,14 +744,9 @@ impl Validated {
 
     /// A shift that rounding swallows all over the map leaves nothing to compute.
     fn check_shift(&self) -> Result<(), SpecError> {
-        let s = &self.0;
+        let s = &self.specification;
         let moves = |axis: usize, p: f64| p + s.shift[axis] != p;
-        let normal = s.plane.normal();
-        let somewhere = moves(normal, s.positions[s.order()[0]][normal])
-            || (0..2).any(|k| {
-                let axis = s.plane.axes()[k];
-                self.extremes(k).into_iter().any(|p| moves(axis, p))
-            });
+        let somewhere = (0..3).any(|axis| self.extremes(axis).into_iter().any(|p| moves(axis, p)));
         if somewhere {
             return Ok(());
         }
@@ -664,7 +758,7 @@ impl Validated {
     /// Start positions, velocities and the critical distance must be within the range of the precision, and leave some room
     /// to move.
     fn check_range(&self) -> Result<(), SpecError> {
-        let s = &self.0;
+        let s = &self.specification;
         let largest = match s.precision {
             // Squares of f32 and of its pairs must be numbers.
             Precision::F32 | Precision::FloatFloat => 1e18,
@@ -679,17 +773,26 @@ impl Validated {
             Err(SpecError::new(option, given, allowed))
         };
         let job = self.job_in_lengths(0, 1);
-        for pixel in [0, self.pixels() - 1] {
-            let twins = job.grid.twins::<f64, [Relative<f64>; 0]>(pixel);
+        for pixel in self.telling_pixels() {
+            let twins = self.twins(&job, pixel);
             let beyond = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
                     .any(|v| [v.x, v.y, v.z].iter().any(|x| x.abs() > largest))
             };
-            if beyond(twins.a.q) || beyond(twins.b.q) {
+            let [far, fast] = [beyond(twins.a.q) || beyond(twins.b.q), beyond(twins.a.u)];
+            if (far || fast) && self.points.is_some() {
+                let what = if far {
+                    "distances"
+                } else {
+                    "velocities times --dt"
+                };
+                return fail("points", format!("point {pixel}"), what, largest);
+            }
+            if far {
                 return fail("positions", vectors(&s.positions), "distances", largest);
             }
-            if beyond(twins.a.u) {
+            if fast {
                 return fail(
                     "velocities",
                     vectors(&s.velocities),
@@ -716,14 +819,23 @@ impl Validated {
 
     /// Start coordinate of column or row (`k` = 0 or 1) `index`.
     fn coordinate(&self, k: usize, index: u64) -> f64 {
-        let s = &self.0;
+        let s = &self.specification;
         let pixel = if k == 0 { index } else { index * s.size[0] };
         self.job_in_lengths(0, 1).grid.start(pixel)[s.plane.axes()[k]]
     }
 
-    /// The start coordinates nearest to 0 and farthest from it along `k`.
-    fn extremes(&self, k: usize) -> [f64; 2] {
-        let (s, last) = (&self.0, self.0.size[k] - 1);
+    /// The grid body's start coordinates nearest to 0 and farthest from it along an axis.
+    fn extremes(&self, axis: usize) -> [f64; 2] {
+        let s = &self.specification;
+        let grid_body = s.order()[0];
+        if let Some(points) = &self.points {
+            let all = (0..points.len()).map(|i| points.state(s, i)[0][grid_body][axis]);
+            return nearest_and_farthest(all);
+        }
+        let Some(k) = s.plane.axes().into_iter().position(|a| a == axis) else {
+            return [s.positions[grid_body][axis]; 2];
+        };
+        let last = s.size[k] - 1;
         let zero = ((0.5 - s.center[k] / s.span[k]) * s.size[k] as f64)
             .round()
             .clamp(0.0, last as f64) as u64;
@@ -734,20 +846,37 @@ impl Validated {
             zero.saturating_sub(1),
             last.min(zero.saturating_add(1)),
         ];
-        let all = near.map(|index| self.coordinate(k, index));
-        let nearest = all
-            .into_iter()
-            .fold(f64::INFINITY, |a, b| if b.abs() < a.abs() { b } else { a });
-        let farthest = all
-            .into_iter()
-            .fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
-        [nearest, farthest]
+        nearest_and_farthest(near.into_iter().map(|index| self.coordinate(k, index)))
     }
 
     /// The smaller difference of two neighbours' coordinates at the two ends of axis `k` (length).
     fn finest_step(&self, k: usize) -> f64 {
-        let last = self.0.size[k] - 1;
+        let last = self.specification.size[k] - 1;
         let step = |i: u64| (self.coordinate(k, i + 1) - self.coordinate(k, i)).abs();
         step(0).min(step(last - 1))
     }
+}
+
+/// The numbers nearest to 0 and farthest from it.
+fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
+    numbers.fold([f64::INFINITY, 0.0], |[near, far], x| {
+        [
+            if x.abs() < near.abs() { x } else { near },
+            if x.abs() > far.abs() { x } else { far },
+        ]
+    })
+}
+
+/// A specification as JSON text, its keys in their order, without those that the points stand in for.
+pub(super) fn json(specification: &Specification, points: Option<&Points>) -> String {
+    let text = serde_json::to_string(specification).expect("plain numbers and names");
+    let Some(points) = points else {
+        return text;
+    };
+    let values: serde_json::Value = serde_json::from_str(&text).expect("just written");
+    let kept = crate::config::keys().filter(|key| !points.replaces().contains(key));
+    let entries: Vec<String> = kept
+        .map(|key| format!("\"{key}\":{}", values[key]))
+        .collect();
+    format!("{{{}}}", entries.join(","))
 }

@@ -12,10 +12,12 @@ mod device;
 mod emulator;
 mod engine;
 pub mod files;
+mod given;
 #[cfg(feature = "gpu")]
 mod gpu;
 pub mod models;
 mod packets;
+mod run;
 mod schedule;
 mod spec;
 mod with_lanes;
@@ -25,8 +27,10 @@ pub use cluster::{Abrupt, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
 pub use emulator::emulator;
 pub use engine::{Engine, Forces, HermiteError, Lists, Motion};
+pub use given::{Given, GivenError, StartModel};
 #[cfg(feature = "gpu")]
 pub use gpu::on_gpus;
+pub use run::{Look, RunError, integrate};
 pub use schedule::Schedule;
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};
 

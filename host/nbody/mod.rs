@@ -7,6 +7,7 @@ mod diagnostics;
 mod emulator;
 mod engine;
 pub mod files;
+mod given;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod kernel;
@@ -20,6 +21,7 @@ pub use cpu::CpuEngine;
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
 pub use emulator::EmulatorEngine;
 pub use engine::{Engine, Run};
+pub use given::{Given, GivenError, ModelName};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
 pub use kernel::{NbodyKernel, Plan};

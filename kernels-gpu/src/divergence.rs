@@ -58,12 +58,30 @@ impl Grid {
     /// The two systems of `pixel` at step 0.
     #[inline(always)]
     pub fn twins<R: Real, M: Memory<R>>(&self, pixel: u64) -> Twins<R, M> {
-        let p = self.start(pixel);
-        let shifted = [
-            p[0] + self.shift[0],
-            p[1] + self.shift[1],
-            p[2] + self.shift[2],
-        ];
+        let point = Point {
+            positions: [self.start(pixel), self.positions[1], self.positions[2]],
+            velocities_dt: self.velocities_dt,
+        };
+        point.twins(self.shift)
+    }
+}
+
+/// The start state of one pixel, where there is no grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Point {
+    /// Positions, that of the grid body first.
+    pub positions: [[f64; 3]; 3],
+    /// Relative velocities times dt (length a step).
+    pub velocities_dt: Relative<f64>,
+}
+
+impl Point {
+    /// The system and its twin, whose grid body is moved by `shift`, at step 0.
+    #[inline(always)]
+    pub fn twins<R: Real, M: Memory<R>>(&self, shift: [f64; 3]) -> Twins<R, M> {
+        let p = self.positions[0];
+        let shifted = [p[0] + shift[0], p[1] + shift[1], p[2] + shift[2]];
         let start = |grid_body: [f64; 3]| {
             let bodies = [grid_body, self.positions[1], self.positions[2]];
             State::new(&Relative::from_bodies(&bodies), &self.velocities_dt)
@@ -72,6 +90,14 @@ impl Grid {
             a: start(p),
             b: start(shifted),
         }
+    }
+
+    /// The same in another unit of length, as [`Job::scaled`].
+    pub fn scaled(mut self, factor: f64) -> Self {
+        let scale = |x: &mut f64| *x *= factor;
+        self.positions.iter_mut().flatten().for_each(scale);
+        self.velocities_dt = self.velocities_dt.scaled(factor);
+        self
     }
 }
 
@@ -222,6 +248,11 @@ pub trait Feed {
     fn next(&mut self) -> Option<Pixel>;
     /// The pixel of this slot was together at the start of `times` steps.
     fn done(&mut self, slot: u32, times: u32);
+    /// The start state of the pixel of this number: that of the job's grid, if the feed has no other.
+    #[inline(always)]
+    fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
+        job.grid.twins(number)
+    }
 }
 
 /// A [`Feed`] of pixels that may be under way already, and that wants to know where they ended: an interrupted computation
@@ -265,6 +296,10 @@ impl<F: Feed> Feed for FromStart<'_, F> {
     #[inline(always)]
     fn done(&mut self, slot: u32, times: u32) {
         self.0.done(slot, times);
+    }
+    #[inline(always)]
+    fn twins<S: Real, M: Memory<S>>(&self, job: &Job, number: u64) -> Twins<S, M> {
+        self.0.twins(job, number)
     }
 }
 
@@ -408,7 +443,7 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
             if let Some((twins, taken)) = feed.resume(slot) {
                 break (slot, twins, taken);
             }
-            let mut twins = job.grid.twins(number);
+            let mut twins = feed.twins(job, number);
             let taken = begin::<R, I>(&mut twins, job, pulls, parting);
             if I::STARTS == 0 || (taken == I::STARTS && taken < job.steps) {
                 break (slot, twins, taken);

@@ -7,6 +7,7 @@ use pyo3::exceptions::{
 };
 use trisolar::divergence::{EngineError, SpecError};
 use trisolar::io::IoError;
+use trisolar::{hermite, nbody};
 
 /// A value that is not allowed.
 pub(crate) fn value(given: &str, option: &str, allowed: &str) -> PyErr {
@@ -31,7 +32,28 @@ pub(crate) fn engine(error: EngineError) -> PyErr {
     }
 }
 
-/// A file that could not be written.
+/// Values that cannot be computed with, in words.
+pub(crate) fn bad_input(error: &impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A file of bodies.
+pub(crate) fn nbody_file(error: &nbody::files::FileError) -> PyErr {
+    match error {
+        nbody::files::FileError::Io(error) => file(error),
+        error => bad_input(error),
+    }
+}
+
+/// A file of particles.
+pub(crate) fn hermite_file(error: &hermite::files::FileError) -> PyErr {
+    match error {
+        hermite::files::FileError::Io(error) => file(error),
+        error => bad_input(error),
+    }
+}
+
+/// A file that could not be written or read.
 pub(crate) fn file(error: &IoError) -> PyErr {
     let message = error.to_string();
     match error {

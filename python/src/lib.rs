@@ -3,9 +3,13 @@
 
 use pyo3::prelude::*;
 
+mod array;
+mod cluster;
 mod errors;
 mod map;
+mod nbody;
 mod specification;
+mod stream;
 mod values;
 mod watch;
 
@@ -13,7 +17,13 @@ mod watch;
 #[pymodule]
 mod _trisolar {
     #[pymodule_export]
+    use super::array::Array;
+    #[pymodule_export]
+    use super::cluster::{ClusterProblem, ClusterRun, ClusterState, lagrange_fractions};
+    #[pymodule_export]
     use super::map::Map;
+    #[pymodule_export]
+    use super::nbody::{NbodyProblem, NbodyRun, NbodyState};
     #[pymodule_export]
     use super::specification::Specification;
     use super::*;

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
 use trisolar::divergence::DivergenceMap;
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
 
-use crate::{errors, specification};
+use crate::errors;
 
 /// A computed map; `numpy.asarray` of it is the array `times`.
 #[pyclass(frozen, module = "trisolar._trisolar")]
@@ -25,13 +25,13 @@ impl Map {
 
 #[pymethods]
 impl Map {
-    /// NumPy's array interface: u32, height x width, read-only, memory of this object, which NumPy keeps alive.
+    /// NumPy's array interface: u32, height x width (or as the points are arranged), read-only, memory of this object,
+    /// which NumPy keeps alive.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let [width, height] = self.0.specification.size;
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
-        interface.set_item("shape", (height, width))?;
+        interface.set_item("shape", PyTuple::new(py, self.0.shape())?)?;
         interface.set_item(
             "typestr",
             if cfg!(target_endian = "big") {
@@ -48,13 +48,26 @@ impl Map {
     /// Every value of the specification, as JSON.
     #[getter]
     fn spec_json(&self) -> String {
-        specification::json(&self.0.specification)
+        self.0.specification_json()
     }
 
     /// Every value of the specification, as TOML: a file for `trisolar divergence --config`.
     #[getter]
     fn spec_toml(&self) -> String {
-        config::to_text(&self.0.specification)
+        config::to_text_for(&self.0.specification, self.0.points.as_deref())
+    }
+
+    /// The start states, if they are no grid's: the shape of the array and its f64 values.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> Option<(Vec<usize>, Bound<'py, PyBytes>)> {
+        let (shape, values) = self.0.points.as_ref()?.array();
+        Some((shape, PyBytes::new(py, bytemuck::cast_slice(values))))
+    }
+
+    /// How the points are arranged.
+    #[getter]
+    fn points_shape(&self) -> Option<Vec<usize>> {
+        Some(self.0.points.as_ref()?.shape().to_owned())
     }
 
     /// `cpu` or `gpu`.

@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
-use trisolar::divergence::{Backend, RunOptions, Validated};
+use trisolar::divergence::{Points, RunOptions, SpecError, Validated};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
-
-/// The most threads that can be asked for.
-const MAX_THREADS: i64 = 4096;
 
 /// A divergence map to be computed, every value checked.
 #[pyclass(frozen, module = "trisolar._trisolar")]
@@ -21,40 +18,59 @@ pub(crate) struct Specification(Arc<Validated>);
 #[pymethods]
 impl Specification {
     /// From options (they go first), then the keys of TOML text, then the defaults. `file` is where the text is
-    /// from, for messages.
+    /// from, for messages. `points` are start states instead of a grid: the shape of an array and its f64 values.
+    /// Options in `under` stand under the others: what points stand in for is not used there.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None))]
-    fn new(options: &Bound<'_, PyDict>, toml: Option<&str>, file: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (options, toml=None, file=None, points=None, under=None))]
+    fn new(
+        options: &Bound<'_, PyDict>,
+        toml: Option<&str>,
+        file: Option<&str>,
+        points: Option<(Vec<usize>, Bound<'_, PyBytes>)>,
+        under: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let mut given = values::given(options)?;
-        if let Some(text) = toml {
-            given = given.over(config::parse(text).map_err(|e| {
-                PyValueError::new_err(match (file, &e.line) {
-                    (Some(file), Some((n, line))) => format!("{file}:{n}: {line}\n{}", e.message),
-                    (Some(file), None) => format!("{file}\n{}", e.message),
-                    (None, _) => e.to_string(),
-                })
-            })?);
+        if let Some(under) = under {
+            given = given.over(values::given(under)?);
         }
-        let valid = trisolar::divergence::Specification::from(given).validate();
-        let valid = valid.map_err(|e| {
-            let among_options = options
-                .get_item(e.option.replace('-', "_"))
-                .is_ok_and(|value| value.is_some_and(|v| !v.is_none()));
-            errors::specification(&e, file.filter(|_| !among_options))
-        })?;
-        Ok(Self(Arc::new(valid)))
+        if let Some(text) = toml {
+            given = given.over(values::parsed(text, file)?);
+        }
+        let among_options = |name: &str| {
+            let given = options.get_item(name.replace('-', "_"));
+            given.is_ok_and(|value| value.is_some_and(|v| !v.is_none()))
+        };
+        let failed = |e: SpecError| {
+            let file = file.filter(|_| e.option != "points" && !among_options(e.option));
+            errors::specification(&e, file)
+        };
+        let specification = trisolar::divergence::Specification::from(given);
+        let valid = match points {
+            None => specification.validate(),
+            Some((shape, values)) => {
+                let values = bytemuck::pod_collect_to_vec(values.as_bytes());
+                let points = Points::new(&shape, values).map_err(failed)?;
+                if let Some(key) = points.replaces().iter().find(|key| among_options(key)) {
+                    return Err(PyValueError::new_err(format!(
+                        "the points stand in for '--{key}': leave one of them out"
+                    )));
+                }
+                specification.validate_points(points)
+            }
+        };
+        Ok(Self(Arc::new(valid.map_err(failed)?)))
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> String {
-        json(self.0.specification())
+        self.0.json()
     }
 
     /// Every value, as TOML: a file for `trisolar divergence --config`.
     #[getter]
     fn toml(&self) -> String {
-        config::to_text(self.0.specification())
+        config::to_text_for(self.0.specification(), self.0.points().map(AsRef::as_ref))
     }
 
     /// What should be known before the map is computed.
@@ -74,35 +90,10 @@ impl Specification {
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
         let options = RunOptions {
-            backend: match backend {
-                "auto" => Backend::Auto,
-                "cpu" => Backend::Cpu,
-                "gpu" => Backend::Gpu,
-                _ => {
-                    return Err(errors::value(
-                        backend,
-                        "--backend",
-                        "must be auto, cpu or gpu",
-                    ));
-                }
-            },
-            threads: threads
-                .map(|n| match n {
-                    1..=MAX_THREADS => Ok(n as usize),
-                    _ => Err(errors::value(
-                        &n.to_string(),
-                        "--threads",
-                        &format!("must be a whole number from 1 to {MAX_THREADS}"),
-                    )),
-                })
-                .transpose()?,
+            backend: values::backend(backend)?,
+            threads: values::threads(threads)?,
             ..RunOptions::default()
         };
         watch::run(py, &self.0, options, progress.as_ref()).map(Map::new)
     }
-}
-
-/// Every value, as JSON.
-pub(crate) fn json(specification: &trisolar::divergence::Specification) -> String {
-    serde_json::to_string(specification).expect("a specification is plain numbers and names")
 }

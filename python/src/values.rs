@@ -4,11 +4,21 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
-use trisolar::divergence::Given;
+use trisolar::config;
+use trisolar::divergence::{Backend, Given};
+
+use crate::errors;
 
 /// The options in `options` (names with underscores; `None` leaves the default).
 pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Given> {
+    typed(table(options)?)
+}
+
+/// The same as plain data.
+pub(crate) fn table(options: &Bound<'_, PyDict>) -> PyResult<Table> {
     let mut table = Table::new();
     for (name, value) in options {
         if value.is_none() {
@@ -29,6 +39,11 @@ pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Given> {
         })?;
         table.insert(name, value);
     }
+    Ok(table)
+}
+
+/// Plain data as options of some kind.
+pub(crate) fn typed<T: DeserializeOwned>(table: Table) -> PyResult<T> {
     let names: Vec<String> = table.keys().cloned().collect();
     table.try_into().map_err(|e| {
         let error: toml::de::Error = e;
@@ -36,10 +51,57 @@ pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Given> {
         // serde names the key after the message; the user should read it first.
         let key = names
             .iter()
-            .find(|name| text.contains(&format!("in `{name}")));
+            .find(|name| text.contains(&format!("in `{name}`")));
         let place = key.map_or(String::new(), |key| format!("{key}: "));
         PyValueError::new_err(format!("{place}{}", error.message()))
     })
+}
+
+/// TOML text as options of some kind; `file` is where it is from.
+pub(crate) fn parsed<T: DeserializeOwned>(text: &str, file: Option<&str>) -> PyResult<T> {
+    config::parse_as(text).map_err(|e| {
+        PyValueError::new_err(match (file, &e.line) {
+            (Some(file), Some((n, line))) => format!("{file}:{n}: {line}\n{}", e.message),
+            (Some(file), None) => format!("{file}\n{}", e.message),
+            (None, _) => e.to_string(),
+        })
+    })
+}
+
+/// Values as JSON.
+pub(crate) fn json(values: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(values).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// Values as TOML.
+pub(crate) fn toml(values: &impl Serialize) -> PyResult<String> {
+    toml::to_string(values).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// The most threads that can be asked for.
+const MAX_THREADS: i64 = 4096;
+
+/// A backend by name.
+pub(crate) fn backend(name: &str) -> PyResult<Backend> {
+    match name {
+        "auto" => Ok(Backend::Auto),
+        "cpu" => Ok(Backend::Cpu),
+        "gpu" => Ok(Backend::Gpu),
+        _ => Err(errors::value(name, "--backend", "must be auto, cpu or gpu")),
+    }
+}
+
+/// A number of threads.
+pub(crate) fn threads(given: Option<i64>) -> PyResult<Option<usize>> {
+    let allowed = |n: i64| match n {
+        1..=MAX_THREADS => Ok(n as usize),
+        _ => Err(errors::value(
+            &n.to_string(),
+            "--threads",
+            &format!("must be a whole number from 1 to {MAX_THREADS}"),
+        )),
+    };
+    given.map(allowed).transpose()
 }
 
 /// Why a value cannot be taken.

@@ -107,8 +107,8 @@ def test_numpys_numbers_and_arrays_do() -> None:
 
 def test_the_options_are_those_of_a_specification(small: trisolar.DivergenceMap) -> None:
     names = list(inspect.signature(trisolar.divergence).parameters)
-    assert names[0] == "spec"
-    assert names[1:-3] == list(small.spec)
+    assert names[:2] == ["spec", "points"]
+    assert names[2:-3] == list(small.spec)
     assert names[-3:] == ["backend", "threads", "progress"]
     documented = inspect.getdoc(trisolar.divergence) or ""
     assert all(f":param {name}:" in documented for name in names)

@@ -56,6 +56,52 @@ print(map.pixel_steps)
     assert seconds < 3
 
 
+RUNS = {
+    "nbody": "trisolar.nbody(n=3000, steps=10_000_000, backend='cpu', every=EVERY, progress=progress)",
+    "cluster": "trisolar.cluster(n=3000, end=10_000, every=EVERY, backend='cpu', progress=progress)",
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("every", ["1", "10_000"])
+def test_ctrl_c_ends_a_run_between_its_steps_and_inside(name: str, every: str) -> None:
+    ended, seconds = interrupted(f"""
+import trisolar
+told = []
+def progress(done, total):
+    if not told:
+        print("running", flush=True)
+        told.append(done)
+run = {RUNS[name].replace("EVERY", every)}
+try:
+    for state in run:
+        pass
+except KeyboardInterrupt:
+    print("interrupted", next(run, None))
+print(trisolar.divergence(size=2, steps=3).pixel_steps)
+""")
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted None\n12\n", "", 0)
+    assert seconds < 3
+
+
+def test_other_threads_run_while_a_state_is_awaited() -> None:
+    done = threading.Event()
+    states: list[trisolar.NbodyState] = []
+
+    def compute() -> None:
+        states.extend(trisolar.nbody(n=1500, steps=60, backend="cpu", threads=1))
+        done.set()
+
+    worker = threading.Thread(target=compute)
+    worker.start()
+    counted = 0
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.001)
+    worker.join()
+    assert counted > 20 and states[-1].step == 60
+
+
 def test_a_signal_handler_of_the_users_may_end_the_run() -> None:
     ended, _ = interrupted(f"""
 import signal, trisolar

@@ -14,7 +14,9 @@ use std::path::Path;
 use std::ptr::null;
 
 use trisolar::config;
-use trisolar::divergence::{self, Backend, DivergenceMap, RunOptions, Specification, Validated};
+use trisolar::divergence::{
+    self, Backend, DivergenceMap, Points, RunOptions, SpecError, Specification, Validated,
+};
 use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
 
@@ -108,13 +110,7 @@ pub unsafe extern "C" fn trisolar_spec_from_toml(
         let (toml, out) = unsafe { (input(toml, "toml")?, boundary::output(spec, "spec")?) };
         let given =
             config::parse(text(toml, "toml")?).map_err(|e| Failure::input(e.to_string()))?;
-        let valid = Specification::from(given).validate().map_err(|e| {
-            let key = e.option.replace('-', "_");
-            Failure::input(format!(
-                "invalid value '{}' for '{key}': {}",
-                e.given, e.allowed
-            ))
-        })?;
+        let valid = Specification::from(given).validate().map_err(refused)?;
         *out = Box::into_raw(Box::new(Spec(valid)));
         Ok(())
     })
@@ -166,17 +162,64 @@ pub unsafe extern "C" fn trisolar_divergence_run(
                 boundary::output(map, "map")?,
             )
         };
-        let (run, callback) = match options {
-            None => (RunOptions::default(), Callback::none()),
-            // SAFETY: the header says how progress is called, and what it is called with comes with it.
-            Some(options) => (run_options(options)?, unsafe {
-                Callback::new(options.progress, options.user)
-            }),
-        };
-        let computed = divergence::run(&spec.0, &run, &callback)?;
-        *out = Box::into_raw(Box::new(Map::new(computed)?));
+        *out = compute(&spec.0, options)?;
         Ok(())
     })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_divergence_points(
+    spec: *const Spec,
+    points: *const f64,
+    count: usize,
+    numbers: usize,
+    options: *const Options,
+    map: *mut *mut Map,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise, see the module; options may be NULL.
+        let (spec, points, options, out) = unsafe {
+            (
+                boundary::object(spec, "spec")?,
+                boundary::object(points, "points")?,
+                options.as_ref(),
+                boundary::output(map, "map")?,
+            )
+        };
+        let allowed = matches!(numbers, 3 | 9 | 18) && count <= isize::MAX as usize / (18 * 8);
+        if !allowed {
+            return Err(Failure::input(format!(
+                "invalid value '{count} x {numbers}' for 'points': each point needs 3, 9 or 18 numbers"
+            )));
+        }
+        // SAFETY: the caller's promise: count points of so many numbers each.
+        let values = unsafe { std::slice::from_raw_parts(points, count * numbers) };
+        let states = Points::new(&[count, numbers], values.to_vec()).map_err(refused)?;
+        let valid = spec.0.specification().clone().validate_points(states);
+        *out = compute(&valid.map_err(refused)?, options)?;
+        Ok(())
+    })
+}
+
+/// Computes a map and hands it over.
+fn compute(spec: &Validated, options: Option<&Options>) -> Result<*mut Map, Failure> {
+    let (run, callback) = match options {
+        None => (RunOptions::default(), Callback::none()),
+        // SAFETY: the header says how progress is called, and what it is called with comes with it.
+        Some(options) => (run_options(options)?, unsafe {
+            Callback::new(options.progress, options.user)
+        }),
+    };
+    let computed = divergence::run(spec, &run, &callback)?;
+    Ok(Box::into_raw(Box::new(Map::new(computed)?)))
+}
+
+/// A value of a specification, under its key.
+fn refused(error: SpecError) -> Failure {
+    let key = error.option.replace('-', "_");
+    let SpecError { given, allowed, .. } = error;
+    Failure::input(format!("invalid value '{given}' for '{key}': {allowed}"))
 }
 
 fn run_options(options: &Options) -> Result<RunOptions, Failure> {
@@ -210,8 +253,7 @@ fn run_options(options: &Options) -> Result<RunOptions, Failure> {
 
 impl Map {
     fn new(map: DivergenceMap) -> Result<Self, Failure> {
-        let json = serde_json::to_string(&map.specification)
-            .map_err(|e| Failure::failed(e.to_string()))?;
+        let json = map.specification_json();
         Ok(Self {
             engine: boundary::c_string(map.engine),
             device: boundary::c_string(&map.device),

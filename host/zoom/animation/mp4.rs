@@ -24,9 +24,15 @@ pub(super) fn write(path: &Path, folder: &Folder, rate: f64) -> Result<(), Anima
         _ => Path::new("."),
     };
     // Under another name until it is complete; ffmpeg goes by the extension.
-    let temporary = tempfile::Builder::new()
-        .prefix(".trisolar-")
-        .suffix(".mp4")
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".trisolar-").suffix(".mp4");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // The umask of the user is taken off, as for any new file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let temporary = builder
         .tempfile_in(parent)
         .map_err(|e| IoError::system(path, "create", e))?
         .into_temp_path();

@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 
-use crate::Lanes;
 use crate::clock::timer_ns;
-use crate::divergence::{FRESH, Feed, IDLE, Job, Pixel, Walker};
-use crate::integrator::three_body::{ExplicitEuler, Integrator};
+use crate::divergence::{FRESH, Feed, IDLE, Job, Pixel, Twins, Walker};
+use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory};
+use crate::{Lanes, Real};
 
 /// Pixels of a tile. Whole tiles have a place in memory; those at the end of something are filled in part.
 pub const TILE: u32 = 1024;
@@ -95,7 +95,24 @@ pub unsafe fn divergence_fetch(
     shared: *const Shared,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { fetch::<f64, ExplicitEuler>(&job, slice_ns, &ring, threads, shared) };
+    unsafe { fetch::<f64, ExplicitEuler, _>(&job, slice_ns, &ring, threads, shared, FromGrid) };
+}
+
+/// Where a kernel's pixels have their start states from.
+pub(super) trait Starts: Copy {
+    /// The start state of a pixel by its number in the map.
+    fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M>;
+}
+
+/// From the job's grid.
+#[derive(Clone, Copy)]
+pub(super) struct FromGrid;
+
+impl Starts for FromGrid {
+    #[inline(always)]
+    fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
+        job.grid.twins(number)
+    }
 }
 
 /// The body of [`divergence_fetch`], of any number and integrator.
@@ -103,12 +120,13 @@ pub unsafe fn divergence_fetch(
 /// # Safety
 /// As there.
 #[inline(always)]
-pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
+pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>, S: Starts>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring,
     threads: *mut Walker<R, 1, I>,
     shared: *const Shared,
+    starts: S,
 ) {
     // SAFETY: the caller vouches for `shared` and for a Thread for every thread of the grid.
     let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
@@ -119,6 +137,7 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
         steps: job.steps,
         ring,
         shared,
+        starts,
         // A thread without a pixel may hold anything.
         credited: if walker.pixel[0] == FRESH {
             0
@@ -143,15 +162,16 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>>(
 }
 
 /// Pixels from the ring by the shared counter, results to memory.
-struct Fetch<'a> {
+struct Fetch<'a, S> {
     steps: u32,
     ring: &'a Ring,
     shared: &'a Shared,
+    starts: S,
     /// Steps of the present pixel that `shared.steps` already holds.
     credited: u32,
 }
 
-impl Feed for Fetch<'_> {
+impl<S: Starts> Feed for Fetch<'_, S> {
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
         loop {
@@ -185,5 +205,9 @@ impl Feed for Fetch<'_> {
             *self.ring.times.add(slot as usize) = times;
             (*self.ring.done.add((slot / TILE) as usize)).fetch_add(1, Ordering::Relaxed);
         }
+    }
+    #[inline(always)]
+    fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
+        self.starts.twins(job, number)
     }
 }

@@ -3,7 +3,7 @@
 
 use cuda_std::prelude::*;
 
-use super::divergence_fetch::{Ring, Shared, fetch};
+use super::divergence_fetch::{FromGrid, Ring, Shared, fetch};
 use crate::divergence::{Job, Walker};
 use crate::integrator::three_body::{
     AdamsBashforth2, AdamsBashforth4, Hermite4, Leapfrog, RungeKutta4, SemiImplicitEuler,
@@ -24,7 +24,7 @@ macro_rules! entries {
             shared: *const Shared,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { fetch::<f64, $integrator>(&job, slice_ns, &ring, threads, shared) };
+            unsafe { fetch::<f64, $integrator, _>(&job, slice_ns, &ring, threads, shared, FromGrid) };
         }
     )*};
 }

@@ -3,7 +3,7 @@
 
 use cuda_std::prelude::*;
 
-use super::divergence_fetch::{Ring, Shared, fetch};
+use super::divergence_fetch::{FromGrid, Ring, Shared, fetch};
 use crate::divergence::{Job, Walker};
 use crate::integrator::three_body::{ExplicitEuler, FixedEuler};
 use crate::number::{Fast, Fixed, FloatFloat, Mixed};
@@ -23,7 +23,7 @@ macro_rules! entries {
             shared: *const Shared,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { fetch::<$number, $integrator>(&job, slice_ns, &ring, threads, shared) };
+            unsafe { fetch::<$number, $integrator, _>(&job, slice_ns, &ring, threads, shared, FromGrid) };
         }
     )*};
 }

@@ -4,6 +4,7 @@ mod divergence_fetch;
 mod divergence_integrators;
 mod divergence_ladder;
 mod divergence_plain;
+mod divergence_points;
 mod divergence_precisions;
 mod divergence_resume;
 mod hermite_force;
@@ -27,6 +28,13 @@ pub use divergence_ladder::{
     divergence_ladder_single_root,
 };
 pub use divergence_plain::divergence_plain;
+pub use divergence_points::{
+    divergence_points, divergence_points_adams_bashforth_2, divergence_points_adams_bashforth_4,
+    divergence_points_f32, divergence_points_fast, divergence_points_fixed,
+    divergence_points_float_float, divergence_points_hermite_4, divergence_points_leapfrog,
+    divergence_points_mixed, divergence_points_runge_kutta_4,
+    divergence_points_semi_implicit_euler,
+};
 pub use divergence_precisions::{
     divergence_fetch_f32, divergence_fetch_fast, divergence_fetch_fixed,
     divergence_fetch_float_float, divergence_fetch_mixed,

@@ -1,24 +1,37 @@
-"""Gravitational dynamics on CPUs and GPUs: three-body divergence maps as NumPy arrays.
+"""Gravitational dynamics on CPUs and GPUs: three-body divergence maps, N-body runs and star clusters as NumPy arrays.
 
 >>> import trisolar
 >>> map = trisolar.divergence(size=100, steps=20_000)
 >>> map.times.shape, map.times.dtype
 ((100, 100), dtype('uint32'))
+>>> *_, last = trisolar.nbody(model="figure-eight", steps=6326)
+>>> last.position.shape, last.position.dtype
+((3, 3), dtype('float64'))
 
 A GPU is used where there is one; nothing of CUDA is needed to install or import this.
 """
 
+from ._cluster import LAGRANGE_FRACTIONS, Cluster, ClusterState, cluster
 from ._divergence import DivergenceMap, divergence
 from ._machine import Cpu, Devices, Gpu, Simd, devices
+from ._nbody import Diagnostics, Nbody, NbodyState, nbody
 from ._trisolar import __version__
 
 __all__ = [
+    "LAGRANGE_FRACTIONS",
+    "Cluster",
+    "ClusterState",
     "Cpu",
     "Devices",
+    "Diagnostics",
     "DivergenceMap",
     "Gpu",
+    "Nbody",
+    "NbodyState",
     "Simd",
     "__version__",
+    "cluster",
     "devices",
     "divergence",
+    "nbody",
 ]

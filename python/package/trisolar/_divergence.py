@@ -7,21 +7,17 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, watching
+from ._spec import Numbers, Source, Spec, merged, source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Numbers = Union[Sequence[float], npt.NDArray[Any]]
-Vectors = Union[Sequence[Numbers], npt.NDArray[Any]]
-Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
-
 
 class DivergenceMap:
     """A computed divergence map with what made it. Made by :func:`divergence`.
@@ -35,7 +31,8 @@ class DivergenceMap:
 
     @property
     def times(self) -> npt.NDArray[np.uint32]:
-        """For each pixel, the number of steps that began with the twins together: uint32, (height, width).
+        """For each pixel, the number of steps that began with the twins together: uint32, (height, width), or of the
+        shape in which the points were given.
 
         Equal to ``spec["steps"]`` where the twins never parted. Row 0 has the lowest second coordinate, column 0
         the lowest first. The memory is the computation's own, not a copy; it is read-only, ``times.copy()`` is not.
@@ -43,9 +40,17 @@ class DivergenceMap:
         return self._times
 
     @property
+    def points(self) -> Optional[npt.NDArray[np.float64]]:
+        """The start states, if they were given one by one: float64, (..., 3), (..., 9) or (..., 18), as
+        :func:`divergence` takes them; a copy. ``None`` for the pixels of a grid."""
+        found = self._map.points
+        return None if found is None else np.frombuffer(found[1], np.float64).reshape(found[0])
+
+    @property
     def spec(self) -> Dict[str, Any]:
-        """Every value that the map depends on, under the names of :func:`divergence`. As ``spec=`` of another call
-        it gives the same map, to the bit."""
+        """Every value that the map depends on, under the names of :func:`divergence`, but for those that
+        :attr:`points` stand in for. As ``spec=`` of another call (with ``points``, if there are any) it gives the same
+        map, to the bit."""
         spec: Dict[str, Any] = json.loads(self._map.spec_json)
         return spec
 
@@ -86,7 +91,16 @@ class DivergenceMap:
 
     @property
     def extent(self) -> Tuple[float, float, float, float]:
-        """The edges of the map (length): left, right, bottom, top, with row 0 on top."""
+        """The edges of the map: left, right, bottom, top, with row 0 on top; in length, or, of points in rows and
+        columns, in columns and rows.
+
+        :raises ValueError: points that are not in rows and columns.
+        """
+        if self._map.points_shape is not None:
+            if self._times.ndim != 2:
+                raise ValueError("only points in rows and columns have edges")
+            height, width = self._times.shape
+            return (0.0, float(width), float(height), 0.0)
         (cx, cy), (sx, sy) = self.spec["center"], self.spec["span"]
         return (cx - sx / 2, cx + sx / 2, cy + sy / 2, cy - sy / 2)
 
@@ -95,13 +109,17 @@ class DivergenceMap:
         return self._map.__array_interface__
 
     def __repr__(self) -> str:
-        height, width = self._times.shape
+        points = self._map.points_shape is not None
+        shape = self._times.shape if points else self._times.shape[::-1]
+        kind = "points" if points else "pixels"
         return (
-            f"<DivergenceMap {width}x{height}, {self.spec['steps']} steps, "
-            f"{self.never_parted} pixels never parted, {self.engine}: {self.device}>"
+            f"<DivergenceMap {'x'.join(map(str, shape))} {kind}, {self.spec['steps']} steps, "
+            f"{self.never_parted} never parted, {self.engine}: {self.device}>"
         )
 
-    def _repr_png_(self) -> bytes:
+    def _repr_png_(self) -> Optional[bytes]:
+        if self._times.ndim != 2:
+            return None
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "map.png")
             self.save(path)
@@ -138,11 +156,13 @@ class DivergenceMap:
     ) -> Axes:
         """Draws steps - times with matplotlib, row 0 on top, and gives back the axes.
 
+        Points that are not in rows and columns are dots at the grid body's start x and y.
+
         :param ax: where to draw; a new figure if ``None``.
         :param cmap: matplotlib's colour map.
         :param colorbar: whether a colour bar is drawn beside it.
         :param title: above it.
-        :param imshow: further options of ``Axes.imshow``.
+        :param imshow: further options of ``Axes.imshow`` (``Axes.scatter`` of dots).
         :raises ImportError: without matplotlib.
         """
         try:
@@ -153,35 +173,52 @@ class DivergenceMap:
             _, ax = plt.subplots(layout="constrained")
         spec = self.spec
         left = np.uint32(spec["steps"]) - self._times
-        options: Dict[str, Any] = {
-            "cmap": cmap,
-            "extent": self.extent,
-            "origin": "upper",
-            "interpolation": "nearest",
-            **imshow,
-        }
-        image = ax.imshow(left, **options)
-        first, second = spec["plane"]
-        ax.set_xlabel(f"start {first} of body {spec['body']} (length)")
-        ax.set_ylabel(f"start {second} of body {spec['body']} (length)")
+        if left.ndim == 2:
+            options: Dict[str, Any] = {
+                "cmap": cmap,
+                "extent": self.extent,
+                "origin": "upper",
+                "interpolation": "nearest",
+                **imshow,
+            }
+            drawn: Any = ax.imshow(left, **options)
+        else:
+            x, y = self._places()
+            drawn = ax.scatter(x, y, c=left.ravel(), **{"cmap": cmap, "s": 4, **imshow})
+        if left.ndim == 2 and self._map.points_shape is not None:
+            ax.set_xlabel("column")
+            ax.set_ylabel("row")
+        else:
+            first, second = spec.get("plane", "xy")
+            ax.set_xlabel(f"start {first} of body {spec['body']} (length)")
+            ax.set_ylabel(f"start {second} of body {spec['body']} (length)")
         if title is not None:
             ax.set_title(title)
         if colorbar:
-            ax.figure.colorbar(image, ax=ax, label="time left when the twins part (steps)")
+            ax.figure.colorbar(drawn, ax=ax, label="time left when the twins part (steps)")
         return ax
+
+    def _places(self) -> Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Start x and y of the grid body at each point."""
+        points = self.points
+        assert points is not None, "a grid has rows and columns"
+        flat = points.reshape(-1, points.shape[-1])
+        first = 0 if flat.shape[1] == 3 else 3 * (int(self.spec["body"]) - 1)
+        return flat[:, first], flat[:, first + 1]
 
 
 def divergence(
     spec: Optional[Spec] = None,
     *,
+    points: Optional[npt.ArrayLike] = None,
     size: Union[int, Sequence[int], None] = None,
     center: Optional[Numbers] = None,
     span: Union[float, Numbers, None] = None,
     plane: Optional[str] = None,
     body: Optional[int] = None,
     masses: Optional[Numbers] = None,
-    positions: Optional[Vectors] = None,
-    velocities: Optional[Vectors] = None,
+    positions: Optional[npt.ArrayLike] = None,
+    velocities: Optional[npt.ArrayLike] = None,
     g: Optional[float] = None,
     softening: Optional[float] = None,
     steps: Optional[int] = None,
@@ -196,7 +233,7 @@ def divergence(
     progress: Progress = None,
 ) -> DivergenceMap:
     """Computes a divergence map: for each start position of one body, how many steps until its trajectory and that
-    of a slightly shifted twin part.
+    of a slightly shifted twin part. The start states are those of a grid, or any that are given one by one.
 
     Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map.
     Lengths, times and masses are in any consistent units: ``g`` ties them together. Numbers may be Python's or
@@ -209,6 +246,10 @@ def divergence(
     :param spec: where values come from that are not given below: a mapping with the same names (such as another
         map's ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in
         ``.toml``).
+    :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3), x, y, z of the
+        grid body; (..., 9), those of bodies 1, 2, 3; or (..., 18), and their velocities (length, length / time).
+        ``times`` has the shape of the leading axes. The grid's options (and positions and velocities that the points
+        tell) are then not allowed here, and those of ``spec`` are not used.
     :param size: pixels: (width, height), or one number for a square [300].
     :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
     :param span: extent along the two spanned axes, 2 numbers, or one, which makes pixels square (length) [40].
@@ -216,8 +257,10 @@ def divergence(
     :param body: the grid body, which the pixel places and whose twin is shifted: 1, 2 or 3 [1].
     :param masses: of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)].
     :param positions: at the start, 3 x 3: a row a body (length); of the grid body only the coordinate outside the
-        plane counts [((0, 0, -11), (0, 0, 0), (10, 10, 12))].
-    :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))].
+        plane counts [((0, 0, -11), (0, 0, 0), (10, 10, 12))]. With leading axes, (..., 3, 3), they are the start
+        states of as many pixels, as ``points``; of the grid body all coordinates count then.
+    :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))]; or
+        (..., 3, 3), for each of as many start states. The leading axes of both are broadcast.
     :param g: gravitational constant (length^3 / mass / time^2) [9.8].
     :param softening: softening length (length) [0].
     :param steps: after which a pixel counts as never parted, 1 to 4294967294 [50000].
@@ -263,28 +306,45 @@ def divergence(
         "integrator": integrator,
         "start": start,
     }
-    specification = _specification(spec, options)
+    states = points
+    if np.ndim(positions) > 2 or np.ndim(velocities) > 2:  # type: ignore[arg-type]
+        if points is not None:
+            raise ValueError("positions or velocities of many start states go without points")
+        states = _states(spec, options)
+        options = {**options, "positions": None, "velocities": None}
+    specification = _specification(spec, options, states)
     for message in specification.warnings:
         warnings.warn(message, UserWarning, stacklevel=2)
     with watching(progress, "divergence") as callback:
         return DivergenceMap(specification.run(backend, threads, callback))
 
 
-def _specification(spec: Optional[Spec], options: Dict[str, object]) -> _trisolar.Specification:
-    """The options over what ``spec`` has."""
-    if spec is None:
-        return _trisolar.Specification(options)
-    if isinstance(spec, Mapping):
-        given = {name: value for name, value in options.items() if value is not None}
-        return _trisolar.Specification({**spec, **given})
-    if isinstance(spec, str) and ("\n" in spec or not spec.lower().endswith(".toml")):
-        return _trisolar.Specification(options, spec)
-    try:
-        path = os.fspath(spec)
-    except TypeError:
-        kind = type(spec).__name__
-        raise TypeError(
-            f"spec must be a mapping, TOML text or the path of a TOML file, not {kind}"
-        ) from None
-    with open(path, encoding="utf-8") as file:
-        return _trisolar.Specification(options, file.read(), str(path))
+def _states(spec: Optional[Spec], options: Dict[str, object]) -> npt.NDArray[np.float64]:
+    """Whole start states, (..., 18), from positions and velocities of which one or both are many."""
+    names = ("positions", "velocities")
+    given = {name: np.asarray(options[name], np.float64) for name in names if options[name] is not None}
+    if len(given) < 2:
+        one = {**options, **{name: None for name in given}}
+        usual = json.loads(_specification(spec, one, None).json)
+        given.update({name: np.asarray(usual[name]) for name in names if name not in given})
+    for name, array in given.items():
+        if array.shape[-2:] != (3, 3):
+            raise ValueError(f"{name} must be 3 x 3 or (..., 3, 3), not of shape {array.shape}")
+    both = np.broadcast_arrays(*(given[name] for name in names))
+    return np.stack(both, axis=-3).reshape(both[0].shape[:-2] + (18,))
+
+
+def _specification(
+    spec: Optional[Spec], options: Dict[str, object], points: Optional[npt.ArrayLike]
+) -> _trisolar.Specification:
+    """The options over what ``spec`` has, for a grid or for points."""
+    starts = None
+    if points is not None:
+        array = np.asarray(points, np.float64)
+        starts = (list(array.shape), array.tobytes())
+    given = source(spec)
+    if given.mapping is not None and starts is not None:
+        # What the points stand in for is not used of the mapping.
+        under = dict(given.mapping)
+        return _trisolar.Specification(merged(Source(), options), points=starts, under=under)
+    return _trisolar.Specification(merged(given, options), given.toml, given.file, starts)

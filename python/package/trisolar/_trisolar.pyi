@@ -1,11 +1,134 @@
 from os import PathLike
-from typing import Any, Callable, Dict, List, Optional, Union, final
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union, final
 
-__all__ = ["Map", "Specification", "__version__", "devices_json"]
+__all__ = [
+    "Array",
+    "ClusterProblem",
+    "ClusterRun",
+    "ClusterState",
+    "Map",
+    "NbodyProblem",
+    "NbodyRun",
+    "NbodyState",
+    "Specification",
+    "__version__",
+    "devices_json",
+    "lagrange_fractions",
+]
 
 __version__: str
 
 def devices_json() -> str: ...
+def lagrange_fractions() -> List[float]: ...
+@final
+class Array:
+    @property
+    def __array_interface__(self) -> Dict[str, Any]: ...
+
+@final
+class NbodyProblem:
+    def __new__(
+        cls,
+        options: Dict[str, object],
+        toml: Optional[str] = None,
+        file: Optional[str] = None,
+        bodies: Optional[Tuple[bytes, bytes, bytes, int]] = None,
+    ) -> NbodyProblem: ...
+    @property
+    def json(self) -> str: ...
+    @property
+    def toml(self) -> str: ...
+    @property
+    def warnings(self) -> List[str]: ...
+    def run(
+        self,
+        every: Optional[int] = None,
+        backend: str = "auto",
+        threads: Optional[int] = None,
+        schedule: str = "dynamic",
+        device: int = 0,
+    ) -> NbodyRun: ...
+
+@final
+class NbodyRun:
+    def next(
+        self, progress: Optional[Callable[[int, int], object]] = None
+    ) -> Optional[NbodyState]: ...
+    def close(self) -> None: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def notes(self) -> List[str]: ...
+
+@final
+class NbodyState:
+    @property
+    def step(self) -> int: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def mass(self) -> Array: ...
+    @property
+    def position(self) -> Array: ...
+    @property
+    def velocity(self) -> Array: ...
+    def diagnostics_json(self) -> str: ...
+
+@final
+class ClusterProblem:
+    def __new__(
+        cls,
+        options: Dict[str, object],
+        toml: Optional[str] = None,
+        file: Optional[str] = None,
+        bodies: Optional[Tuple[bytes, bytes, bytes]] = None,
+    ) -> ClusterProblem: ...
+    @property
+    def json(self) -> str: ...
+    @property
+    def toml(self) -> str: ...
+    def run(
+        self, backend: str = "auto", threads: Optional[int] = None, gpus: int = 1
+    ) -> ClusterRun: ...
+
+@final
+class ClusterRun:
+    def next(
+        self, progress: Optional[Callable[[int, int], object]] = None
+    ) -> Optional[ClusterState]: ...
+    def close(self) -> None: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+
+@final
+class ClusterState:
+    @property
+    def time(self) -> float: ...
+    @property
+    def mass(self) -> Array: ...
+    @property
+    def position(self) -> Array: ...
+    @property
+    def velocity(self) -> Array: ...
+    @property
+    def kinetic(self) -> float: ...
+    @property
+    def potential(self) -> float: ...
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def centre(self) -> Array: ...
+    @property
+    def core_radius(self) -> float: ...
+    @property
+    def lagrange_radii(self) -> Array: ...
+
 @final
 class Specification:
     def __new__(
@@ -13,6 +136,8 @@ class Specification:
         options: Dict[str, object],
         toml: Optional[str] = None,
         file: Optional[str] = None,
+        points: Optional[Tuple[List[int], bytes]] = None,
+        under: Optional[Dict[str, object]] = None,
     ) -> Specification: ...
     @property
     def json(self) -> str: ...
@@ -35,6 +160,10 @@ class Map:
     def spec_json(self) -> str: ...
     @property
     def spec_toml(self) -> str: ...
+    @property
+    def points(self) -> Optional[Tuple[List[int], bytes]]: ...
+    @property
+    def points_shape(self) -> Optional[List[int]]: ...
     @property
     def engine(self) -> str: ...
     @property

@@ -57,6 +57,28 @@ static void a_map_can_be_looked_at_and_copied(void)
     trisolar_map_free(map);
 }
 
+static void points_are_computed_like_the_pixels_of_a_map(void)
+{
+    /* The second row of this map: y = -20 + 40 * (1/2) = 0. */
+    trisolar_map *map = compute("size = [4, 2]\nspan = [40, 40]\nsteps = 20000"), *points = NULL;
+    const double row[4][3] = {{-20, 0, -11}, {-10, 0, -11}, {0, 0, -11}, {10, 0, -11}};
+    trisolar_options cpu = {TRISOLAR_CPU, 1, NULL, NULL};
+    trisolar_spec *spec = NULL;
+    trisolar_info info;
+
+    CHECK(trisolar_spec_from_toml("steps = 20000", &spec) == TRISOLAR_OK);
+    CHECK(trisolar_divergence_points(spec, row[0], 4, 3, &cpu, &points) == TRISOLAR_OK);
+    CHECK(trisolar_map_info(points, &info) == TRISOLAR_OK && info.width == 4 && info.height == 1);
+    CHECK(memcmp(trisolar_map_times(points), trisolar_map_times(map) + 4, 4 * sizeof(uint32_t)) == 0);
+    trisolar_map_free(points);
+    CHECK(trisolar_divergence_points(spec, row[0], 3, 4, &cpu, &points) == TRISOLAR_BAD_INPUT && points == NULL);
+    CHECK(says("'3 x 4' for 'points'") && says("3, 9 or 18 numbers"));
+    CHECK(trisolar_divergence_points(spec, NULL, 3, 3, &cpu, &points) == TRISOLAR_BAD_INPUT && says("'points'"));
+    CHECK(trisolar_divergence_points(spec, row[0], 0, 3, &cpu, &points) == TRISOLAR_BAD_INPUT);
+    trisolar_spec_free(spec);
+    trisolar_map_free(map);
+}
+
 static void bad_input_is_told(void)
 {
     trisolar_spec *spec = (trisolar_spec *)&spec; /* must become NULL */
@@ -147,6 +169,7 @@ int main(int argc, char **argv)
     CHECK(strcmp(trisolar_last_error(), "") == 0);
     CHECK(strchr(trisolar_version(), '.') != NULL);
     a_map_can_be_looked_at_and_copied();
+    points_are_computed_like_the_pixels_of_a_map();
     bad_input_is_told();
     a_progress_function_can_end_a_run();
     files_are_written_or_refused(argv[1]);

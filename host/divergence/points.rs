@@ -1,0 +1,225 @@
+//! Start states given one by one, for any set of points instead of a map's grid; from memory or a file.
+
+use std::path::Path;
+
+use glam::DVec3;
+
+use super::spec::{MAX_PIXELS, SpecError, Specification};
+use crate::io::npz::NpzReader;
+use crate::io::{IoError, npy};
+
+/// A start state for each pixel. What a state does not say is the specification's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Points {
+    /// How the points are arranged.
+    shape: Vec<usize>,
+    /// Numbers of a point.
+    columns: usize,
+    values: Vec<f64>,
+}
+
+/// What the numbers of a point may be.
+const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (those of bodies 1, 2, 3) or 18 (and \
+                       their velocities)";
+
+fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
+    SpecError::new("points", given, allowed)
+}
+
+impl Points {
+    /// From an array (C order) whose last axis has the numbers of a point: 3 (start position of the grid body), 9
+    /// (positions of bodies 1, 2, 3) or 18 (and their velocities). The other axes say how the points are arranged.
+    ///
+    /// # Errors
+    /// A shape or a number that is not allowed.
+    pub fn new(shape: &[usize], values: Vec<f64>) -> Result<Self, SpecError> {
+        let (columns, arranged) = match shape.split_last() {
+            Some((columns @ (3 | 9 | 18), arranged)) if !arranged.is_empty() => {
+                (*columns, arranged)
+            }
+            _ => return Err(refuse(format!("an array of shape {shape:?}"), ALLOWED)),
+        };
+        let count = arranged.iter().try_fold(1_usize, |n, m| n.checked_mul(*m));
+        let fits = |n: &usize| n.checked_mul(columns) == Some(values.len());
+        if !count
+            .filter(fits)
+            .is_some_and(|n| n > 0 && n as u64 <= MAX_PIXELS)
+        {
+            let given = format!("{} numbers of shape {shape:?}", values.len());
+            return Err(refuse(given, "there must be from 1 to 4294967296 points"));
+        }
+        if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+            let given = format!("{} of point {}", values[at], at / columns);
+            return Err(refuse(
+                given,
+                "all must be finite numbers (length, length / time)",
+            ));
+        }
+        Ok(Self {
+            shape: arranged.to_owned(),
+            columns,
+            values,
+        })
+    }
+
+    /// Reads points: `.npy` (f64, as for [`new`](Self::new)), `.npz` (its array `points`), or text with a point a line,
+    /// numbers separated by commas or blanks, `#` before comments and names in the first line if need be.
+    ///
+    /// # Errors
+    /// What is wrong with the file, in words that name it.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        let array = match extension.to_ascii_lowercase().as_str() {
+            "npy" => npy::read(path),
+            "npz" => NpzReader::open(path).and_then(|mut file| file.array("points")),
+            _ => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|e| IoError::system(path, "read", e).to_string())?;
+                return Self::parse(&text).map_err(|e| format!("{}{e}", path.display()));
+            }
+        };
+        let array = array.map_err(|e| e.to_string())?;
+        Self::new(&array.shape, array.values).map_err(|e| {
+            let place = path.display();
+            format!("{place}: invalid value '{}': {}", e.given, e.allowed)
+        })
+    }
+
+    /// Points from text, see [`read`](Self::read). An error begins with `:LINE`, or `:` if it is about all lines.
+    fn parse(text: &str) -> Result<Self, String> {
+        let (mut values, mut columns, mut names) = (Vec::new(), None, 0);
+        for (number, line) in text.lines().enumerate() {
+            let content = line.split('#').next().unwrap_or_default();
+            let separated = |c: char| c == ',' || c.is_whitespace();
+            let words: Vec<&str> = content.split(separated).filter(|w| !w.is_empty()).collect();
+            if words.is_empty() {
+                continue;
+            }
+            let numbers: Result<Vec<f64>, String> = words
+                .iter()
+                .map(|w| w.parse().map_err(|_| format!("'{w}' is not a number")))
+                .collect();
+            let heading = values.is_empty() && names == 0;
+            if heading && words.iter().all(|w| w.parse::<f64>().is_err()) {
+                names = 1;
+                continue;
+            }
+            let numbers = numbers.map_err(|e| format!(":{}: {e}", number + 1))?;
+            let expected = *columns.get_or_insert(numbers.len());
+            if numbers.len() != expected {
+                let found = numbers.len();
+                return Err(format!(
+                    ":{}: it has {found} numbers, and the lines before have {expected}",
+                    number + 1
+                ));
+            }
+            values.extend(numbers);
+        }
+        let Some(columns) = columns else {
+            return Err(": there are no points in it".into());
+        };
+        Self::new(&[values.len() / columns, columns], values)
+            .map_err(|e| format!(": invalid value '{}': {}", e.given, e.allowed))
+    }
+
+    /// How the points are arranged: the shape of `times`.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.columns
+    }
+
+    /// Never: there is at least one.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The array: its shape, with the numbers of a point as the last axis, and its values in C order.
+    pub fn array(&self) -> (Vec<usize>, &[f64]) {
+        let shape = self.shape.iter().copied().chain([self.columns]).collect();
+        (shape, &self.values)
+    }
+
+    /// Width and height of the map that has the points as its pixels, in their order.
+    pub(super) fn size(&self) -> [u64; 2] {
+        match self.shape[..] {
+            [height, width] => [width as u64, height as u64],
+            _ => [self.len() as u64, 1],
+        }
+    }
+
+    /// Keys of the specification that the points stand in for: they are not used.
+    pub fn replaces(&self) -> &'static [&'static str] {
+        match self.columns {
+            3 => &["size", "center", "span", "plane"],
+            9 => &["size", "center", "span", "plane", "positions"],
+            _ => &["size", "center", "span", "plane", "positions", "velocities"],
+        }
+    }
+
+    /// Positions and velocities of bodies 1, 2, 3 at point `i`.
+    #[inline]
+    pub(super) fn state(&self, s: &Specification, i: usize) -> [[DVec3; 3]; 2] {
+        let vector = |k: usize| DVec3::from_slice(&self.values[i * self.columns + 3 * k..]);
+        let mut state = [s.positions, s.velocities];
+        if self.columns == 3 {
+            state[0][usize::from(s.body) - 1] = vector(0);
+        }
+        for k in 0..self.columns / 3 {
+            if self.columns > 3 {
+                state[k / 3][k % 3] = vector(k);
+            }
+        }
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_names_comments_and_either_separator() {
+        let points = Points::parse("x,y,z\n# a comment\n1, 2,3\n\n4 5\t6 # more\n").unwrap();
+        let (shape, values) = points.array();
+        assert_eq!(
+            (shape, values),
+            (vec![2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..])
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_text_is_said_with_its_line() {
+        for (text, said) in [
+            ("", ": there are no points"),
+            ("x y z\n", ": there are no points"),
+            ("1 2 3\n1 2 b\n", ":2: 'b' is not a number"),
+            ("1 2 3\n1 2\n", ":2: it has 2 numbers"),
+            ("1 2 3 4\n", "shape [1, 4]"),
+            ("1 2 3\n4 nan 6\n", "NaN of point 1"),
+        ] {
+            let error = Points::parse(text).unwrap_err();
+            assert!(error.contains(said), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_state_takes_from_the_specification_what_the_point_does_not_say() {
+        let s = Specification {
+            body: 2,
+            ..Specification::default()
+        };
+        let of = |columns: usize| {
+            let values = (0..columns).map(|k| k as f64).collect();
+            Points::new(&[1, columns], values).unwrap().state(&s, 0)
+        };
+        let [p, v] = [DVec3::new(0.0, 1.0, 2.0), DVec3::new(9.0, 10.0, 11.0)];
+        assert_eq!(of(3), [[s.positions[0], p, s.positions[2]], s.velocities]);
+        assert_eq!(of(9)[0][0], p);
+        assert_eq!(of(9)[1], s.velocities);
+        assert_eq!(of(18)[1][0], v);
+    }
+}

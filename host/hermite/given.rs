@@ -1,0 +1,209 @@
+//! What a run starts from and how it is integrated, as far as the user says: plain data, from which a start follows.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{FileError, read_bodies};
+use super::spec::MAX_BODIES;
+use super::{Body, Order, Precision, SpecError, Specification, Validated, models};
+
+/// Start and integration under the names of the options; what is not given has its default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Given {
+    /// File of particles to start from.
+    pub input: Option<PathBuf>,
+    /// Start model [plummer].
+    pub model: Option<StartModel>,
+    /// Dimensionless central potential of the King model [6].
+    pub w0: Option<f64>,
+    /// Particles of the model [1024].
+    pub n: Option<usize>,
+    /// Its seed [1].
+    pub seed: Option<u64>,
+    /// As in [`Specification`] [6].
+    pub order: Option<Order>,
+    /// As in [`Specification`] [4/n].
+    pub softening: Option<f64>,
+    /// As in [`Specification`] [0.1, 0.5, 0.75 at order 4, 6, 8].
+    pub eta: Option<f64>,
+    /// As in [`Specification`] [0.01, 0.1, 0.1 at order 4, 6, 8].
+    pub eta_start: Option<f64>,
+    /// As in [`Specification`] [0.0625].
+    pub max_step: Option<f64>,
+    /// As in [`Specification`].
+    pub min_step: Option<f64>,
+    /// As in [`Specification`] [1].
+    pub iterations: Option<u32>,
+    /// As in [`Specification`] [f64].
+    pub precision: Option<Precision>,
+    /// Time to stop at [1].
+    pub end: Option<f64>,
+    /// Time between two looks at the particles [0.25].
+    pub every: Option<f64>,
+}
+
+/// Start models, see [`models`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartModel {
+    /// Plummer's.
+    #[default]
+    Plummer,
+    /// King's.
+    King,
+}
+
+/// Why no start follows from what is given.
+#[derive(Debug, thiserror::Error)]
+pub enum GivenError {
+    /// A value that is not allowed; the option as on the command line, or `body`.
+    #[error("invalid value '{}' for '{}': {}", .0.given, .0.option, .0.allowed)]
+    Value(SpecError),
+    /// Values that do not go together.
+    #[error("{0}")]
+    Other(String),
+    /// A file that cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The most looks at the particles.
+const MOST_LOOKS: f64 = 1e7;
+
+impl Given {
+    /// These values, and those of `under` where this has none; another start takes nothing of the start there.
+    #[must_use]
+    pub fn over(self, under: Self) -> Self {
+        let under = if self.input.is_some() || self.model.is_some() {
+            under.without_start()
+        } else {
+            under
+        };
+        Self {
+            input: self.input.or(under.input),
+            model: self.model.or(under.model),
+            w0: self.w0.or(under.w0),
+            n: self.n.or(under.n),
+            seed: self.seed.or(under.seed),
+            order: self.order.or(under.order),
+            softening: self.softening.or(under.softening),
+            eta: self.eta.or(under.eta),
+            eta_start: self.eta_start.or(under.eta_start),
+            max_step: self.max_step.or(under.max_step),
+            min_step: self.min_step.or(under.min_step),
+            iterations: self.iterations.or(under.iterations),
+            precision: self.precision.or(under.precision),
+            end: self.end.or(under.end),
+            every: self.every.or(under.every),
+        }
+    }
+
+    /// Without what belongs to a start.
+    #[must_use]
+    pub fn without_start(self) -> Self {
+        Self {
+            input: None,
+            model: None,
+            w0: None,
+            n: None,
+            seed: None,
+            ..self
+        }
+    }
+
+    /// The start: of these bodies, or of the file or model that is given. Tells too what was decided: all values.
+    ///
+    /// # Errors
+    /// [`GivenError`].
+    pub fn start(mut self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), GivenError> {
+        let (end, every) = (self.end.unwrap_or(1.0), self.every.unwrap_or(0.25));
+        let value = |option, given: f64, allowed: &str| {
+            Err(GivenError::Value(SpecError {
+                option,
+                given: given.to_string(),
+                allowed: allowed.into(),
+            }))
+        };
+        for (option, x) in [("--every", every), ("--end", end)] {
+            if !(x.is_finite() && x > 0.0) {
+                return value(option, x, "must be a finite number above 0 (time)");
+            }
+        }
+        if end / every > MOST_LOOKS {
+            return value(
+                "--every",
+                every,
+                "there would be more than 10000000 looks up to --end",
+            );
+        }
+        let bodies = self.bodies(bodies)?;
+        let usual = Specification::new(self.order.unwrap_or(Order::Six));
+        let specification = Specification {
+            softening: self.softening.unwrap_or(4.0 / bodies.len().max(1) as f64),
+            eta: self.eta.unwrap_or(usual.eta),
+            eta_start: self.eta_start.unwrap_or(usual.eta_start),
+            max_step: self.max_step.unwrap_or(usual.max_step),
+            min_step: self.min_step,
+            iterations: self.iterations.unwrap_or(usual.iterations),
+            precision: self.precision.unwrap_or(usual.precision),
+            ..usual
+        };
+        let start = specification.validate(bodies).map_err(GivenError::Value)?;
+        let s = start.specification();
+        self.order = Some(s.order);
+        self.softening = Some(s.softening);
+        self.eta = Some(s.eta);
+        self.eta_start = Some(s.eta_start);
+        self.max_step = Some(s.max_step);
+        self.min_step = s.min_step;
+        self.iterations = Some(s.iterations);
+        self.precision = Some(s.precision);
+        (self.end, self.every) = (Some(end), Some(every));
+        Ok((start, self))
+    }
+
+    /// The bodies given, of the file, or of the model.
+    fn bodies(&mut self, bodies: Option<Vec<Body>>) -> Result<Vec<Body>, GivenError> {
+        let other = |text: &str| Err(GivenError::Other(text.into()));
+        let of_model = self.model.is_some() || self.w0.is_some();
+        if (bodies.is_some() || self.input.is_some())
+            && (of_model || self.n.is_some() || self.seed.is_some())
+        {
+            return other(
+                "--model, --w0, --n and --seed are for a model, not for a file or bodies",
+            );
+        }
+        match (bodies, &self.input) {
+            (Some(_), Some(_)) => other("--input cannot be used with bodies"),
+            (Some(bodies), None) => Ok(bodies),
+            (None, Some(path)) => Ok(read_bodies(path)?),
+            (None, None) => self.modelled(),
+        }
+    }
+
+    fn modelled(&mut self) -> Result<Vec<Body>, GivenError> {
+        let n = *self.n.get_or_insert(1024);
+        if !(2..=MAX_BODIES).contains(&n) {
+            return Err(GivenError::Value(SpecError {
+                option: "--n",
+                given: n.to_string(),
+                allowed: format!("must be a whole number from 2 to {MAX_BODIES}"),
+            }));
+        }
+        let seed = *self.seed.get_or_insert(1);
+        let bodies = match *self.model.get_or_insert_default() {
+            StartModel::King => models::king(n, *self.w0.get_or_insert(6.0), seed),
+            StartModel::Plummer => match self.w0 {
+                None => models::plummer(n, seed),
+                Some(w0) => Err(SpecError {
+                    option: "--w0",
+                    given: w0.to_string(),
+                    allowed: "goes with --model king".into(),
+                }),
+            },
+        };
+        bodies.map_err(GivenError::Value)
+    }
+}

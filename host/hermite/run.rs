@@ -1,0 +1,80 @@
+//! A run from its start to an end, looked at in equal intervals of time.
+
+use super::{Cluster, Energy, HermiteError, Shape, Star};
+use crate::divergence::{EngineError, Monitor};
+
+/// The particles at one time, and what can be said of them.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// When.
+    pub time: f64,
+    /// All particles at that time.
+    pub stars: Vec<Star>,
+    /// Their energies.
+    pub energy: Energy,
+    /// Their shape.
+    pub shape: Shape,
+    /// Block steps so far.
+    pub blocks: u64,
+    /// Steps of particles so far.
+    pub steps: u64,
+}
+
+/// Why a run ended early: the integration's reason, or the observer's.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<E> {
+    /// The integration failed or was stopped.
+    #[error(transparent)]
+    Hermite(#[from] HermiteError),
+    /// The observer failed.
+    #[error("{0}")]
+    Observer(E),
+}
+
+/// Steps block by block up to `end`, and shows `observe` the particles at every multiple of `every` from the cluster's time
+/// on, and at `end`. Progress is in billionths of the time to go.
+///
+/// # Errors
+/// [`RunError`].
+pub fn integrate<E>(
+    cluster: &mut Cluster<'_>,
+    every: f64,
+    end: f64,
+    monitor: &dyn Monitor,
+    observe: &mut dyn FnMut(Look) -> Result<(), E>,
+) -> Result<(), RunError<E>> {
+    const WHOLE: u64 = 1_000_000_000;
+    let began = cluster.time();
+    let mut number = (began / every).ceil();
+    loop {
+        let time = (number * every).min(end);
+        while cluster.next_time() <= time {
+            if monitor.cancelled() {
+                return Err(HermiteError::from(EngineError::Cancelled).into());
+            }
+            cluster.step()?;
+            let share = (cluster.time() - began) / (end - began);
+            monitor.progress((share * WHOLE as f64) as u64, WHOLE);
+        }
+        observe(look(cluster, time)?).map_err(RunError::Observer)?;
+        if time >= end {
+            monitor.progress(WHOLE, WHOLE);
+            return Ok(());
+        }
+        number += 1.0;
+    }
+}
+
+fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
+    let stars = cluster.at(time)?;
+    let potentials = cluster.potentials(&stars)?;
+    let counters = cluster.counters();
+    Ok(Look {
+        time,
+        energy: Cluster::energy_of(&stars, &potentials),
+        shape: Shape::of(&stars),
+        blocks: counters.blocks,
+        steps: counters.steps,
+        stars,
+    })
+}

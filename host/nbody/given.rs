@@ -1,0 +1,364 @@
+//! What a run starts from and how it is integrated, as far as the user says: plain data, from which a problem follows.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{FileError, read_bodies};
+use super::{Bodies, Integrator, Model, Precision, Solver, SpecError, Specification, Validated};
+
+/// Start and integration under the names of the options; what is not given is decided by the model or file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Given {
+    /// Start model [plummer].
+    pub model: Option<ModelName>,
+    /// File of bodies to start from.
+    pub input: Option<PathBuf>,
+    /// Bodies: of a model, or those that the file must have.
+    pub n: Option<usize>,
+    /// Seed of a random model [1].
+    pub seed: Option<u64>,
+    /// Cube: half its edge (length) [1].
+    pub half_width: Option<f64>,
+    /// Cube: largest component of a velocity (length / time) [0].
+    pub speed: Option<f64>,
+    /// Cube: least and greatest mass [all equal, 1 together].
+    pub masses: Option<[f64; 2]>,
+    /// Sphere: its radius (length) [1].
+    pub radius: Option<f64>,
+    /// Kepler: half the major axis (length) [1].
+    pub semi_major: Option<f64>,
+    /// Kepler: eccentricity [0.5].
+    pub eccentricity: Option<f64>,
+    /// Kepler: mass of the second body, that of the first being 1 [1].
+    pub mass_ratio: Option<f64>,
+    /// As in [`Specification`] [that of the model's units].
+    pub g: Option<f64>,
+    /// As in [`Specification`] [0].
+    pub softening: Option<f64>,
+    /// As in [`Specification`] [one that suits the model, or 0.001].
+    pub dt: Option<f64>,
+    /// As in [`Specification`] [1000].
+    pub steps: Option<u64>,
+    /// As in [`Specification`] [those of the model or file].
+    pub dimensions: Option<u8>,
+    /// As in [`Specification`].
+    pub integrator: Option<Integrator>,
+    /// As in [`Specification`].
+    pub solver: Option<Solver>,
+    /// As in [`Specification`].
+    pub precision: Option<Precision>,
+}
+
+/// A start model's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelName {
+    /// [`Model::Plummer`].
+    Plummer,
+    /// [`Model::Cube`].
+    Cube,
+    /// [`Model::Sphere`].
+    Sphere,
+    /// [`Model::Kepler`].
+    Kepler,
+    /// [`Model::Burrau`].
+    Burrau,
+    /// [`Model::FigureEight`].
+    FigureEight,
+    /// [`Model::Lagrange`].
+    Lagrange,
+    /// [`Model::Line`].
+    Line,
+    /// [`Model::OuterPlanets`].
+    OuterPlanets,
+    /// [`Model::Cube`] with masses 1 to 10 and velocities up to 1 in an edge of 10.
+    SixBodies,
+}
+
+/// Why no problem follows from what is given.
+#[derive(Debug, thiserror::Error)]
+pub enum GivenError {
+    /// A value that is not allowed.
+    #[error("invalid value '{given}' for '--{option}': {allowed}")]
+    Value {
+        /// Name of the option.
+        option: &'static str,
+        /// The value.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Values that do not go together, or bodies that cannot be integrated.
+    #[error("{0}")]
+    Other(String),
+    /// A file that cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl From<SpecError> for GivenError {
+    fn from(error: SpecError) -> Self {
+        match error {
+            SpecError::Option {
+                option,
+                given,
+                allowed,
+            } => Self::Value {
+                option,
+                given,
+                allowed: format!("must be {allowed}"),
+            },
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl Given {
+    /// These values, and those of `under` where this has none; another start takes nothing of the start there.
+    #[must_use]
+    pub fn over(self, under: Self) -> Self {
+        let under = if self.model.is_some() || self.input.is_some() {
+            under.without_start()
+        } else {
+            under
+        };
+        Self {
+            model: self.model.or(under.model),
+            input: self.input.or(under.input),
+            n: self.n.or(under.n),
+            seed: self.seed.or(under.seed),
+            half_width: self.half_width.or(under.half_width),
+            speed: self.speed.or(under.speed),
+            masses: self.masses.or(under.masses),
+            radius: self.radius.or(under.radius),
+            semi_major: self.semi_major.or(under.semi_major),
+            eccentricity: self.eccentricity.or(under.eccentricity),
+            mass_ratio: self.mass_ratio.or(under.mass_ratio),
+            g: self.g.or(under.g),
+            softening: self.softening.or(under.softening),
+            dt: self.dt.or(under.dt),
+            steps: self.steps.or(under.steps),
+            dimensions: self.dimensions.or(under.dimensions),
+            integrator: self.integrator.or(under.integrator),
+            solver: self.solver.or(under.solver),
+            precision: self.precision.or(under.precision),
+        }
+    }
+
+    /// Without what belongs to a start.
+    #[must_use]
+    pub fn without_start(self) -> Self {
+        Self {
+            g: self.g,
+            softening: self.softening,
+            dt: self.dt,
+            steps: self.steps,
+            dimensions: self.dimensions,
+            integrator: self.integrator,
+            solver: self.solver,
+            precision: self.precision,
+            ..Self::default()
+        }
+    }
+
+    /// The problem, of the model or file that is given. Tells too what was decided: all values.
+    ///
+    /// # Errors
+    /// [`GivenError`].
+    pub fn problem(self) -> Result<(Validated, Self), GivenError> {
+        match self.input.clone() {
+            Some(path) => self.of_file(&path),
+            None => self.of_model(),
+        }
+    }
+
+    /// The problem of these bodies, of so many dimensions. No start may be given beside them.
+    ///
+    /// # Errors
+    /// [`GivenError`].
+    pub fn problem_of(
+        self,
+        bodies: Bodies,
+        dimensions: u8,
+    ) -> Result<(Validated, Self), GivenError> {
+        let start = [
+            ("model", self.model.is_some()),
+            ("input", self.input.is_some()),
+            ("n", self.n.is_some()),
+            ("seed", self.seed.is_some()),
+        ];
+        if let Some((name, _)) = start.iter().find(|(_, given)| *given) {
+            return Err(GivenError::Other(format!(
+                "--{name} cannot be used with bodies"
+            )));
+        }
+        self.refuse_parameters("bodies", &[])?;
+        let spec = self.specification(1.0, 0.001, 1000, dimensions);
+        self.decided(spec, bodies)
+    }
+
+    fn of_file(self, path: &Path) -> Result<(Validated, Self), GivenError> {
+        let other = |text: &str| Err(GivenError::Other(text.into()));
+        if self.model.is_some() {
+            return other("--model cannot be used with --input");
+        }
+        if self.seed.is_some() {
+            return other("--seed needs a random --model");
+        }
+        self.refuse_parameters("--input", &[])?;
+        let (bodies, dimensions) = read_bodies(path)?;
+        if let Some(n) = self.n.filter(|n| *n != bodies.len()) {
+            return Err(GivenError::Value {
+                option: "n",
+                given: n.to_string(),
+                allowed: format!("{} has {} bodies", path.display(), bodies.len()),
+            });
+        }
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        let extension = extension.to_ascii_lowercase();
+        // Texts are the textbook's, in SI units.
+        let textual = !["csv", "npz", "tipsy", "bin"].contains(&extension.as_str());
+        let g = if textual { 6.673e-11 } else { 1.0 };
+        let spec = self.specification(g, 0.001, 1000, dimensions);
+        self.decided(spec, bodies)
+    }
+
+    fn of_model(mut self) -> Result<(Validated, Self), GivenError> {
+        let name = *self.model.get_or_insert(ModelName::Plummer);
+        let (model, label) = self.model_of(name)?;
+        let (mut dt, mut steps) = (model.natural_dt(), 1000);
+        match name {
+            ModelName::SixBodies => {
+                (dt, steps) = (1e-5, 5_000_000);
+                self.n.get_or_insert(6);
+            }
+            ModelName::Line => {
+                self.n.get_or_insert(4);
+            }
+            _ => {}
+        }
+        if model.is_fixed() && self.seed.is_some() {
+            let reason = format!("--seed: --model {label} is not random");
+            return Err(GivenError::Other(reason));
+        }
+        if !model.is_fixed() {
+            self.seed.get_or_insert(1);
+        }
+        let spec = self.specification(model.natural_g(), dt, steps, model.natural_dimensions());
+        let seed = self.seed.unwrap_or(1);
+        let bodies = model.build(self.n, seed, spec.g, spec.dimensions)?;
+        self.decided(spec, bodies)
+    }
+
+    fn decided(
+        mut self,
+        spec: Specification,
+        bodies: Bodies,
+    ) -> Result<(Validated, Self), GivenError> {
+        let problem = spec.validate(bodies)?;
+        let spec = problem.specification();
+        if self.model.is_some() || self.input.is_some() {
+            self.n = Some(problem.bodies().len());
+        }
+        self.g = Some(spec.g);
+        self.softening = Some(spec.softening);
+        self.dt = Some(spec.dt);
+        self.steps = Some(spec.steps);
+        self.dimensions = Some(spec.dimensions);
+        self.integrator = Some(spec.integrator);
+        self.solver = Some(spec.solver);
+        self.precision = Some(spec.precision);
+        Ok((problem, self))
+    }
+
+    fn specification(&self, g: f64, dt: f64, steps: u64, dimensions: u8) -> Specification {
+        let integrator = match self.model {
+            Some(ModelName::SixBodies) => Integrator::SymplecticEuler,
+            _ => Integrator::default(),
+        };
+        Specification {
+            g: self.g.unwrap_or(g),
+            softening: self.softening.unwrap_or(0.0),
+            dt: self.dt.unwrap_or(dt),
+            steps: self.steps.unwrap_or(steps),
+            dimensions: self.dimensions.unwrap_or(dimensions),
+            integrator: self.integrator.unwrap_or(integrator),
+            solver: self.solver.unwrap_or_default(),
+            precision: self.precision.unwrap_or_default(),
+        }
+    }
+
+    /// Parameters of models other than those listed.
+    fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), GivenError> {
+        let given = [
+            ("--half-width", self.half_width.is_some()),
+            ("--speed", self.speed.is_some()),
+            ("--masses", self.masses.is_some()),
+            ("--radius", self.radius.is_some()),
+            ("--semi-major", self.semi_major.is_some()),
+            ("--eccentricity", self.eccentricity.is_some()),
+            ("--mass-ratio", self.mass_ratio.is_some()),
+        ];
+        let mut surplus = given
+            .iter()
+            .filter(|(name, given)| *given && !allowed.contains(name));
+        match surplus.next() {
+            Some((name, _)) => {
+                let reason = format!("{name} cannot be used with {what}");
+                Err(GivenError::Other(reason))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn model_of(&self, name: ModelName) -> Result<(Model, &'static str), GivenError> {
+        let (model, label, allowed): (_, _, &[&str]) = match name {
+            ModelName::Plummer => (Model::Plummer, "plummer", &[]),
+            ModelName::Cube => (
+                Model::Cube {
+                    half_width: self.half_width.unwrap_or(1.0),
+                    speed: self.speed.unwrap_or(0.0),
+                    mass: self.masses.unwrap_or([1.0, 1.0]),
+                    whole_masses: self.masses.is_some(),
+                },
+                "cube",
+                &["--half-width", "--speed", "--masses"],
+            ),
+            ModelName::SixBodies => (
+                Model::Cube {
+                    half_width: 5.0,
+                    speed: 1.0,
+                    mass: [1.0, 10.0],
+                    whole_masses: true,
+                },
+                "six-bodies",
+                &[],
+            ),
+            ModelName::Sphere => (
+                Model::Sphere {
+                    radius: self.radius.unwrap_or(1.0),
+                },
+                "sphere",
+                &["--radius"],
+            ),
+            ModelName::Kepler => (
+                Model::Kepler {
+                    a: self.semi_major.unwrap_or(1.0),
+                    e: self.eccentricity.unwrap_or(0.5),
+                    ratio: self.mass_ratio.unwrap_or(1.0),
+                },
+                "kepler",
+                &["--semi-major", "--eccentricity", "--mass-ratio"],
+            ),
+            ModelName::Burrau => (Model::Burrau, "burrau", &[]),
+            ModelName::FigureEight => (Model::FigureEight, "figure-eight", &[]),
+            ModelName::Lagrange => (Model::Lagrange, "lagrange", &[]),
+            ModelName::Line => (Model::Line, "line", &[]),
+            ModelName::OuterPlanets => (Model::OuterPlanets, "outer-planets", &[]),
+        };
+        self.refuse_parameters(&format!("--model {label}"), allowed)?;
+        Ok((model, label))
+    }
+}

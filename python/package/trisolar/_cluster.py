@@ -1,0 +1,273 @@
+"""Star clusters by Hermite integration with individual block time steps, look after look."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Type, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _trisolar
+from ._progress import Progress, watching
+from ._spec import Spec, bodies_of, merged, source
+
+LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
+"""The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
+
+
+class ClusterState:
+    """The particles at one time. Made by :func:`cluster`."""
+
+    def __init__(self, state: _trisolar.ClusterState, start_energy: Optional[float]) -> None:
+        self._state = state
+        self._mass: npt.NDArray[np.float64] = np.asarray(state.mass)
+        self._position: npt.NDArray[np.float64] = np.asarray(state.position)
+        self._velocity: npt.NDArray[np.float64] = np.asarray(state.velocity)
+        self._start_energy = self.energy if start_energy is None else start_energy
+
+    @property
+    def time(self) -> float:
+        """When (N-body units, G = 1)."""
+        return self._state.time
+
+    @property
+    def mass(self) -> npt.NDArray[np.float64]:
+        """Masses: float64, (n,). Read-only, as all arrays here: the memory is the computation's own."""
+        return self._mass
+
+    @property
+    def position(self) -> npt.NDArray[np.float64]:
+        """Positions: float64, (n, 3) (length)."""
+        return self._position
+
+    @property
+    def velocity(self) -> npt.NDArray[np.float64]:
+        """Velocities: float64, (n, 3) (length / time)."""
+        return self._velocity
+
+    @property
+    def kinetic(self) -> float:
+        """Kinetic energy."""
+        return self._state.kinetic
+
+    @property
+    def potential(self) -> float:
+        """Potential energy, softened."""
+        return self._state.potential
+
+    @property
+    def energy(self) -> float:
+        """The sum of both."""
+        return self._state.kinetic + self._state.potential
+
+    @property
+    def energy_error(self) -> float:
+        """(E - E at the start) / |E at the start|."""
+        return (self.energy - self._start_energy) / abs(self._start_energy)
+
+    @property
+    def centre(self) -> npt.NDArray[np.float64]:
+        """The density centre: float64, (3,) (length)."""
+        return np.asarray(self._state.centre)
+
+    @property
+    def core_radius(self) -> float:
+        """The core radius (length); not a number for fewer than 7 particles."""
+        return self._state.core_radius
+
+    @property
+    def lagrange_radii(self) -> npt.NDArray[np.float64]:
+        """Radii about the density centre that hold :data:`LAGRANGE_FRACTIONS` of the mass: float64, (8,) (length)."""
+        return np.asarray(self._state.lagrange_radii)
+
+    @property
+    def blocks(self) -> int:
+        """Block steps so far."""
+        return self._state.blocks
+
+    @property
+    def steps(self) -> int:
+        """Steps of particles so far."""
+        return self._state.steps
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClusterState of {len(self._mass)} particles, time {self.time:g}, "
+            f"energy error {self.energy_error:.2g}>"
+        )
+
+
+class Cluster(Iterator[ClusterState]):
+    """A run under way, an iterator of :class:`ClusterState`. Made by :func:`cluster`.
+
+    It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
+    of a ``with`` block) or forgotten.
+    """
+
+    def __init__(self, run: _trisolar.ClusterRun, spec: Dict[str, Any], toml: str) -> None:
+        self._run = run
+        self._spec = spec
+        self._toml = toml
+        self._progress: Progress = None
+        self._bar = ExitStack()
+        self._tell: Any = None
+        self._start_energy: Optional[float] = None
+
+    @property
+    def spec(self) -> Dict[str, Any]:
+        """Every value that the run depends on, under the names of :func:`cluster`, but for bodies that were given."""
+        return dict(self._spec)
+
+    @property
+    def spec_toml(self) -> str:
+        """:attr:`spec` as TOML text."""
+        return self._toml
+
+    @property
+    def engine(self) -> str:
+        """``"cpu"`` or ``"gpu"``."""
+        return self._run.engine
+
+    @property
+    def device(self) -> str:
+        """The device in words."""
+        return self._run.device
+
+    def __next__(self) -> ClusterState:
+        if self._tell is None and self._progress:
+            self._tell = self._bar.enter_context(watching(self._progress, "cluster"))
+        try:
+            found = self._run.next(self._tell)
+        except BaseException:
+            self.close()
+            raise
+        if found is None:
+            self.close()
+            raise StopIteration
+        state = ClusterState(found, self._start_energy)
+        if self._start_energy is None:
+            self._start_energy = state.energy
+        return state
+
+    def close(self) -> None:
+        """Ends the run; there are no more states."""
+        self._run.close()
+        self._bar.close()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Cluster, order {self._spec['order']}, to {self._spec['end']:g}, {self.engine}: {self.device}>"
+
+
+def cluster(
+    spec: Optional[Spec] = None,
+    *,
+    input: Optional[Any] = None,
+    bodies: Union[Mapping[str, npt.ArrayLike], ClusterState, Any, None] = None,
+    model: Optional[str] = None,
+    w0: Optional[float] = None,
+    n: Optional[int] = None,
+    seed: Optional[int] = None,
+    order: Optional[int] = None,
+    softening: Optional[float] = None,
+    eta: Optional[float] = None,
+    eta_start: Optional[float] = None,
+    max_step: Optional[float] = None,
+    min_step: Optional[float] = None,
+    iterations: Optional[int] = None,
+    precision: Optional[str] = None,
+    end: Optional[float] = None,
+    every: Optional[float] = None,
+    backend: str = "auto",
+    threads: Optional[int] = None,
+    gpus: int = 1,
+    progress: Progress = None,
+) -> Cluster:
+    """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at time 0, after
+    every ``every``, and at ``end``.
+
+    >>> for state in trisolar.cluster(n=256, end=2):
+    ...     print(state.time, state.energy_error, state.core_radius)
+
+    Names and defaults are those of the command line ``trisolar cluster``; without options it is a Plummer model of 1024
+    particles. A run has the same bits on every CPU and GPU, for any number of threads.
+
+    Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second.
+
+    :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
+        ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
+    :param input: start from a file: .npz, or text with a particle a line, id mass x y z vx vy vz.
+    :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
+        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run).
+    :param model: start model in Henon units: "plummer" or "king" ["plummer"].
+    :param w0: dimensionless central potential of the King model, 0.1 to 16 [6].
+    :param n: particles of the model [1024].
+    :param seed: of the model [1].
+    :param order: of the scheme: 4, 6 or 8 [6].
+    :param softening: softening length (length) [4/n].
+    :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
+    :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
+    :param max_step: longest step, a power of two (time) [0.0625].
+    :param min_step: shortest step, a power of two (time); without it a step too small to be told from 0 is an error.
+    :param iterations: evaluations and corrections a step, 1 to 100 [1].
+    :param precision: of pairs: "f64", or "float-float" (f32 pairs, positions and accelerations as sums of two f32)
+        ["f64"].
+    :param end: time to stop at [1].
+    :param every: time from state to state [0.25].
+    :param backend: where to compute: "auto" (the CPU), "cpu" or "gpu"; the bits are the same.
+    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param gpus: GPUs that share the work, with ``backend="gpu"``; the bits do not depend on it [1].
+    :param progress: a function that is called some times a second, in the thread that waits for a state, with the time
+        done and all time, in billionths of the run; an exception of it ends the run. ``True`` shows a bar (needs
+        tqdm).
+    :returns: the run, an iterator.
+    :raises ValueError: a value that is not allowed, with the message of the command line.
+    :raises TypeError: a value of another kind.
+    :raises OSError: a file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), one that failed, or a step that became too small.
+    """
+    options: Dict[str, object] = {
+        "input": None if input is None else str(input),
+        "model": model,
+        "w0": w0,
+        "n": n,
+        "seed": seed,
+        "order": order,
+        "softening": softening,
+        "eta": eta,
+        "eta_start": eta_start,
+        "max_step": max_step,
+        "min_step": min_step,
+        "iterations": iterations,
+        "precision": precision,
+        "end": end,
+        "every": every,
+    }
+    given = source(spec)
+    arrays = None
+    if bodies is not None:
+        mass, position, velocity = bodies_of(bodies)
+        if position.shape[1] != 3:
+            raise ValueError(f"position and velocity must be of shape ({len(mass)}, 3)")
+        arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes())
+    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError("progress must be True, False, None or a function(done, total)")
+    values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
+    run = Cluster(problem.run(backend, threads, gpus), values, problem.toml)
+    run._progress = progress
+    return run

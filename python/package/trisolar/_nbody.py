@@ -1,0 +1,278 @@
+"""All-pairs N-body: bodies that all pull each other, state after state."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Type, TypedDict, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _trisolar
+from ._progress import Progress, watching
+from ._spec import Numbers, Spec, bodies_of, merged, source
+
+
+class Diagnostics(TypedDict):
+    """Sums over all bodies, in the units of the run."""
+
+    kinetic: float
+    """Kinetic energy."""
+    potential: float
+    """Potential energy, softened."""
+    total: float
+    """The sum of both."""
+    momentum: List[float]
+    """3 numbers (mass length / time)."""
+    angular_momentum: List[float]
+    """3 numbers, about the origin (mass length^2 / time)."""
+    centre_of_mass: List[float]
+    """3 numbers (length)."""
+    virial_ratio: float
+    """Kinetic energy over the magnitude of the potential."""
+    lagrange: List[float]
+    """Radii about the centre of mass that hold 10, 25, 50, 75 and 90 % of the mass (length)."""
+
+
+class NbodyState:
+    """The bodies after some steps. Made by :func:`nbody`; as ``bodies=`` of another call the run goes on from it."""
+
+    def __init__(self, state: _trisolar.NbodyState) -> None:
+        self._state = state
+        self._mass: npt.NDArray[np.float64] = np.asarray(state.mass)
+        self._position: npt.NDArray[np.float64] = np.asarray(state.position)
+        self._velocity: npt.NDArray[np.float64] = np.asarray(state.velocity)
+
+    @property
+    def step(self) -> int:
+        """Steps taken."""
+        return self._state.step
+
+    @property
+    def time(self) -> float:
+        """``step`` times ``dt`` (time)."""
+        return self._state.time
+
+    @property
+    def mass(self) -> npt.NDArray[np.float64]:
+        """Masses: float64, (n,). Read-only, as all arrays here: the memory is the computation's own."""
+        return self._mass
+
+    @property
+    def position(self) -> npt.NDArray[np.float64]:
+        """Positions: float64, (n, 3) (length); z is 0 in two dimensions."""
+        return self._position
+
+    @property
+    def velocity(self) -> npt.NDArray[np.float64]:
+        """Velocities: float64, (n, 3) (length / time)."""
+        return self._velocity
+
+    def diagnostics(self) -> Diagnostics:
+        """Energies, momenta and radii. The potential takes time as the square of the number of bodies; other Python
+        threads run meanwhile."""
+        found: Diagnostics = json.loads(self._state.diagnostics_json())
+        return found
+
+    def __repr__(self) -> str:
+        return f"<NbodyState of {len(self._mass)} bodies, step {self.step}, time {self.time:g}>"
+
+
+class Nbody(Iterator[NbodyState]):
+    """A run under way, an iterator of :class:`NbodyState`. Made by :func:`nbody`.
+
+    It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
+    of a ``with`` block) or forgotten.
+    """
+
+    def __init__(self, run: _trisolar.NbodyRun, spec: Dict[str, Any], toml: str) -> None:
+        self._run = run
+        self._spec = spec
+        self._toml = toml
+        self._progress: Progress = None
+        self._bar = ExitStack()
+        self._tell: Any = None
+
+    @property
+    def spec(self) -> Dict[str, Any]:
+        """Every value that the run depends on, under the names of :func:`nbody`, but for bodies that were given."""
+        return dict(self._spec)
+
+    @property
+    def spec_toml(self) -> str:
+        """:attr:`spec` as TOML text."""
+        return self._toml
+
+    @property
+    def engine(self) -> str:
+        """``"cpu"`` or ``"gpu"``."""
+        return self._run.engine
+
+    @property
+    def device(self) -> str:
+        """The device in words."""
+        return self._run.device
+
+    @property
+    def notes(self) -> List[str]:
+        """What should be known, such as that no GPU could be used."""
+        return self._run.notes
+
+    def __next__(self) -> NbodyState:
+        if self._tell is None and self._progress:
+            self._tell = self._bar.enter_context(watching(self._progress, "nbody"))
+        try:
+            state = self._run.next(self._tell)
+        except BaseException:
+            self.close()
+            raise
+        if state is None:
+            self.close()
+            raise StopIteration
+        return NbodyState(state)
+
+    def close(self) -> None:
+        """Ends the run; there are no more states."""
+        self._run.close()
+        self._bar.close()
+
+    def __enter__(self) -> Nbody:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Nbody, {self._spec['steps']} steps, {self.engine}: {self.device}>"
+
+
+def nbody(
+    spec: Optional[Spec] = None,
+    *,
+    model: Optional[str] = None,
+    input: Optional[Any] = None,
+    bodies: Union[Mapping[str, npt.ArrayLike], NbodyState, Any, None] = None,
+    n: Optional[int] = None,
+    seed: Optional[int] = None,
+    half_width: Optional[float] = None,
+    speed: Optional[float] = None,
+    masses: Optional[Numbers] = None,
+    radius: Optional[float] = None,
+    semi_major: Optional[float] = None,
+    eccentricity: Optional[float] = None,
+    mass_ratio: Optional[float] = None,
+    g: Optional[float] = None,
+    softening: Optional[float] = None,
+    dt: Optional[float] = None,
+    steps: Optional[int] = None,
+    dimensions: Optional[int] = None,
+    integrator: Optional[str] = None,
+    solver: Optional[str] = None,
+    precision: Optional[str] = None,
+    every: Optional[int] = None,
+    backend: str = "auto",
+    device: int = 0,
+    threads: Optional[int] = None,
+    schedule: str = "dynamic",
+    progress: Progress = None,
+) -> Nbody:
+    """Integrates bodies that all pull each other: an iterator of their states at the start, after every ``every`` steps,
+    and after the last.
+
+    >>> for state in trisolar.nbody(model="figure-eight", steps=2000, every=500):
+    ...     print(state.step, state.position[0])
+
+    Names and defaults are those of the command line ``trisolar nbody``; without options 1024 bodies of a Plummer sphere
+    take 1000 steps. Lengths, times and masses are in any consistent units: ``g`` ties them together. In f64 a run
+    has the same bits on every CPU and GPU, for any number of threads.
+
+    Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second, between the steps of a run
+    and within one.
+
+    :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
+        ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
+    :param model: start model: "plummer", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
+        "outer-planets" or "six-bodies" ["plummer"].
+    :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
+    :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
+        mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
+        run).
+    :param n: bodies of the model [1024; line: 4], or those that the file must have.
+    :param seed: of a random model [1].
+    :param half_width: cube: half its edge (length) [1].
+    :param speed: cube: largest component of a velocity (length / time) [0].
+    :param masses: cube: least and greatest mass [all equal, 1 together].
+    :param radius: sphere: its radius (length) [1].
+    :param semi_major: kepler: half the major axis (length) [1].
+    :param eccentricity: kepler: from 0 to below 1 [0.5].
+    :param mass_ratio: kepler: mass of the second body, that of the first being 1 [1].
+    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units; 1 for arrays and files but
+        text, which has 6.673e-11].
+    :param softening: softening length (length) [0].
+    :param dt: time step (time) [one that suits the model, or 0.001].
+    :param steps: to take [1000].
+    :param dimensions: 2 (the plane z = 0) or 3.
+    :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "runge-kutta-4" or
+        "forest-ruth" ["velocity-verlet"].
+    :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
+        ["reduced"].
+    :param precision: "f64", or "f32" on a GPU ["f64"].
+    :param every: steps from state to state [all: the start and the end].
+    :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
+    :param device: number of the GPU [0].
+    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
+    :param schedule: how threads share rows: "dynamic", "block" or "cyclic".
+    :param progress: a function that is called some times a second, in the thread that waits for a state, with the steps
+        done and all steps; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
+    :returns: the run, an iterator.
+    :raises ValueError: a value that is not allowed, with the message of the command line.
+    :raises TypeError: a value of another kind.
+    :raises OSError: a file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"`` or f32), or one that failed.
+
+    What may not have been meant (such as a step too long for a close pair) is a ``UserWarning``.
+    """
+    options: Dict[str, object] = {
+        "model": model,
+        "input": None if input is None else str(input),
+        "n": n,
+        "seed": seed,
+        "half_width": half_width,
+        "speed": speed,
+        "masses": masses,
+        "radius": radius,
+        "semi_major": semi_major,
+        "eccentricity": eccentricity,
+        "mass_ratio": mass_ratio,
+        "g": g,
+        "softening": softening,
+        "dt": dt,
+        "steps": steps,
+        "dimensions": dimensions,
+        "integrator": integrator,
+        "solver": solver,
+        "precision": precision,
+    }
+    given = source(spec)
+    arrays = None
+    if bodies is not None:
+        mass, position, velocity = bodies_of(bodies)
+        arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes(), position.shape[1])
+    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays)
+    for message in problem.warnings:
+        warnings.warn(message, UserWarning, stacklevel=2)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError("progress must be True, False, None or a function(done, total)")
+    values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
+    run = Nbody(problem.run(every, backend, threads, schedule, device), values, problem.toml)
+    run._progress = progress
+    return run

@@ -1,0 +1,67 @@
+//! Memory of a result, lent to NumPy and never copied.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use trisolar::nbody::Bodies;
+
+/// Values and how they are arranged; `numpy.asarray` of it is an array, f64, read-only.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct Array {
+    values: Values,
+}
+
+enum Values {
+    Numbers(Vec<f64>),
+    Of(Arc<Bodies>, Part),
+}
+
+/// An array of bodies.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    Mass,
+    Position,
+    Velocity,
+}
+
+impl Array {
+    /// One of the arrays of bodies.
+    pub(crate) fn of(bodies: &Arc<Bodies>, part: Part) -> Self {
+        let values = Values::Of(Arc::clone(bodies), part);
+        Self { values }
+    }
+
+    /// Numbers in a row.
+    pub(crate) fn numbers(values: Vec<f64>) -> Self {
+        let values = Values::Numbers(values);
+        Self { values }
+    }
+}
+
+#[pymethods]
+impl Array {
+    /// NumPy's array interface: f64, (n) or (n, 3), memory of this object, which NumPy keeps alive.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let row = |x: &[f64]| Ok((x.as_ptr() as usize, PyTuple::new(py, [x.len()])?));
+        let vectors = |x: &[[f64; 3]]| {
+            let shape = PyTuple::new(py, [x.len(), 3])?;
+            Ok::<_, PyErr>((x.as_ptr() as usize, shape))
+        };
+        let (address, shape) = match &self.values {
+            Values::Numbers(x) => row(x),
+            Values::Of(bodies, Part::Mass) => row(&bodies.mass),
+            Values::Of(bodies, Part::Position) => vectors(&bodies.position),
+            Values::Of(bodies, Part::Velocity) => vectors(&bodies.velocity),
+        }?;
+        let little = cfg!(target_endian = "little");
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", shape)?;
+        interface.set_item("typestr", if little { "<f8" } else { ">f8" })?;
+        // The object is frozen: the vector neither moves nor changes.
+        interface.set_item("data", (address, true))?;
+        Ok(interface)
+    }
+}

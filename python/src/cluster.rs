@@ -1,0 +1,339 @@
+//! Star clusters by Hermite integration, look after look.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use trisolar::divergence::{Backend, EngineError};
+use trisolar::hermite::{
+    self, Body, Cluster, CpuEngine, Engine, Given, GivenError, HermiteError, Look, RunError,
+    Validated,
+};
+use trisolar::nbody::Bodies;
+
+use crate::array::{Array, Part};
+use crate::stream::{Ended, Sink, Stream};
+use crate::{errors, values};
+
+/// A run to be made, every value checked.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct ClusterProblem {
+    start: Arc<Validated>,
+    given: Given,
+}
+
+/// Masses, positions and velocities as bytes of f64.
+type Arrays<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+);
+
+#[pymethods]
+impl ClusterProblem {
+    /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
+    #[new]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None))]
+    fn new(
+        options: &Bound<'_, PyDict>,
+        toml: Option<&str>,
+        file: Option<&str>,
+        bodies: Option<Arrays<'_>>,
+    ) -> PyResult<Self> {
+        let mut given: Given = values::typed(values::table(options)?)?;
+        if let Some(text) = toml {
+            let mut under: Given = values::parsed(text, file)?;
+            if bodies.is_some() {
+                under = under.without_start();
+            }
+            given = given.over(under);
+        }
+        let bodies = bodies.as_ref().map(bodies_of);
+        let (start, given) = given.start(bodies).map_err(|error| match error {
+            GivenError::File(error) => errors::hermite_file(&error),
+            error => errors::bad_input(&error),
+        })?;
+        Ok(Self {
+            start: Arc::new(start),
+            given,
+        })
+    }
+
+    /// Every value, as JSON.
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        values::json(&self.given)
+    }
+
+    /// Every value, as TOML.
+    #[getter]
+    fn toml(&self) -> PyResult<String> {
+        values::toml(&self.given)
+    }
+
+    /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
+    #[pyo3(signature = (backend="auto", threads=None, gpus=1))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        backend: &str,
+        threads: Option<i64>,
+        gpus: i64,
+    ) -> PyResult<ClusterRun> {
+        let allowed = if backend == "gpu" { 1..=64 } else { 1..=1 };
+        if !allowed.contains(&gpus) {
+            let allowed = "must be from 1 to 64, and more than 1 goes with --backend gpu";
+            return Err(errors::value(&gpus.to_string(), "--gpus", allowed));
+        }
+        let (backend, threads) = (values::backend(backend)?, values::threads(threads)?);
+        let start = Arc::clone(&self.start);
+        let (every, end) = (
+            self.given.every.unwrap_or(0.25),
+            self.given.end.unwrap_or(1.0),
+        );
+        let stream = Stream::new(move |sink| {
+            with_engine(backend, threads, gpus as u32, |engine| {
+                let opened = Opened {
+                    engine: engine.name(),
+                    device: engine.device(),
+                };
+                sink.give(Item::Opened(opened))?;
+                compute(&start, engine, every, end, sink)
+            })
+        })?;
+        match stream.next(py, None)? {
+            Some(Item::Opened(opened)) => Ok(ClusterRun { stream, opened }),
+            _ => Err(PyRuntimeError::new_err(
+                "internal error: no engine was opened",
+            )),
+        }
+    }
+}
+
+fn bodies_of((mass, position, velocity): &Arrays<'_>) -> Vec<Body> {
+    let numbers =
+        |bytes: &Bound<'_, PyBytes>| -> Vec<f64> { bytemuck::pod_collect_to_vec(bytes.as_bytes()) };
+    let vectors = |bytes| -> Vec<[f64; 3]> {
+        let numbers = numbers(bytes);
+        numbers.as_chunks::<3>().0.to_vec()
+    };
+    (numbers(mass)
+        .into_iter()
+        .zip(vectors(position))
+        .zip(vectors(velocity)))
+    .map(|((mass, position), velocity)| Body {
+        mass,
+        position,
+        velocity,
+    })
+    .collect()
+}
+
+/// What the run's thread hands over.
+enum Item {
+    Opened(Opened),
+    State(State),
+}
+
+/// What computes.
+struct Opened {
+    engine: &'static str,
+    device: String,
+}
+
+/// A look, its particles as arrays.
+struct State {
+    look: Look,
+    bodies: Bodies,
+}
+
+/// Runs with the engine that is asked for; `auto` is the CPU, as on the command line.
+fn with_engine(
+    backend: Backend,
+    threads: Option<usize>,
+    gpus: u32,
+    run: impl FnOnce(Box<dyn Engine + '_>) -> Result<(), Ended>,
+) -> Result<(), Ended> {
+    match backend {
+        Backend::Auto | Backend::Cpu => {
+            let engine = CpuEngine::new(threads).map_err(failed)?;
+            run(Box::new(engine))
+        }
+        #[cfg(feature = "gpu")]
+        Backend::Gpu => {
+            let open =
+                |index| trisolar::gpu::Gpu::open(index).map_err(|e| errors::engine(e.into()));
+            let gpus = (0..gpus).map(open).collect::<Result<Vec<_>, _>>()?;
+            run(hermite::on_gpus(&gpus))
+        }
+        #[cfg(not(feature = "gpu"))]
+        Backend::Gpu => {
+            let _ = gpus;
+            let reason = "this package was built without the feature `gpu`";
+            Err(errors::engine(EngineError::NoGpu(reason.into())).into())
+        }
+    }
+}
+
+fn compute(
+    start: &Validated,
+    engine: Box<dyn Engine + '_>,
+    every: f64,
+    end: f64,
+    sink: &Sink<'_, Item>,
+) -> Result<(), Ended> {
+    let mut cluster = Cluster::new(start, engine).map_err(failed)?;
+    let mut observe = |mut look: Look| {
+        let stars = std::mem::take(&mut look.stars);
+        let vector = |k: usize| {
+            let of = |s: &hermite::Star| [s.taylor[k].x, s.taylor[k].y, s.taylor[k].z];
+            stars.iter().map(of).collect()
+        };
+        let bodies = Bodies {
+            mass: stars.iter().map(|s| s.mass).collect(),
+            position: vector(0),
+            velocity: vector(1),
+        };
+        sink.give(Item::State(State { look, bodies }))
+    };
+    let run = hermite::integrate(&mut cluster, every, end, sink.monitor(), &mut observe);
+    run.map_err(|error| match error {
+        RunError::Observer(ended) => ended,
+        RunError::Hermite(HermiteError::Engine(EngineError::Cancelled)) => Ended::Unwanted,
+        RunError::Hermite(error) => failed(error).into(),
+    })
+}
+
+fn failed(error: HermiteError) -> PyErr {
+    match error {
+        HermiteError::Engine(error) => errors::engine(error),
+        error => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// A run under way.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct ClusterRun {
+    stream: Stream<Item>,
+    opened: Opened,
+}
+
+#[pymethods]
+impl ClusterRun {
+    /// The next state; `None` after the last.
+    #[pyo3(signature = (progress=None))]
+    fn next(
+        &self,
+        py: Python<'_>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Option<ClusterState>> {
+        let Some(Item::State(State { look, bodies })) = self.stream.next(py, progress.as_ref())?
+        else {
+            return Ok(None);
+        };
+        Ok(Some(ClusterState {
+            look,
+            bodies: Arc::new(bodies),
+        }))
+    }
+
+    /// Ends the run.
+    fn close(&self) {
+        self.stream.close();
+    }
+
+    /// `cpu` or `gpu`.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        self.opened.engine
+    }
+
+    /// The device in words.
+    #[getter]
+    fn device(&self) -> &str {
+        &self.opened.device
+    }
+}
+
+/// The particles at one time.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct ClusterState {
+    look: Look,
+    bodies: Arc<Bodies>,
+}
+
+#[pymethods]
+impl ClusterState {
+    /// When.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.look.time
+    }
+
+    /// n masses.
+    #[getter]
+    fn mass(&self) -> Array {
+        Array::of(&self.bodies, Part::Mass)
+    }
+
+    /// n x 3.
+    #[getter]
+    fn position(&self) -> Array {
+        Array::of(&self.bodies, Part::Position)
+    }
+
+    /// n x 3.
+    #[getter]
+    fn velocity(&self) -> Array {
+        Array::of(&self.bodies, Part::Velocity)
+    }
+
+    /// Kinetic energy.
+    #[getter]
+    fn kinetic(&self) -> f64 {
+        self.look.energy.kinetic
+    }
+
+    /// Potential energy, softened.
+    #[getter]
+    fn potential(&self) -> f64 {
+        self.look.energy.potential
+    }
+
+    /// Block steps so far.
+    #[getter]
+    fn blocks(&self) -> u64 {
+        self.look.blocks
+    }
+
+    /// Steps of particles so far.
+    #[getter]
+    fn steps(&self) -> u64 {
+        self.look.steps
+    }
+
+    /// The density centre.
+    #[getter]
+    fn centre(&self) -> Array {
+        Array::numbers(self.look.shape.centre.to_vec())
+    }
+
+    /// The core radius.
+    #[getter]
+    fn core_radius(&self) -> f64 {
+        self.look.shape.core_radius
+    }
+
+    /// Radii that hold [`lagrange_fractions`] of the mass.
+    #[getter]
+    fn lagrange_radii(&self) -> Array {
+        Array::numbers(self.look.shape.lagrange.to_vec())
+    }
+}
+
+/// The fractions of the mass whose radii a state has.
+#[pyfunction]
+pub(crate) fn lagrange_fractions() -> Vec<f64> {
+    hermite::LAGRANGE_FRACTIONS.to_vec()
+}

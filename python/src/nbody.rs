@@ -1,0 +1,284 @@
+//! All-pairs N-body runs, state after state.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use trisolar::divergence::EngineError;
+use trisolar::nbody::{
+    self, Bodies, Diagnostics, Given, GivenError, Options, RunError, Schedule, Snapshot, Validated,
+};
+
+use crate::array::{Array, Part};
+use crate::stream::{Ended, Sink, Stream};
+use crate::{errors, values};
+
+/// A run to be made, every value checked.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct NbodyProblem {
+    problem: Arc<Validated>,
+    given: Given,
+}
+
+/// Masses, positions and velocities as bytes of f64, and how many numbers a position has.
+type Arrays<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    u8,
+);
+
+#[pymethods]
+impl NbodyProblem {
+    /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
+    #[new]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None))]
+    fn new(
+        options: &Bound<'_, PyDict>,
+        toml: Option<&str>,
+        file: Option<&str>,
+        bodies: Option<Arrays<'_>>,
+    ) -> PyResult<Self> {
+        let mut given: Given = values::typed(values::table(options)?)?;
+        if let Some(text) = toml {
+            let under: Given = values::parsed(text, file)?;
+            given = given.over(if bodies.is_some() {
+                under.without_start()
+            } else {
+                under
+            });
+        }
+        let (problem, given) = match bodies {
+            None => given.problem(),
+            Some(arrays) => {
+                let (bodies, dimensions) = bodies_of(&arrays);
+                given.problem_of(bodies, dimensions)
+            }
+        }
+        .map_err(|error| match error {
+            GivenError::File(error) => errors::nbody_file(&error),
+            error => errors::bad_input(&error),
+        })?;
+        Ok(Self {
+            problem: Arc::new(problem),
+            given,
+        })
+    }
+
+    /// Every value, as JSON.
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        values::json(&self.given)
+    }
+
+    /// Every value, as TOML.
+    #[getter]
+    fn toml(&self) -> PyResult<String> {
+        values::toml(&self.given)
+    }
+
+    /// What should be known before the run.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.problem.warnings().to_vec()
+    }
+
+    /// Starts the run: its states are those at the start, after every multiple of `every` steps, and after the last.
+    #[pyo3(signature = (every=None, backend="auto", threads=None, schedule="dynamic", device=0))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        every: Option<u64>,
+        backend: &str,
+        threads: Option<i64>,
+        schedule: &str,
+        device: u32,
+    ) -> PyResult<NbodyRun> {
+        let schedule: Schedule = schedule
+            .parse()
+            .map_err(|e: String| errors::value(schedule, "--schedule", &e))?;
+        if every == Some(0) {
+            let allowed = "must be a whole number from 1 to 9007199254740992 (2^53)";
+            return Err(errors::value("0", "--every", allowed));
+        }
+        let options = Options {
+            backend: values::backend(backend)?,
+            threads: values::threads(threads)?,
+            schedule,
+            device,
+        };
+        let problem = Arc::clone(&self.problem);
+        let stream = Stream::new(move |sink| compute(&problem, every, &options, sink))?;
+        match stream.next(py, None)? {
+            Some(Item::Opened(opened)) => Ok(NbodyRun {
+                stream,
+                opened,
+                problem: Arc::clone(&self.problem),
+                mass: Mutex::default(),
+            }),
+            _ => Err(PyRuntimeError::new_err(
+                "internal error: no engine was opened",
+            )),
+        }
+    }
+}
+
+fn bodies_of((mass, position, velocity, dimensions): &Arrays<'_>) -> (Bodies, u8) {
+    let numbers =
+        |bytes: &Bound<'_, PyBytes>| -> Vec<f64> { bytemuck::pod_collect_to_vec(bytes.as_bytes()) };
+    let width = usize::from(*dimensions).clamp(2, 3);
+    let vectors = |bytes| -> Vec<[f64; 3]> {
+        let vector = |v: &[f64]| [v[0], v[1], v.get(2).copied().unwrap_or(0.0)];
+        numbers(bytes).chunks_exact(width).map(vector).collect()
+    };
+    let bodies = Bodies {
+        mass: numbers(mass),
+        position: vectors(position),
+        velocity: vectors(velocity),
+    };
+    (bodies, *dimensions)
+}
+
+/// What the run's thread hands over.
+enum Item {
+    Opened(Opened),
+    State(Snapshot),
+}
+
+/// What computes.
+struct Opened {
+    engine: &'static str,
+    device: String,
+    notes: Vec<String>,
+}
+
+fn compute(
+    problem: &Validated,
+    every: Option<u64>,
+    options: &Options,
+    sink: &Sink<'_, Item>,
+) -> Result<(), Ended> {
+    let (engine, notes) = nbody::engine(problem, options).map_err(errors::engine)?;
+    sink.give(Item::Opened(Opened {
+        engine: engine.name(),
+        device: engine.device(),
+        notes,
+    }))?;
+    let start = Snapshot {
+        step: 0,
+        time: 0.0,
+        bodies: problem.bodies().clone(),
+    };
+    sink.give(Item::State(start.clone()))?;
+    let every = every.unwrap_or(problem.specification().steps);
+    let mut observe = |state| sink.give(Item::State(state));
+    let engine = engine.as_ref();
+    nbody::integrate(engine, problem, &start, every, sink.monitor(), &mut observe).map_err(
+        |error| match error {
+            RunError::Observer(ended) => ended,
+            RunError::Engine(EngineError::Cancelled) => Ended::Unwanted,
+            RunError::Engine(error) => Ended::Failed(errors::engine(error)),
+        },
+    )
+}
+
+/// A run under way.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct NbodyRun {
+    stream: Stream<Item>,
+    opened: Opened,
+    problem: Arc<Validated>,
+    /// The array of masses, the same for all states.
+    mass: Mutex<Option<Py<Array>>>,
+}
+
+#[pymethods]
+impl NbodyRun {
+    /// The next state; `None` after the last.
+    #[pyo3(signature = (progress=None))]
+    fn next(
+        &self,
+        py: Python<'_>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Option<NbodyState>> {
+        let Some(Item::State(state)) = self.stream.next(py, progress.as_ref())? else {
+            return Ok(None);
+        };
+        let Snapshot { step, time, bodies } = state;
+        let bodies = Arc::new(bodies);
+        let mut mass = self.mass.lock().unwrap_or_else(PoisonError::into_inner);
+        if mass.is_none() {
+            *mass = Some(Py::new(py, Array::of(&bodies, Part::Mass))?);
+        }
+        let mass = mass.as_ref().expect("set above").clone_ref(py);
+        Ok(Some(NbodyState {
+            step,
+            time,
+            bodies,
+            mass,
+            problem: Arc::clone(&self.problem),
+        }))
+    }
+
+    /// Ends the run.
+    fn close(&self) {
+        self.stream.close();
+    }
+
+    /// `cpu` or `gpu`.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        self.opened.engine
+    }
+
+    /// The device in words.
+    #[getter]
+    fn device(&self) -> &str {
+        &self.opened.device
+    }
+
+    /// What should be known of the choice of the engine.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.opened.notes.clone()
+    }
+}
+
+/// The bodies after some steps.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct NbodyState {
+    /// Steps taken.
+    #[pyo3(get)]
+    step: u64,
+    /// step times dt.
+    #[pyo3(get)]
+    time: f64,
+    bodies: Arc<Bodies>,
+    /// n masses.
+    #[pyo3(get)]
+    mass: Py<Array>,
+    problem: Arc<Validated>,
+}
+
+#[pymethods]
+impl NbodyState {
+    /// n x 3.
+    #[getter]
+    fn position(&self) -> Array {
+        Array::of(&self.bodies, Part::Position)
+    }
+
+    /// n x 3.
+    #[getter]
+    fn velocity(&self) -> Array {
+        Array::of(&self.bodies, Part::Velocity)
+    }
+
+    /// Energies, momenta and radii, as JSON; takes time as the square of the number of bodies.
+    fn diagnostics_json(&self, py: Python<'_>) -> PyResult<String> {
+        let spec = self.problem.specification();
+        let found = py.detach(|| Diagnostics::of(&self.bodies, spec.g, spec.softening));
+        values::json(&found)
+    }
+}

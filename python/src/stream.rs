@@ -1,0 +1,176 @@
+//! A run in a thread of its own that hands over result after result, while the calling thread looks after Python.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use trisolar::divergence::Monitor;
+
+/// How often signals are looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What the two threads share.
+#[derive(Default)]
+struct Shared {
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Monitor for Shared {
+    fn progress(&self, done: u64, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a run ended without all of its results.
+pub(crate) enum Ended {
+    /// With an exception.
+    Failed(PyErr),
+    /// Nobody waits for the results any more.
+    Unwanted,
+}
+
+impl From<PyErr> for Ended {
+    fn from(error: PyErr) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What the run hands its results to.
+pub(crate) struct Sink<'a, T> {
+    sender: &'a SyncSender<Result<T, PyErr>>,
+    shared: &'a Shared,
+}
+
+impl<T> Sink<'_, T> {
+    /// Hands over a result; waits until it is taken.
+    pub(crate) fn give(&self, result: T) -> Result<(), Ended> {
+        self.sender.send(Ok(result)).map_err(|_| Ended::Unwanted)
+    }
+
+    /// What watches the run.
+    pub(crate) fn monitor(&self) -> &dyn Monitor {
+        self.shared
+    }
+}
+
+/// The results of a run, one after the other. It ends when this is dropped.
+pub(crate) struct Stream<T> {
+    shared: Arc<Shared>,
+    results: Mutex<Option<Receiver<Result<T, PyErr>>>>,
+}
+
+impl<T> Drop for Stream<T> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl<T: Send + 'static> Stream<T> {
+    /// Starts the run.
+    pub(crate) fn new(
+        run: impl FnOnce(&Sink<'_, T>) -> Result<(), Ended> + Send + 'static,
+    ) -> PyResult<Self> {
+        // Without room in the channel the run is never more than one result ahead.
+        let (sender, receiver) = sync_channel(0);
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let work = move || {
+            let sink = Sink {
+                sender: &sender,
+                shared: &theirs,
+            };
+            let failed = match catch_unwind(AssertUnwindSafe(|| run(&sink))) {
+                Ok(Ok(()) | Err(Ended::Unwanted)) => return,
+                Ok(Err(Ended::Failed(error))) => error,
+                Err(_) => PyRuntimeError::new_err(
+                    "internal error: the computation panicked; the message is on the standard error",
+                ),
+            };
+            // Nobody need be there to hear it.
+            let _ = sender.send(Err(failed));
+        };
+        std::thread::Builder::new()
+            .name("trisolar".into())
+            .spawn(work)
+            .map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
+        Ok(Self {
+            shared,
+            results: Mutex::new(Some(receiver)),
+        })
+    }
+
+    /// The next result, `None` after the last. An exception of a signal handler or of `progress` ends the run and is
+    /// raised, as one of the run itself is.
+    pub(crate) fn next(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<T>> {
+        let result = self.wait(py, progress);
+        if !matches!(result, Ok(Some(_))) {
+            self.close();
+        }
+        result
+    }
+
+    fn wait(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Option<T>> {
+        let mut told = None;
+        let mut tell = || -> PyResult<()> {
+            let now = (
+                self.shared.done.load(Ordering::Relaxed),
+                self.shared.total.load(Ordering::Relaxed),
+            );
+            if let Some(progress) = progress.filter(|_| now.1 > 0 && told != Some(now)) {
+                told = Some(now);
+                progress.call1(now)?;
+            }
+            Ok(())
+        };
+        loop {
+            let received = py.detach(|| {
+                let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+                results.as_ref().map(|r| r.recv_timeout(TICK))
+            });
+            match received {
+                None => return Ok(None),
+                Some(Ok(result)) => {
+                    let result = result?;
+                    tell()?;
+                    return Ok(Some(result));
+                }
+                Some(Err(RecvTimeoutError::Disconnected)) => {
+                    tell()?;
+                    return Ok(None);
+                }
+                Some(Err(RecvTimeoutError::Timeout)) => {
+                    py.check_signals()?;
+                    tell()?;
+                }
+            }
+        }
+    }
+}
+
+impl<T> Stream<T> {
+    /// Ends the run; there are no more results.
+    pub(crate) fn close(&self) {
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+        // Another thread that waits for a result holds the lock: the run's end will tell it.
+        if let Ok(mut results) = self.results.try_lock() {
+            *results = None;
+        }
+    }
+}

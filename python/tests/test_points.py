@@ -1,0 +1,134 @@
+"""Start states from arrays: any set of points, with the times that they have as pixels of a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trisolar
+from conftest import SMALL, Run
+
+USUAL = trisolar.divergence(size=1, steps=1).spec
+
+
+def starts(small: trisolar.DivergenceMap) -> Any:
+    """Start positions of the grid body at each pixel: (height, width, 3)."""
+    spec = small.spec
+    (width, height), (cx, cy), (sx, sy) = spec["size"], spec["center"], spec["span"]
+    x = cx - sx / 2 + sx * (np.arange(width) / width)
+    y = cy - sy / 2 + sy * (np.arange(height) / height)
+    points = np.empty((height, width, 3))
+    points[..., 0], points[..., 1], points[..., 2] = x, y[:, None], -11
+    return points
+
+
+OPTIONS = {name: value for name, value in SMALL.items() if name not in ("size", "span")}
+
+
+def test_points_of_a_map_have_its_times_in_any_order_and_shape(small: trisolar.DivergenceMap) -> None:
+    points = starts(small)
+    map = trisolar.divergence(points=points, **OPTIONS)
+    assert map.times.dtype == np.uint32 and map.times.shape == (12, 17)
+    assert np.array_equal(map.times, small.times)
+    order = np.random.default_rng(5).permutation(12 * 17)
+    mixed = trisolar.divergence(points=points.reshape(-1, 3)[order].reshape(2, 51, 2, 3), **OPTIONS)
+    assert mixed.times.shape == (2, 51, 2)
+    assert np.array_equal(mixed.times.ravel(), small.times.ravel()[order])
+
+
+def test_whole_states_may_be_given_as_positions_and_velocities(small: trisolar.DivergenceMap) -> None:
+    positions = np.broadcast_to(np.array(USUAL["positions"]), (12, 17, 3, 3)).copy()
+    positions[:, :, 0] = starts(small)
+    for many in (
+        {"positions": positions},
+        {"positions": positions, "velocities": USUAL["velocities"]},
+        {"positions": positions, "velocities": np.array(USUAL["velocities"])[None, None]},
+        {"points": positions.reshape(12, 17, 9)},
+    ):
+        assert np.array_equal(trisolar.divergence(**many, **OPTIONS).times, small.times)
+    slow = np.array(USUAL["velocities"]) * np.array([1, 0.5])[:, None, None]
+    both = trisolar.divergence(positions=positions[3, 4], velocities=slow, **OPTIONS)
+    assert both.times.shape == (2,) and both.times[0] == small.times[3, 4]
+    one = trisolar.divergence(positions=positions[None, 3, 4], velocities=slow[1], **OPTIONS)
+    assert one.times[0] == both.times[1]
+    whole = both.points
+    assert whole is not None and whole.shape == (2, 18)
+    assert np.array_equal(trisolar.divergence(both.spec, points=whole).times, both.times)
+
+
+def test_the_values_of_another_map_serve_for_points(small: trisolar.DivergenceMap) -> None:
+    map = trisolar.divergence(small.spec, points=starts(small))
+    assert np.array_equal(map.times, small.times)
+    assert not {"size", "center", "span", "plane"} & set(map.spec)
+    assert map.points is not None and np.array_equal(map.points, starts(small))
+    assert small.points is None
+    assert "12x17 points" in repr(map) and "17x12 pixels" in repr(small)
+
+
+def test_masses_count(small: trisolar.DivergenceMap) -> None:
+    point = [[1.0, 2.0, 3.0]]
+    times = [
+        int(trisolar.divergence(points=point, masses=masses, **OPTIONS).times[0])
+        for masses in ((10, 20, 30), (10, 20, 35), (10, 20, 30))
+    ]
+    assert times[0] == times[2] != times[1]
+
+
+def test_files_are_those_of_the_command_line(
+    small: trisolar.DivergenceMap, tmp_path: Path, command_line: Run
+) -> None:
+    map = trisolar.divergence(points=starts(small), **OPTIONS)
+    np.save(tmp_path / "points.npy", starts(small))
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in OPTIONS.items()]
+    for name in ("map.npz", "map.npy", "map.png"):
+        map.save(tmp_path / name)
+        theirs = tmp_path / f"their-{name}"
+        command_line(
+            "divergence", f"--points={tmp_path / 'points.npy'}", f"--out={theirs}", *options
+        )
+        assert (tmp_path / name).read_bytes() == theirs.read_bytes()
+    with np.load(tmp_path / "map.npz") as file:
+        assert np.array_equal(file["points"], starts(small))
+    with pytest.raises(ValueError, match="rows and columns"):
+        trisolar.divergence(points=[[1, 2, 3]], steps=5).save(tmp_path / "no.png")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"points": [1, 2, 3]}, "each point needs 3 numbers"),
+        ({"points": np.zeros((2, 4))}, "each point needs 3 numbers"),
+        ({"points": np.zeros((0, 3))}, "from 1 to 4294967296 points"),
+        ({"points": [[1, np.nan, 3]]}, "'NaN of point 0' for '--points'"),
+        ({"points": np.zeros((1, 9))}, "'point 0' for '--points': bodies 2 and 3 coincide"),
+        ({"points": [[1, 2, 3]], "size": 5}, "stand in for '--size'"),
+        ({"points": np.ones((1, 9)), "positions": np.ones((3, 3))}, "stand in for '--positions'"),
+        ({"points": [[1, 2, 3]], "positions": np.ones((2, 3, 3))}, "go without points"),
+        ({"positions": np.ones((5, 2, 3))}, "3 x 3"),
+    ],
+)
+def test_bad_points(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        trisolar.divergence(**options)
+
+
+def test_points_are_drawn_in_rows_or_where_they_are(small: trisolar.DivergenceMap) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = trisolar.divergence(points=starts(small), **OPTIONS)
+    assert rows.extent == (0, 17, 12, 0)
+    ax = rows.plot()
+    assert ax.get_xlabel() == "column" and len(ax.get_images()) == 1
+    cloud = trisolar.divergence(points=starts(small).reshape(-1, 3), **OPTIONS)
+    ax = cloud.plot()
+    (dots,) = ax.collections
+    assert np.array_equal(np.asarray(dots.get_offsets()), starts(small).reshape(-1, 3)[:, :2])
+    assert ax.get_xlabel() == "start x of body 1 (length)"
+    assert cloud._repr_png_() is None
+    with pytest.raises(ValueError, match="rows and columns"):
+        cloud.extent
+    plt.close("all")

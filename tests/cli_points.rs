@@ -1,0 +1,161 @@
+//! `trisolar divergence --points`: start states from files.
+
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use trisolar::io::npy;
+use trisolar::io::npz::NpzReader;
+
+const QUICK: [&str; 6] = ["--steps", "3000", "--backend", "cpu", "--threads", "1"];
+
+fn trisolar(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("trisolar"));
+    let command = command.current_dir(folder).arg("divergence").args(QUICK);
+    command.args(arguments).output().expect("runs")
+}
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = trisolar(folder, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn refused(folder: &Path, arguments: &[&str], said: &str) {
+    let output = trisolar(folder, arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+    assert!(
+        text.contains(said),
+        "{arguments:?}: {said} is not in {text}"
+    );
+}
+
+/// Start positions of the pixels of a map of 5 x 3 pixels, 8 across and 6 high, about (1, 2).
+fn pixels() -> Vec<f64> {
+    let at = |i: u32, n: f64, low: f64, span: f64| low + span * (f64::from(i) / n);
+    (0..15)
+        .flat_map(|i| [at(i % 5, 5.0, -3.0, 8.0), at(i / 5, 3.0, -1.0, 6.0), -11.0])
+        .collect()
+}
+
+const MAP: [&str; 6] = ["--size", "5x3", "--center", "1,2", "--span", "8,6"];
+
+fn folder_with_points() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let points = pixels();
+    npy::write(folder.path().join("list.npy"), &[15, 3], &points).expect("writes");
+    npy::write(folder.path().join("rows.npy"), &[3, 5, 3], &points).expect("writes");
+    let lines = points
+        .chunks(3)
+        .map(|p| format!("{:?},{:?},{:?}\n", p[0], p[1], p[2]));
+    let text = "x,y,z\n".to_owned() + &lines.collect::<String>();
+    std::fs::write(folder.path().join("list.csv"), text).expect("writes");
+    folder
+}
+
+#[test]
+fn files_of_points_give_the_map_of_the_same_grid() {
+    let folder = folder_with_points();
+    let here = folder.path();
+    let times = |name: &str| npy::read::<u32>(here.join(name)).expect("times");
+    succeeds(here, &[&MAP[..], &["--out", "map.npy"]].concat());
+    let map = times("map.npy");
+    for (points, shape) in [
+        ("list.npy", &[15][..]),
+        ("list.csv", &[15]),
+        ("rows.npy", &[3, 5]),
+    ] {
+        succeeds(here, &["--points", points, "--out", "times.npy"]);
+        let found = times("times.npy");
+        assert_eq!(found.shape, shape, "{points}");
+        assert_eq!(found.values, map.values, "{points}");
+    }
+}
+
+#[test]
+fn an_npz_of_points_holds_all_that_is_needed_to_compute_it_again() {
+    let folder = folder_with_points();
+    let here = folder.path();
+    let said = succeeds(
+        here,
+        &[
+            "--points",
+            "list.csv",
+            "--out",
+            "a.npz",
+            "--save-config",
+            "a.toml",
+            "--masses",
+            "9,8,7",
+        ],
+    );
+    assert!(said.contains("of 15 points"), "{said}");
+    let mut file = NpzReader::open(here.join("a.npz")).expect("opens");
+    assert_eq!(
+        file.array::<f64>("points").expect("points").values,
+        pixels()
+    );
+    let json = file.text("spec.json").expect("text");
+    assert!(json.contains("\"masses\":[9.0,8.0,7.0]"), "{json}");
+    assert!(!json.contains("center") && !json.contains("size"), "{json}");
+    // Points from the result, values from the configuration that was saved with it.
+    succeeds(
+        here,
+        &["--config", "a.toml", "--points", "a.npz", "--out", "b.npz"],
+    );
+    let bytes = |name: &str| std::fs::read(here.join(name)).expect("reads");
+    assert_eq!(bytes("a.npz"), bytes("b.npz"));
+}
+
+#[test]
+fn points_in_rows_have_a_picture_and_others_have_none() {
+    let folder = folder_with_points();
+    let here = folder.path();
+    succeeds(here, &["--points", "rows.npy"]);
+    assert!(here.join("divergence.png").exists() && here.join("divergence.npy").exists());
+    std::fs::remove_file(here.join("divergence.png")).expect("there");
+    succeeds(here, &["--points", "list.npy"]);
+    assert!(!here.join("divergence.png").exists());
+    let picture = ["--points", "list.npy", "--out", "p.png"];
+    refused(
+        here,
+        &picture,
+        "'p.png' for '--out': only points that are arranged in rows",
+    );
+}
+
+#[test]
+fn what_points_cannot_be_is_told() {
+    let folder = folder_with_points();
+    let here = folder.path();
+    let write = |name: &str, text: &str| std::fs::write(here.join(name), text).expect("writes");
+    write("few.csv", "1,2,3\n4,5\n");
+    write("text.csv", "1,2,3\n4,5,six\n");
+    write("infinite.csv", "1,2,3\n4,inf,6\n");
+    npy::write(here.join("four.npy"), &[2, 4], &[0.0; 8]).expect("writes");
+    npy::write(here.join("single.npy"), &[1, 3], &[0.0_f32; 3]).expect("writes");
+    npy::write(here.join("whole.npy"), &[1, 9], &pixels()[..9]).expect("writes");
+    for (file, said) in [
+        ("nowhere.npy", "nowhere.npy: no such file"),
+        ("few.csv", "few.csv:2: it has 2 numbers"),
+        ("text.csv", "text.csv:2: 'six' is not a number"),
+        ("infinite.csv", "'inf of point 1'"),
+        ("four.npy", "each point needs 3 numbers"),
+        ("single.npy", "float64"),
+    ] {
+        refused(here, &["--points", file, "--out", "t.npy"], said);
+    }
+    let sized = ["--points", "list.npy", "--size", "5", "--out", "t.npy"];
+    refused(here, &sized, "the points stand in for --size");
+    let placed = [
+        "--points",
+        "whole.npy",
+        "--positions",
+        "1,2,3:4,5,6:7,8,9",
+        "--out",
+        "t.npy",
+    ];
+    refused(here, &placed, "the points stand in for --positions");
+}

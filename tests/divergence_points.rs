@@ -1,0 +1,182 @@
+//! Points: start states given one by one have the times that they have as pixels of a map, on every engine.
+
+use glam::DVec3;
+use trisolar::divergence::{
+    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, EngineError, Integrator, Plane, Points,
+    Precision, Specification, Start, Unattended, Validated,
+};
+use trisolar::simd::Simd;
+
+/// A small map with early, late and no partings.
+fn lively() -> Specification {
+    Specification {
+        size: [23, 14],
+        center: [2.0, 3.0],
+        span: [40.0, 37.0],
+        steps: 300,
+        dt: 0.02,
+        shift: DVec3::new(0.02, -0.01, 0.015),
+        critical_distance: 0.04,
+        ..Specification::default()
+    }
+}
+
+/// Every precision, and every integrator in the exact one.
+fn methods() -> Vec<Specification> {
+    let precisions = Precision::ALL.map(|precision| Specification {
+        precision,
+        ..lively()
+    });
+    let integrators = Integrator::ALL.map(|integrator| Specification {
+        integrator,
+        start: if integrator.is_multistep() {
+            Start::RungeKutta
+        } else {
+            Start::Euler
+        },
+        ..lively()
+    });
+    [precisions.as_slice(), &integrators].concat()
+}
+
+/// The start states of a map's pixels, bodies 1, 2, 3 each with x, y, z (and then their velocities).
+fn states(s: &Specification) -> Vec<[[DVec3; 3]; 2]> {
+    let [w, h] = s.size;
+    let at = |k: usize, i: u64| {
+        s.center[k] - s.span[k] / 2.0 + s.span[k] * (i as f64 / s.size[k] as f64)
+    };
+    let pixel = |i: u64| {
+        let mut positions = s.positions;
+        let body = &mut positions[usize::from(s.body) - 1];
+        let [first, second] = s.plane.axes();
+        body[first] = at(0, i % w);
+        body[second] = at(1, i / w);
+        [positions, s.velocities]
+    };
+    (0..w * h).map(pixel).collect()
+}
+
+/// Points with 3, 9 or 18 numbers each, in the order given.
+fn points(s: &Specification, columns: usize, order: &[usize]) -> Points {
+    let states = states(s);
+    let grid_body = usize::from(s.body) - 1;
+    let values = order.iter().flat_map(|i| {
+        let [p, v] = states[*i];
+        let all: Vec<f64> = [p, v].concat().iter().flat_map(|x| x.to_array()).collect();
+        match columns {
+            3 => p[grid_body].to_array().to_vec(),
+            _ => all[..columns].to_vec(),
+        }
+    });
+    Points::new(&[order.len(), columns], values.collect()).expect("points")
+}
+
+fn in_order(s: &Specification) -> Vec<usize> {
+    (0..(s.size[0] * s.size[1]) as usize).collect()
+}
+
+fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
+    engine.compute(spec, &Unattended).expect("computes").times
+}
+
+#[test]
+fn points_of_a_grid_have_the_times_of_its_map_by_every_method_on_lanes_and_emulated_gpu() {
+    for s in methods() {
+        let order = in_order(&s);
+        let grid = s.clone().validate().expect("valid");
+        let given = s.clone().validate_points(points(&s, 3, &order));
+        let given = given.expect("valid");
+        let expected = times(&CpuEngine::new(Some(1)).expect("threads"), &grid);
+        for simd in Simd::available() {
+            let engine = CpuEngine::with_simd(Some(2), simd).expect("threads");
+            assert!(times(&engine, &given) == expected, "{simd}: {s:?}");
+        }
+        let mut emulator = EmulatorEngine::new(DivergenceKernel::Fetch);
+        emulator.blocks = 1;
+        assert!(times(&emulator, &given) == expected, "emulator: {s:?}");
+    }
+}
+
+#[test]
+fn whole_states_in_any_order_have_the_times_of_their_pixels() {
+    for (body, plane) in [(1, Plane::Xy), (2, Plane::Xz), (3, Plane::Yz)] {
+        let mut s = lively();
+        (s.body, s.plane) = (body, plane);
+        let mut order = in_order(&s);
+        order.reverse();
+        order.swap(3, 200);
+        let engine = CpuEngine::new(None).expect("threads");
+        let map = times(&engine, &s.clone().validate().expect("valid"));
+        let expected: Vec<u32> = order.iter().map(|i| map[*i]).collect();
+        for columns in [3, 9, 18] {
+            // What the points say is not taken from the specification.
+            let mut other = s.clone();
+            (other.center, other.size) = ([1e6, 1e6], [1, 1]);
+            if columns > 3 {
+                other.positions = [DVec3::ONE; 3];
+            }
+            if columns > 9 {
+                other.velocities = [DVec3::ONE; 3];
+            }
+            let given = other.validate_points(points(&s, columns, &order));
+            let found = times(&engine, &given.expect("valid"));
+            assert!(found == expected, "body {body}, {columns} numbers");
+        }
+    }
+}
+
+#[test]
+fn points_that_cannot_be_computed_with_are_refused_by_number() {
+    let s = lively();
+    let with = |columns: usize, changes: &[(usize, f64)]| {
+        let mut values = points(&s, columns, &[0, 1, 2]).array().1.to_vec();
+        for (at, number) in changes {
+            values[*at] = *number;
+        }
+        Points::new(&[3, columns], values)
+            .and_then(|points| s.clone().validate_points(points))
+            .expect_err("refused")
+            .to_string()
+    };
+    let cases = [
+        (with(3, &[(4, f64::NAN)]), "--points NaN of point 1: "),
+        (
+            with(18, &[(35, f64::INFINITY)]),
+            "--points inf of point 1: ",
+        ),
+        (
+            with(9, &[(9, 1.7e308), (12, -1.7e308)]),
+            "--points point 1: all distances",
+        ),
+    ];
+    for (said, expected) in cases {
+        assert!(said.starts_with(expected), "{said}");
+    }
+    // Bodies 2 and 3 of point 0 at one place; with softening that is allowed.
+    let mut values = points(&s, 9, &[0]).array().1.to_vec();
+    values.copy_within(3..6, 6);
+    let same = || Points::new(&[1, 9], values.clone()).expect("points");
+    let said = s.clone().validate_points(same()).expect_err("refused");
+    assert!(
+        said.to_string()
+            .starts_with("--points point 0: bodies 2 and 3 coincide"),
+        "{said}"
+    );
+    let softened = Specification {
+        softening: 0.1,
+        ..s.clone()
+    };
+    assert!(softened.validate_points(same()).is_ok());
+    for (shape, n) in [(&[3][..], 3), (&[2, 4], 8), (&[0, 3], 0), (&[5, 3], 12)] {
+        assert!(Points::new(shape, vec![0.5; n]).is_err(), "{shape:?}");
+    }
+}
+
+#[test]
+fn the_plain_kernel_refuses_points() {
+    let s = lively();
+    let given = s.clone().validate_points(points(&s, 3, &[5]));
+    let engine = EmulatorEngine::new(DivergenceKernel::Plain);
+    let failed = engine.compute(&given.expect("valid"), &Unattended);
+    assert!(matches!(failed, Err(EngineError::Gpu { .. })), "{failed:?}");
+}
