@@ -40,8 +40,8 @@ pub use ladder::Rung;
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
 pub use parameter::Parameter;
-pub use resume::{Item, Resumed, can_resume, resume};
 pub use points::Points;
+pub use resume::{Item, Resumed, can_resume, resume};
 pub use sink::Sink;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
