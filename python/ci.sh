@@ -90,5 +90,7 @@ say "The ctypes example"
 grep -q '443725853 pixel-steps' "$cache/ctypes"
 
 say "The figures, small"
-MPLBACKEND=Agg "$python" python/examples/divergence_figures.py --quick --out "$cache/figures"
+for script in python/examples/*_figures.py; do
+    MPLBACKEND=Agg "$python" "$script" --quick --out "$cache/figures"
+done
 ls "$cache/figures"

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{FileError, read_bodies};
 use super::spec::MAX_BODIES;
-use super::{Body, Order, Precision, SpecError, Specification, Validated, models};
+use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
+use crate::nbody::Model;
 
 /// Start and integration under the names of the options; what is not given has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,12 @@ pub struct Given {
     pub iterations: Option<u32>,
     /// As in [`Specification`] [f64].
     pub precision: Option<Precision>,
+    /// How forces are evaluated [plain].
+    pub scheme: Option<Scheme>,
+    /// Ahmad–Cohen: neighbours a particle should have [the root of n, 10 to 200].
+    pub neighbours: Option<u32>,
+    /// Ahmad–Cohen: accuracy parameter of the steps of regular forces [0.1].
+    pub eta_regular: Option<f64>,
     /// Time to stop at [1].
     pub end: Option<f64>,
     /// Time between two looks at the particles [0.25].
@@ -53,6 +60,32 @@ pub enum StartModel {
     Plummer,
     /// King's.
     King,
+    /// Burrau's three bodies.
+    Burrau,
+    /// Three bodies on a figure eight.
+    FigureEight,
+}
+
+impl StartModel {
+    /// The few bodies of a problem with a known solution, if that is what it is.
+    fn problem(self) -> Option<Model> {
+        match self {
+            Self::Plummer | Self::King => None,
+            Self::Burrau => Some(Model::Burrau),
+            Self::FigureEight => Some(Model::FigureEight),
+        }
+    }
+}
+
+/// How forces are evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheme {
+    /// All at once.
+    #[default]
+    Plain,
+    /// Those of neighbours at shorter steps, see [`AhmadCohen`].
+    AhmadCohen,
 }
 
 /// Why no start follows from what is given.
@@ -95,6 +128,9 @@ impl Given {
             min_step: self.min_step.or(under.min_step),
             iterations: self.iterations.or(under.iterations),
             precision: self.precision.or(under.precision),
+            scheme: self.scheme.or(under.scheme),
+            neighbours: self.neighbours.or(under.neighbours),
+            eta_regular: self.eta_regular.or(under.eta_regular),
             end: self.end.or(under.end),
             every: self.every.or(under.every),
         }
@@ -139,15 +175,25 @@ impl Given {
             );
         }
         let bodies = self.bodies(bodies)?;
-        let usual = Specification::new(self.order.unwrap_or(Order::Six));
+        let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
+        let order = match ahmad_cohen {
+            Some(_) => Order::Four,
+            None => Order::Six,
+        };
+        let usual = Specification::new(self.order.unwrap_or(order));
+        let usual_softening = match self.model.and_then(StartModel::problem) {
+            Some(_) => 0.0,
+            None => 4.0 / bodies.len().max(1) as f64,
+        };
         let specification = Specification {
-            softening: self.softening.unwrap_or(4.0 / bodies.len().max(1) as f64),
+            softening: self.softening.unwrap_or(usual_softening),
             eta: self.eta.unwrap_or(usual.eta),
             eta_start: self.eta_start.unwrap_or(usual.eta_start),
             max_step: self.max_step.unwrap_or(usual.max_step),
             min_step: self.min_step,
             iterations: self.iterations.unwrap_or(usual.iterations),
             precision: self.precision.unwrap_or(usual.precision),
+            ahmad_cohen,
             ..usual
         };
         let start = specification.validate(bodies).map_err(GivenError::Value)?;
@@ -160,6 +206,10 @@ impl Given {
         self.min_step = s.min_step;
         self.iterations = Some(s.iterations);
         self.precision = Some(s.precision);
+        if let Some(scheme) = s.ahmad_cohen {
+            self.neighbours = Some(scheme.neighbours);
+            self.eta_regular = Some(scheme.eta_regular);
+        }
         (self.end, self.every) = (Some(end), Some(every));
         Ok((start, self))
     }
@@ -183,7 +233,38 @@ impl Given {
         }
     }
 
+    /// The Ahmad–Cohen scheme, if it is asked for.
+    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, GivenError> {
+        let usual = AhmadCohen::new(particles);
+        if self.scheme == Some(Scheme::AhmadCohen) {
+            return Ok(Some(AhmadCohen {
+                neighbours: self.neighbours.unwrap_or(usual.neighbours),
+                eta_regular: self.eta_regular.unwrap_or(usual.eta_regular),
+            }));
+        }
+        let surplus = [
+            ("--neighbours", self.neighbours.map(|n| n.to_string())),
+            ("--eta-regular", self.eta_regular.map(|eta| eta.to_string())),
+        ];
+        for (option, given) in surplus {
+            refuse(option, given, "goes with --scheme ahmad-cohen")?;
+        }
+        Ok(None)
+    }
+
     fn modelled(&mut self) -> Result<Vec<Body>, GivenError> {
+        if let Some(problem) = self.model.and_then(StartModel::problem) {
+            let surplus = [
+                ("--n", self.n.map(|n| n.to_string())),
+                ("--seed", self.seed.map(|seed| seed.to_string())),
+                ("--w0", self.w0.map(|w0| w0.to_string())),
+            ];
+            for (option, given) in surplus {
+                let reason = format!("does not go with --model {}", problem.name());
+                refuse(option, given, &reason)?;
+            }
+            return models::few(problem).map_err(GivenError::Value);
+        }
         let n = *self.n.get_or_insert(1024);
         if !(2..=MAX_BODIES).contains(&n) {
             return Err(GivenError::Value(SpecError {
@@ -195,7 +276,7 @@ impl Given {
         let seed = *self.seed.get_or_insert(1);
         let bodies = match *self.model.get_or_insert_default() {
             StartModel::King => models::king(n, *self.w0.get_or_insert(6.0), seed),
-            StartModel::Plummer => match self.w0 {
+            _ => match self.w0 {
                 None => models::plummer(n, seed),
                 Some(w0) => Err(SpecError {
                     option: "--w0",
@@ -205,5 +286,17 @@ impl Given {
             },
         };
         bodies.map_err(GivenError::Value)
+    }
+}
+
+/// An option that does not go with others must not be given.
+fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), GivenError> {
+    match given {
+        None => Ok(()),
+        Some(given) => Err(GivenError::Value(SpecError {
+            option,
+            given,
+            allowed: reason.into(),
+        })),
     }
 }

@@ -27,7 +27,7 @@ pub use cluster::{Abrupt, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
 pub use emulator::emulator;
 pub use engine::{Engine, Forces, HermiteError, Lists, Motion};
-pub use given::{Given, GivenError, StartModel};
+pub use given::{Given, GivenError, Scheme, StartModel};
 #[cfg(feature = "gpu")]
 pub use gpu::on_gpus;
 pub use run::{Look, RunError, integrate};

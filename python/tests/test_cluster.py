@@ -64,6 +64,8 @@ def test_a_specification_gives_the_same_run() -> None:
         ({"input": "nowhere.npz"}, FileNotFoundError, "nowhere.npz"),
         ({"input": "nowhere.npz", "n": 5}, ValueError, "are for a model"),
         ({"spec": "orders = 5"}, ValueError, "unknown field `orders`"),
+        ({"neighbours": 5}, ValueError, "'5' for '--neighbours': goes with --scheme ahmad-cohen"),
+        ({"model": "burrau", "n": 5}, ValueError, "'5' for '--n': does not go with --model burrau"),
         ({"gpus": 2}, ValueError, "'2' for '--gpus'"),
         ({"bodies": {"mass": [-1], "position": [[0, 0, 0]], "velocity": [[0, 0, 0]]}}, ValueError, "mass"),
         ({"bodies": {"mass": [1], "position": [[0, 0]], "velocity": [[0, 0]]}}, ValueError, r"\(1, 3\)"),
@@ -72,6 +74,16 @@ def test_a_specification_gives_the_same_run() -> None:
 def test_bad_input(options: dict[str, Any], exception: type[Exception], said: str) -> None:
     with pytest.raises(exception, match=said):
         trisolar.cluster(**options)
+
+
+def test_neighbours_at_shorter_steps_give_the_same_orbits_nearly() -> None:
+    *_, plain = trisolar.cluster(n=64, order=4, end=0.25)
+    run = trisolar.cluster(n=64, scheme="ahmad-cohen", neighbours=12, end=0.25)
+    assert (run.spec["order"], run.spec["neighbours"]) == (4, 12)
+    *_, split = run
+    assert np.allclose(plain.position, split.position, atol=1e-4)
+    assert not np.array_equal(plain.position, split.position)
+    assert [len(s.mass) for s in trisolar.cluster(model="figure-eight", end=0.25)] == [3, 3]
 
 
 def test_a_step_that_became_too_small_is_a_runtime_error() -> None:

@@ -189,6 +189,9 @@ def cluster(
     min_step: Optional[float] = None,
     iterations: Optional[int] = None,
     precision: Optional[str] = None,
+    scheme: Optional[str] = None,
+    neighbours: Optional[int] = None,
+    eta_regular: Optional[float] = None,
     end: Optional[float] = None,
     every: Optional[float] = None,
     backend: str = "auto",
@@ -212,12 +215,13 @@ def cluster(
     :param input: start from a file: .npz, or text with a particle a line, id mass x y z vx vy vz.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
         ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run).
-    :param model: start model in Henon units: "plummer" or "king" ["plummer"].
+    :param model: start model in Henon units: "plummer" or "king"; or a few bodies: "burrau" or
+        "figure-eight" ["plummer"].
     :param w0: dimensionless central potential of the King model, 0.1 to 16 [6].
     :param n: particles of the model [1024].
     :param seed: of the model [1].
-    :param order: of the scheme: 4, 6 or 8 [6].
-    :param softening: softening length (length) [4/n].
+    :param order: of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
+    :param softening: softening length (length) [4/n; 0 for a few bodies].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
@@ -225,6 +229,10 @@ def cluster(
     :param iterations: evaluations and corrections a step, 1 to 100 [1].
     :param precision: of pairs: "f64", or "float-float" (f32 pairs, positions and accelerations as sums of two f32)
         ["f64"].
+    :param scheme: how forces are evaluated: "plain" (all at once) or "ahmad-cohen" (those of neighbours at shorter
+        steps, order 4) ["plain"].
+    :param neighbours: ahmad-cohen: neighbours a particle should have, 1 to 4096 [the root of n, 10 to 200].
+    :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
     :param end: time to stop at [1].
     :param every: time from state to state [0.25].
     :param backend: where to compute: "auto" (the CPU), "cpu" or "gpu"; the bits are the same.
@@ -254,6 +262,9 @@ def cluster(
         "min_step": min_step,
         "iterations": iterations,
         "precision": precision,
+        "scheme": scheme,
+        "neighbours": neighbours,
+        "eta_regular": eta_regular,
         "end": end,
         "every": every,
     }
