@@ -139,6 +139,30 @@ fn emulated_kernels_and_the_cpu_agree_bit_for_bit() {
 }
 
 #[test]
+fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
+    for integrator in Integrator::ALL {
+        for (n, solver) in [
+            (6, Solver::Basic),
+            (300, Solver::Basic),
+            (100, Solver::Reduced),
+        ] {
+            let problem = problem(plummer(n), |s| {
+                s.integrator = *integrator;
+                s.solver = solver;
+            });
+            let engine = EmulatorEngine {
+                plan: Plan::new(NbodyKernel::Steps),
+                seed: Some(3),
+            };
+            assert!(
+                bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
+                "{integrator} {n}"
+            );
+        }
+    }
+}
+
+#[test]
 fn emulated_integrators_and_those_of_the_cpu_agree_bit_for_bit() {
     for integrator in Integrator::ALL {
         let problem = problem(plummer(40), |s| s.integrator = *integrator);
@@ -273,12 +297,29 @@ fn single_precision_follows_double_precision() {
 }
 
 #[test]
-fn the_atomic_kernel_agrees_to_rounding() {
-    let problem = problem(plummer(513), |s| s.steps = 1);
+fn the_atomic_kernels_agree_to_rounding() {
+    for n in [1, 33, 513] {
+        let problem = problem(plummer(n), |s| s.steps = 1);
+        for kernel in [NbodyKernel::Atomic, NbodyKernel::Equal] {
+            let engine = EmulatorEngine {
+                plan: Plan::new(kernel),
+                seed: Some(5),
+            };
+            let worst = largest_difference(&run(&engine, &problem), &scalar(&problem));
+            assert!(worst < 1e-14, "{n} {}: {worst}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn the_kernel_for_equal_masses_refuses_others() {
+    let mut bodies = plummer(40);
+    bodies.mass[7] *= 2.0;
+    let problem = problem(bodies, |_| ());
     let engine = EmulatorEngine {
-        plan: Plan::new(NbodyKernel::Atomic),
-        seed: Some(5),
+        plan: Plan::new(NbodyKernel::Equal),
+        seed: None,
     };
-    let worst = largest_difference(&run(&engine, &problem), &scalar(&problem));
-    assert!(worst < 1e-14, "{worst}");
+    let refused = engine.start(&problem, problem.bodies()).err().unwrap();
+    assert!(refused.to_string().contains("body 7"), "{refused}");
 }

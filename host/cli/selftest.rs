@@ -1,5 +1,5 @@
 //! `trisolar selftest`: every kernel on every device, and every width of the CPU's lanes, on maps that bring out
-//! differences; star clusters on every engine. All must agree bit for bit.
+//! differences; star clusters and all-pairs runs on every engine. All must agree bit for bit.
 
 use std::time::Instant;
 
@@ -15,6 +15,7 @@ use super::report::{self, Lines};
 use super::{Failure, interrupt};
 
 mod cluster;
+mod nbody;
 
 /// Options of `trisolar selftest`.
 #[derive(Debug, clap::Args)]
@@ -80,19 +81,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let clusters = cluster::outcomes()?;
-    let passed = outcomes.iter().chain(&clusters).all(Outcome::agrees);
+    let runs = nbody::outcomes()?;
+    let passed = outcomes.iter().chain(&clusters).all(Outcome::agrees)
+        && runs.iter().all(nbody::Outcome::agrees);
     if args.json {
         report::json(&json!({
             "passed": passed,
             "maps": spreads,
             "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "clusters": clusters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+            "nbody": runs.iter().map(nbody::Outcome::to_json).collect::<Vec<_>>(),
             "notes": notes,
         }))?;
     } else {
-        let text = cluster::table(&clusters);
+        let text = cluster::table(&clusters) + &nbody::table(&runs);
         outcomes.extend(clusters);
-        report::to_stdout(&table(&spreads, &outcomes, &text, &notes, passed))?;
+        let wrong = outcomes.iter().filter(|o| !o.agrees()).count()
+            + runs.iter().filter(|o| !o.agrees()).count();
+        let counts = [outcomes.len() + runs.len(), wrong];
+        report::to_stdout(&table(&spreads, &outcomes, &text, &notes, counts))?;
     }
     if passed {
         Ok(())
@@ -298,7 +305,7 @@ fn table(
     outcomes: &[Outcome],
     clusters: &str,
     notes: &[String],
-    passed: bool,
+    counts: [usize; 2],
 ) -> String {
     let mut text = String::from("reference: cpu, scalar, 1 thread\n\n");
     for spread in spreads {
@@ -325,14 +332,9 @@ fn table(
     for note in notes {
         lines.add("note", note);
     }
-    let verdict = if passed {
-        format!("all {} results are equal, bit for bit", outcomes.len())
-    } else {
-        let wrong = outcomes.iter().filter(|o| !o.agrees()).count();
-        format!(
-            "{wrong} of {} results differ or are missing",
-            outcomes.len()
-        )
+    let verdict = match counts {
+        [all, 0] => format!("all {all} results are equal, bit for bit"),
+        [all, wrong] => format!("{wrong} of {all} results differ or are missing"),
     };
     lines.add("result", &verdict);
     text.push_str(lines.as_str());

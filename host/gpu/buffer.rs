@@ -148,6 +148,43 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
             .map_err(|e| self.gpu.fail("copying on the device", e))
     }
 
+    /// Queues a copy of `length` values from `first` on from the same places of an array on another device. It waits for what has been
+    /// queued there.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    ///
+    /// # Panics
+    /// If one of the arrays is shorter.
+    pub fn copy_from_peer(
+        &mut self,
+        from: &DeviceMemory<'_, T>,
+        first: usize,
+        length: usize,
+    ) -> Result<(), GpuError> {
+        assert!(first + length <= self.len().min(from.len()));
+        self.gpu.wait_for(from.gpu)?;
+        let offset = (first * size_of::<T>()) as u64;
+        // SAFETY: the places lie within both arrays, as asserted; each is in the memory of its context.
+        let result = unsafe {
+            cust::sys::cuMemcpyPeerAsync(
+                self.address() + offset,
+                self.gpu.context().as_raw(),
+                from.address() + offset,
+                from.gpu.context().as_raw(),
+                length * size_of::<T>(),
+                self.gpu.stream().as_inner(),
+            )
+        };
+        if result == cust::sys::cudaError_enum::CUDA_SUCCESS {
+            Ok(())
+        } else {
+            Err(self
+                .gpu
+                .fail("copying between GPUs", CudaError::UnknownError))
+        }
+    }
+
     /// Copies the start of the array into `host`, after everything queued so far; returns when done.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use cust::error::CudaError;
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
+use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
 use super::{DeviceInfo, GpuError};
@@ -103,7 +103,26 @@ pub struct Gpu {
 
 /// A module for each kernel that has been asked for: the driver compiles only these, not all kernels there are.
 #[derive(Default)]
-struct Modules(FrozenMap<&'static str, Box<Module>>);
+struct Modules(FrozenMap<(&'static str, Option<Residency>), Box<Module>>);
+
+/// How a kernel is going to be launched. Told of it, the driver gives threads as many registers as fit and spreads
+/// dependent instructions; otherwise it saves registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Residency {
+    /// Threads of a block, at most.
+    pub threads: u32,
+    /// Blocks that a multiprocessor shall be able to hold at a time.
+    pub blocks: u32,
+}
+
+/// The text of a kernel with a [`Residency`] for its only entry.
+fn with_residency(ptx: &str, residency: Residency) -> String {
+    let Residency { threads, blocks } = residency;
+    let entry = ptx.find(".visible .entry ").unwrap_or(0);
+    let body = ptx[entry..].find("\n{").map_or(ptx.len(), |i| entry + i);
+    let (before, after) = ptx.split_at(body);
+    format!("{before}\n.maxntid {threads}, 1, 1\n.minnctapersm {blocks}{after}")
+}
 
 impl fmt::Debug for Modules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,14 +207,37 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Call`] if there is none, or the driver cannot load it.
     pub fn kernel(&self, name: &'static str) -> Result<Kernel<'_>, GpuError> {
-        let module = match self.modules.0.get(&name) {
+        self.load(name, None)
+    }
+
+    /// The kernel of this name, compiled for launches of this kind.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel).
+    pub fn kernel_for(
+        &self,
+        name: &'static str,
+        residency: Residency,
+    ) -> Result<Kernel<'_>, GpuError> {
+        self.load(name, Some(residency))
+    }
+
+    fn load(
+        &self,
+        name: &'static str,
+        residency: Option<Residency>,
+    ) -> Result<Kernel<'_>, GpuError> {
+        let module = match self.modules.0.get(&(name, residency)) {
             Some(module) => module,
             None => {
-                let ptx = with_entry_only(PTX, name)
+                let mut ptx = with_entry_only(PTX, name)
                     .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
+                if let Some(residency) = residency {
+                    ptx = with_residency(&ptx, residency);
+                }
                 let module =
                     Module::from_ptx(ptx, &[]).map_err(|e| self.fail("loading a kernel", e))?;
-                self.modules.0.insert(name, Box::new(module))
+                self.modules.0.insert((name, residency), Box::new(module))
             }
         };
         let function = module
@@ -205,6 +247,72 @@ impl Gpu {
             gpu: self,
             function,
         })
+    }
+
+    /// Lets this device's kernels and copies reach the memory of `other` directly, where the machine can do that; where it cannot,
+    /// copies between them go through the host.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn reach(&self, other: &Self) -> Result<(), GpuError> {
+        self.enter()?;
+        let raw = |gpu: &Self| {
+            Device::get_device(gpu.info.index)
+                .map(|device| device.as_raw())
+                .map_err(|e| gpu.fail("finding a device", e))
+        };
+        let (mine, theirs) = (raw(self)?, raw(other)?);
+        let mut can = 0;
+        // SAFETY: both devices exist; the result is an integer of ours.
+        let asked = unsafe { cust::sys::cuDeviceCanAccessPeer(&raw mut can, mine, theirs) };
+        if asked != cust::sys::cudaError_enum::CUDA_SUCCESS || can == 0 {
+            return Ok(());
+        }
+        // SAFETY: the context of `other` lives as long as `other`, and its memory is freed before.
+        let enabled = unsafe { cust::sys::cuCtxEnablePeerAccess(other.context.as_raw(), 0) };
+        use cust::sys::cudaError_enum::{CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, CUDA_SUCCESS};
+        match enabled {
+            CUDA_SUCCESS | CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            _ => Err(self.fail("reaching another GPU's memory", CudaError::UnknownError)),
+        }
+    }
+
+    /// Whether blocks of a grid may wait for each other, see [`Kernel::launch_cooperative`].
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn is_cooperative(&self) -> Result<bool, GpuError> {
+        let attribute = cust::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+        let mut can = 0;
+        let fail = |e| self.fail("reading the device's attributes", e);
+        let device = Device::get_device(self.info.index).map_err(fail)?.as_raw();
+        // SAFETY: the device exists; the result is an integer of ours.
+        let asked = unsafe { cust::sys::cuDeviceGetAttribute(&raw mut can, attribute, device) };
+        match asked {
+            cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(can != 0),
+            _ => Err(self.fail("reading the device's attributes", CudaError::UnknownError)),
+        }
+    }
+
+    /// What is queued here from now on waits for all that has been queued on `other`.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn wait_for(&self, other: &Self) -> Result<(), GpuError> {
+        other.enter()?;
+        let event = Event::new(EventFlags::DISABLE_TIMING)
+            .map_err(|e| other.fail("creating an event", e))?;
+        event
+            .record(&other.stream)
+            .map_err(|e| other.fail("recording an event", e))?;
+        self.enter()?;
+        self.stream
+            .wait_event(event, StreamWaitEventFlags::DEFAULT)
+            .map_err(|e| self.fail("waiting for another GPU", e))
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Waits until all that was queued is done.
@@ -339,6 +447,51 @@ impl Kernel<'_> {
     }
 }
 
+impl Kernel<'_> {
+    /// Queues a launch of a one-dimensional grid whose blocks may wait for each other: all of them are resident at the same time.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch); also where more blocks are asked for than the device holds at a time.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative(
+        &self,
+        blocks: u32,
+        threads: u32,
+        arguments: &[Argument],
+    ) -> Result<(), GpuError> {
+        let mut pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
+        // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
+        let result = unsafe {
+            cust::sys::cuLaunchCooperativeKernel(
+                self.function.to_raw(),
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                self.gpu.stream.as_inner(),
+                pointers.as_mut_ptr(),
+            )
+        };
+        match result {
+            cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
+            cust::sys::cudaError_enum::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => {
+                Err(self.gpu.fail(
+                    "launching a cooperative kernel",
+                    CudaError::LaunchOutOfResources,
+                ))
+            }
+            _ => Err(self
+                .gpu
+                .fail("launching a cooperative kernel", CudaError::UnknownError)),
+        }
+    }
+}
+
 /// A point in a device's stream.
 #[derive(Debug)]
 pub struct Mark<'a> {
@@ -402,5 +555,20 @@ mod tests {
             assert_eq!(alone.matches('{').count(), alone.matches('}').count());
         }
         assert_eq!(with_entry_only(PTX, "no_such_kernel"), None);
+    }
+
+    #[test]
+    fn a_kernel_is_told_how_it_is_launched() {
+        let alone = with_entry_only(PTX, "nbody_reduced_f32").expect("it is there");
+        let residency = Residency {
+            threads: 128,
+            blocks: 4,
+        };
+        let told = with_residency(&alone, residency);
+        assert!(told.contains(")\n.maxntid 128, 1, 1\n.minnctapersm 4\n{"));
+        assert_eq!(
+            told.len(),
+            alone.len() + "\n.maxntid 128, 1, 1\n.minnctapersm 4".len()
+        );
     }
 }

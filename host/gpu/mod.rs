@@ -10,7 +10,7 @@ mod error;
 #[cfg(feature = "gpu")]
 pub use buffer::{DeviceMemory, Pinned, Plain};
 #[cfg(feature = "gpu")]
-pub use device::{Argument, Gpu, Kernel, Mark, devices, driver_version};
+pub use device::{Argument, Gpu, Kernel, Mark, Residency, devices, driver_version};
 pub use error::GpuError;
 
 /// What a GPU is.

@@ -1,23 +1,27 @@
 //! The kernels on the CPU, under the emulator of the grid: slow, for tests of kernel code where there is no GPU.
 
+use std::sync::atomic::AtomicU32;
+
 use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::integrator::System;
 use kernels_gpu::kernels::{
     Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
-    nbody_drift_f32, nbody_drift_f64, nbody_gather_f32, nbody_gather_f64, nbody_kick_drift_f32,
-    nbody_kick_drift_f64, nbody_kick_f32, nbody_kick_f64, nbody_plain_f32, nbody_plain_f64,
-    nbody_reduced_f32, nbody_reduced_f64, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32,
-    nbody_rk_stage_f64, nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4,
-    nbody_tile_f32_k4_u1, nbody_tile_f32_k4_u16, nbody_tile_f64_k1, nbody_tile_f64_k2,
+    nbody_drift_f32, nbody_drift_f64, nbody_equal_f32, nbody_equal_f64, nbody_gather_f32,
+    nbody_gather_f64, nbody_kick_drift_f32, nbody_kick_drift_f64, nbody_kick_f32, nbody_kick_f64,
+    nbody_plain_f32, nbody_plain_f64, nbody_reduced_f32, nbody_reduced_f64, nbody_rk_end_f32,
+    nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64, nbody_steps_f32, nbody_steps_f64,
+    nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
+    nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,
     nbody_tile_f64_k4,
 };
 use kernels_gpu::nbody::order::chunk_length;
+use kernels_gpu::nbody::steps::{Operation, State, Steps};
 use kernels_gpu::nbody::sweep::Reduced;
 use kernels_gpu::nbody::tile::Basic;
 use kernels_gpu::nbody::{Body, Scalar};
 
 use super::engine::{Run, start};
-use super::kernel::{Arrays, NbodyKernel, Plan};
+use super::kernel::{Arrays, NbodyKernel, Plan, operations};
 use super::{Bodies, Engine, Integrator, Precision, Validated};
 use crate::divergence::{EngineError, Monitor};
 
@@ -60,11 +64,13 @@ type Pull<S> = unsafe fn(Basic<S>, *const Body<S>, *mut Body<S>);
 /// The kernels of a precision.
 struct Kernels<S: Scalar> {
     plain: Pull<S>,
-    tiles: [Pull<S>; 5],
+    tiles: [Pull<S>; 6],
     combine: unsafe fn(*const Body<S>, *mut Body<S>, u32, u32),
     reduced: unsafe fn(Reduced<S>, *const Body<S>, *mut S, *mut S),
-    gather: unsafe fn(Reduced<S>, *mut S, *mut S, *mut Body<S>),
+    gather: unsafe fn(Reduced<S>, *mut S, *mut S, *mut Body<S>, u32, u32),
     atomic: unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>),
+    equal: unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>),
+    steps: unsafe fn(Steps<S>, State<S>, *const Operation<S>, *const AtomicU32),
     kick: Step<S>,
     drift: Step<S>,
     kick_drift: KickDrift<S>,
@@ -73,10 +79,12 @@ struct Kernels<S: Scalar> {
 }
 
 trait HasKernels: Scalar {
+    const PRECISION: Precision;
     const KERNELS: Kernels<Self>;
 }
 
 impl HasKernels for f32 {
+    const PRECISION: Precision = Precision::F32;
     const KERNELS: Kernels<f32> = Kernels {
         plain: nbody_plain_f32,
         tiles: [
@@ -85,11 +93,14 @@ impl HasKernels for f32 {
             nbody_tile_f32_k4,
             nbody_tile_f32_k4_u1,
             nbody_tile_f32_k4_u16,
+            nbody_tile_f32_k8,
         ],
         combine: nbody_combine_f32,
         reduced: nbody_reduced_f32,
         gather: nbody_gather_f32,
         atomic: nbody_atomic_f32,
+        equal: nbody_equal_f32,
+        steps: nbody_steps_f32,
         kick: nbody_kick_f32,
         drift: nbody_drift_f32,
         kick_drift: nbody_kick_drift_f32,
@@ -99,6 +110,7 @@ impl HasKernels for f32 {
 }
 
 impl HasKernels for f64 {
+    const PRECISION: Precision = Precision::F64;
     const KERNELS: Kernels<f64> = Kernels {
         plain: nbody_plain_f64,
         tiles: [
@@ -108,11 +120,14 @@ impl HasKernels for f64 {
             // Unrolled differently in f32 only.
             nbody_tile_f64_k4,
             nbody_tile_f64_k4,
+            nbody_tile_f64_k4,
         ],
         combine: nbody_combine_f64,
         reduced: nbody_reduced_f64,
         gather: nbody_gather_f64,
         atomic: nbody_atomic_f64,
+        equal: nbody_equal_f64,
+        steps: nbody_steps_f64,
         kick: nbody_kick_f64,
         drift: nbody_drift_f64,
         kick_drift: nbody_kick_drift_f64,
@@ -142,9 +157,9 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
         bodies: &Bodies,
     ) -> Result<Self, EngineError> {
         let spec = problem.specification();
-        let arrays = Arrays::<S>::new(spec, bodies);
+        let arrays = Arrays::<S>::new(spec, bodies, engine.plan.kernel);
         let zero = || vec![Body::default(); arrays.padded as usize];
-        let rows = engine.plan.rows_at_once(arrays.padded / Reduced::<S>::ROW);
+        let rows = engine.plan.rows_at_once(arrays.padded / S::ROW);
         let planes = 3 * arrays.padded as usize;
         let chunks = arrays.n.div_ceil(chunk_length(arrays.n)) as usize;
         let two_passes = engine.plan.kernel == NbodyKernel::Reduced;
@@ -212,7 +227,7 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
         let bodies = self.arrays.x.as_ptr();
         let accelerations = self.accelerations.as_mut_ptr();
         let k = S::KERNELS;
-        let Some(tile) = plan.kernel.tile() else {
+        let Some(tile) = plan.kernel.tile_of(S::PRECISION) else {
             return self.launch(n.div_ceil(plan.block), plan.block, 0, || {
                 // SAFETY: n bodies and n accelerations.
                 unsafe { (k.plain)(job, bodies, accelerations) }
@@ -240,43 +255,80 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
 
     fn reduced(&mut self) -> Result<(), EngineError> {
         let plan = self.engine.plan;
-        let (n, stride) = (self.arrays.n, self.arrays.padded);
-        let rows = stride / Reduced::<S>::ROW;
+        let n = self.arrays.n;
+        let rows = self.arrays.padded / S::ROW;
         let at_once = plan.rows_at_once(rows);
-        let mut job = Reduced {
-            softening2: self.arrays.softening2,
-            n,
-            chunk: chunk_length(n),
-            row: 0,
-            rows,
-            stride,
-        };
         let bodies = self.arrays.x.as_ptr();
         let accelerations = self.accelerations.as_mut_ptr();
         let (p, q) = (self.p.as_mut_ptr(), self.q.as_mut_ptr());
         let k = S::KERNELS;
-        if plan.kernel == NbodyKernel::Atomic {
+        if plan.kernel.is_atomic() {
             self.accelerations.fill(Body::default());
-            let blocks = (rows * job.chunks() * 32).div_ceil(plan.block);
-            return self.launch(blocks, plan.block, 0, || {
-                // SAFETY: whole rows of bodies and accelerations, which are zero.
-                unsafe { (k.atomic)(job, bodies, accelerations) }
-            });
+            let job = self.arrays.rows(plan.kernel, 0, rows);
+            let kernel = if plan.kernel == NbodyKernel::Equal {
+                k.equal
+            } else {
+                k.atomic
+            };
+            return self.launch(
+                (job.units() * 32).div_ceil(plan.block),
+                plan.block,
+                0,
+                || {
+                    // SAFETY: whole rows of bodies and accelerations, which are zero.
+                    unsafe { kernel(job, bodies, accelerations) }
+                },
+            );
         }
-        while job.row < rows {
-            job.rows = at_once.min(rows - job.row);
-            let blocks = (job.rows * job.chunks() * 32).div_ceil(plan.block);
-            self.launch(blocks, plan.block, 0, || {
-                // SAFETY: whole rows of bodies; planes for at_once rows and all chunks.
-                unsafe { (k.reduced)(job, bodies, p, q) }
-            })?;
-            self.launch(n.div_ceil(plan.block), plan.block, 0, || {
-                // SAFETY: as above.
-                unsafe { (k.gather)(job, p, q, accelerations) }
-            })?;
-            job.row += job.rows;
+        let mut row = 0;
+        while row < rows {
+            let job = self.arrays.rows(plan.kernel, row, at_once.min(rows - row));
+            self.launch(
+                (job.units() * 32).div_ceil(plan.block),
+                plan.block,
+                0,
+                || {
+                    // SAFETY: whole rows of bodies; planes for at_once rows and all chunks.
+                    unsafe { (k.reduced)(job, bodies, p, q) }
+                },
+            )?;
+            // In two parts, as several devices do it.
+            let first = job.first();
+            let half = (n - first) / 2;
+            for (first, count) in [(first, half), (first + half, n - first - half)] {
+                self.launch(
+                    (3 * count).div_ceil(plan.block).max(1),
+                    plan.block,
+                    0,
+                    || {
+                        // SAFETY: as above.
+                        unsafe { (k.gather)(job, p, q, accelerations, first, count) }
+                    },
+                )?;
+            }
+            row += job.rows;
         }
         Ok(())
+    }
+
+    /// Steps of kicks and drifts in one launch; a single block, as blocks of the emulator do not wait for each other.
+    fn in_one_launch(
+        &mut self,
+        operations: &[Operation<S>],
+        steps: u32,
+    ) -> Result<(), EngineError> {
+        let job = self.arrays.steps(operations.len(), steps);
+        let state = State {
+            x: self.arrays.x.as_mut_ptr(),
+            v: self.arrays.v.as_mut_ptr(),
+            a: self.accelerations.as_mut_ptr(),
+            sums: self.sums.as_mut_ptr(),
+        };
+        let (operations, arrived) = (operations.as_ptr(), AtomicU32::new(0));
+        self.launch(1, self.engine.plan.block, 0, || {
+            // SAFETY: n values each, chunks × n sums, one block.
+            unsafe { (S::KERNELS.steps)(job, state, operations, &raw const arrived) }
+        })
     }
 
     fn each(&self, kernel: impl Fn()) -> Result<(), EngineError> {
@@ -357,11 +409,17 @@ impl<S: HasKernels> System for EmulatorRun<'_, S> {
 impl<S: HasKernels> Run for EmulatorRun<'_, S> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
         let (integrator, dt) = (self.integrator, self.dt);
+        let operations = operations::<S>(integrator, dt);
         for done in 0..steps {
             if monitor.cancelled() {
                 return Err(EngineError::Cancelled);
             }
-            integrator.step(self, dt)?;
+            match &operations {
+                Some(list) if self.engine.plan.kernel == NbodyKernel::Steps => {
+                    self.in_one_launch(list, 1)?;
+                }
+                _ => integrator.step(self, dt)?,
+            }
             monitor.progress(done + 1, steps);
         }
         Ok(steps)

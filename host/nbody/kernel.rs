@@ -1,11 +1,14 @@
 //! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on. What the GPU
 //! engine and the emulator share.
 
+use kernels_gpu::integrator::System;
+use kernels_gpu::nbody::order::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
 use kernels_gpu::nbody::scalar::softening_floor_f32;
+use kernels_gpu::nbody::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
 use kernels_gpu::nbody::sweep::Reduced;
 use kernels_gpu::nbody::{Body, Scalar};
 
-use super::{Bodies, Precision, Solver, Specification, Validated};
+use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
 
 /// A kernel that computes accelerations.
@@ -13,6 +16,9 @@ use crate::divergence::EngineError;
 pub enum NbodyKernel {
     /// `basic`, straight from global memory.
     Plain,
+    /// `basic`, many steps in one launch with barriers for the whole grid: for few bodies. Runge–Kutta steps are taken as with
+    /// [`Plain`](Self::Plain).
+    Steps,
     /// `basic`, tiles in shared memory, one body a thread.
     Tile1,
     /// Two bodies a thread.
@@ -23,10 +29,14 @@ pub enum NbodyKernel {
     Tile4Rolled,
     /// Four bodies a thread, the inner loop unrolled 16 times (`f32`; the same as [`Tile4`](Self::Tile4) in `f64`).
     Tile4Unrolled,
+    /// Eight bodies a thread (`f32`; the same as [`Tile4`](Self::Tile4) in `f64`).
+    Tile8,
     /// `reduced`, bodies that travel through a warp, summed in a fixed order.
     Reduced,
     /// `reduced`, summed atomically: faster, but the last bits differ from run to run.
     Atomic,
+    /// As [`Atomic`](Self::Atomic), for bodies of equal masses: strengths are multiplied into sums, not into pulls.
+    Equal,
 }
 
 /// A tile kernel.
@@ -40,49 +50,84 @@ pub(super) struct Tile {
 
 impl NbodyKernel {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Plain,
+        Self::Steps,
         Self::Tile1,
         Self::Tile2,
         Self::Tile4,
         Self::Tile4Rolled,
         Self::Tile4Unrolled,
+        Self::Tile8,
         Self::Reduced,
         Self::Atomic,
+        Self::Equal,
     ];
 
     /// A name for reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
+            Self::Steps => "steps",
             Self::Tile1 => "tile-1",
             Self::Tile2 => "tile-2",
             Self::Tile4 => "tile-4",
             Self::Tile4Rolled => "tile-4-rolled",
             Self::Tile4Unrolled => "tile-4-unrolled",
+            Self::Tile8 => "tile-8",
             Self::Reduced => "reduced",
             Self::Atomic => "atomic",
+            Self::Equal => "equal-masses",
         }
     }
 
     /// Whether each pair is evaluated once.
     pub fn is_reduced(self) -> bool {
-        matches!(self, Self::Reduced | Self::Atomic)
+        matches!(self, Self::Reduced | Self::Atomic | Self::Equal)
+    }
+
+    /// Bodies that a thread or lane holds and steps of the inner loop that are spelled out, in `f32`.
+    pub fn shape(self) -> [u32; 2] {
+        match self {
+            Self::Plain | Self::Steps => [1, 4],
+            Self::Tile1 => [1, 16],
+            Self::Tile2 => [2, 16],
+            Self::Tile4 => [4, 8],
+            Self::Tile4Rolled => [4, 1],
+            Self::Tile4Unrolled => [4, 16],
+            Self::Tile8 | Self::Reduced | Self::Atomic | Self::Equal => [8, 8],
+        }
     }
 
     /// Whether the same start always gives the same bits.
     pub fn is_deterministic(self) -> bool {
-        self != Self::Atomic
+        !self.is_atomic()
     }
 
-    pub(super) fn tile(self) -> Option<Tile> {
+    /// Whether it adds to the accelerations atomically.
+    pub(super) fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::Equal)
+    }
+
+    /// The tile kernel in a precision.
+    pub(super) fn tile_of(self, precision: Precision) -> Option<Tile> {
+        let tile = self.tile()?;
+        let most = if precision == Precision::F64 { 4 } else { 8 };
+        Some(Tile {
+            bodies: tile.bodies.min(most),
+            ..tile
+        })
+    }
+
+    fn tile(self) -> Option<Tile> {
         let (index, bodies) = match self {
             Self::Tile1 => (0, 1),
             Self::Tile2 => (1, 2),
             Self::Tile4 => (2, 4),
             Self::Tile4Rolled => (3, 4),
             Self::Tile4Unrolled => (4, 4),
-            Self::Plain | Self::Reduced | Self::Atomic => return None,
+            Self::Tile8 => (5, 8),
+            Self::Plain | Self::Steps | Self::Reduced | Self::Atomic | Self::Equal => return None,
         };
         Some(Tile { index, bodies })
     }
@@ -91,20 +136,24 @@ impl NbodyKernel {
     #[cfg(feature = "gpu")]
     pub(super) fn entry(self, precision: Precision) -> &'static str {
         match (precision, self) {
-            (Precision::F32, Self::Plain) => "nbody_plain_f32",
+            (Precision::F32, Self::Plain | Self::Steps) => "nbody_plain_f32",
             (Precision::F32, Self::Tile1) => "nbody_tile_f32_k1",
             (Precision::F32, Self::Tile2) => "nbody_tile_f32_k2",
             (Precision::F32, Self::Tile4) => "nbody_tile_f32_k4",
             (Precision::F32, Self::Tile4Rolled) => "nbody_tile_f32_k4_u1",
             (Precision::F32, Self::Tile4Unrolled) => "nbody_tile_f32_k4_u16",
+            (Precision::F32, Self::Tile8) => "nbody_tile_f32_k8",
+            (Precision::F32, Self::Equal) => "nbody_equal_f32",
             (Precision::F32, Self::Reduced) => "nbody_reduced_f32",
             (Precision::F32, Self::Atomic) => "nbody_atomic_f32",
-            (Precision::F64, Self::Plain) => "nbody_plain_f64",
+            (Precision::F64, Self::Plain | Self::Steps) => "nbody_plain_f64",
             (Precision::F64, Self::Tile1) => "nbody_tile_f64_k1",
             (Precision::F64, Self::Tile2) => "nbody_tile_f64_k2",
-            (Precision::F64, Self::Tile4 | Self::Tile4Rolled | Self::Tile4Unrolled) => {
-                "nbody_tile_f64_k4"
-            }
+            (
+                Precision::F64,
+                Self::Tile4 | Self::Tile4Rolled | Self::Tile4Unrolled | Self::Tile8,
+            ) => "nbody_tile_f64_k4",
+            (Precision::F64, Self::Equal) => "nbody_equal_f64",
             (Precision::F64, Self::Reduced) => "nbody_reduced_f64",
             (Precision::F64, Self::Atomic) => "nbody_atomic_f64",
         }
@@ -149,21 +198,100 @@ impl Plan {
                 reason,
             })
         };
-        if (solver == Solver::Reduced) != self.kernel.is_reduced() {
+        // In a single row both solvers sum in the same order.
+        let row = match problem.specification().precision {
+            Precision::F32 => f32::ROW,
+            Precision::F64 => f64::ROW,
+        };
+        let same = self.kernel == NbodyKernel::Steps && problem.bodies().len() <= row as usize;
+        if (solver == Solver::Reduced) != self.kernel.is_reduced() && !same {
             return fail(format!(
                 "this kernel does not sum as the solver {solver} does"
             ));
         }
-        if !(32..=1024).contains(&self.block) || !self.block.is_multiple_of(32) {
+        // Kernels that fill the registers do not fit into the largest blocks.
+        let most = match self.kernel {
+            NbodyKernel::Tile8 | NbodyKernel::Steps => 512,
+            kernel if kernel.is_reduced() => 256,
+            _ => 1024,
+        };
+        if !(32..=most).contains(&self.block) || !self.block.is_multiple_of(32) {
             let given = self.block;
             return fail(format!(
-                "blocks of {given} threads: must be 32 to 1024, a multiple of 32"
+                "blocks of {given} threads: must be 32 to {most}, a multiple of 32"
             ));
+        }
+        if self.kernel == NbodyKernel::Equal {
+            let mass = &problem.bodies().mass;
+            if let Some(other) = mass.iter().position(|m| *m != mass[0]) {
+                return fail(format!("body {other} has not the mass of body 0"));
+            }
         }
         if self.splits == 0 {
             return fail("0 splits: must be at least 1".into());
         }
         Ok(())
+    }
+}
+
+/// Notes down what an integrator does in a step.
+#[derive(Default)]
+struct Notes {
+    operations: Vec<(u32, f64)>,
+    /// Something that is not an [`Operation`] was asked for.
+    beyond: bool,
+}
+
+impl System for Notes {
+    type Error = std::convert::Infallible;
+
+    fn accelerate(&mut self) -> Result<(), Self::Error> {
+        self.operations.push((ACCELERATE, 0.0));
+        Ok(())
+    }
+
+    fn kick(&mut self, h: f64) -> Result<(), Self::Error> {
+        self.operations.push((KICK, h));
+        Ok(())
+    }
+
+    fn drift(&mut self, h: f64) -> Result<(), Self::Error> {
+        self.operations.push((DRIFT, h));
+        Ok(())
+    }
+
+    fn rk_begin(&mut self) -> Result<(), Self::Error> {
+        self.beyond = true;
+        Ok(())
+    }
+
+    fn rk_stage(&mut self, _: f64, _: f64) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn rk_end(&mut self, _: f64) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// The operations of a step, if it is made of kicks and drifts.
+pub(super) fn operations<S: Scalar>(integrator: Integrator, dt: f64) -> Option<Vec<Operation<S>>> {
+    let mut notes = Notes::default();
+    let Ok(()) = integrator.step(&mut notes, dt);
+    let operation = |(kind, h): &(u32, f64)| Operation {
+        kind: *kind,
+        unused: 0,
+        h: S::from_f64(*h),
+    };
+    (!notes.beyond).then(|| notes.operations.iter().map(operation).collect())
+}
+
+/// Bodies of a chunk of a kernel. Those that sum in a fixed order have no choice; the others take more chunks.
+fn chunk_of(kernel: NbodyKernel, n: u32) -> u32 {
+    if kernel.is_atomic() {
+        n.div_ceil(2 * MAX_CHUNKS).next_multiple_of(CHUNK_UNIT)
+    } else {
+        chunk_length(n)
     }
 }
 
@@ -183,9 +311,9 @@ pub(super) struct Arrays<S> {
 }
 
 impl<S: Scalar> Arrays<S> {
-    pub(super) fn new(spec: &Specification, bodies: &Bodies) -> Self {
+    pub(super) fn new(spec: &Specification, bodies: &Bodies, kernel: NbodyKernel) -> Self {
         let n = bodies.len() as u32;
-        let row = Reduced::<S>::ROW;
+        let row = S::ROW;
         let padded = n.next_multiple_of(row);
         let body = |[x, y, z]: [f64; 3], g: f64| Body {
             x: S::from_f64(x),
@@ -193,8 +321,16 @@ impl<S: Scalar> Arrays<S> {
             z: S::from_f64(z),
             g: S::from_f64(g),
         };
-        let far = bodies.farthest();
-        // Bodies that fill up lie on the x axis beyond all others.
+        // Bodies that fill up lie on the x axis beyond all others: so far that r⁻³ is 0 where strength 0 does not count.
+        let far = if kernel == NbodyKernel::Equal {
+            if spec.precision == Precision::F64 {
+                1.0e120
+            } else {
+                1.0e18
+            }
+        } else {
+            bodies.farthest()
+        };
         let filling = (0..padded - n)
             .map(|p| body([far * (2.0 + f64::from(p) / f64::from(row)), 0.0, 0.0], 0.0));
         let x = bodies
@@ -222,6 +358,30 @@ impl<S: Scalar> Arrays<S> {
                 .chain(rest)
                 .collect(),
             softening2: S::from_f64(softening2),
+        }
+    }
+
+    /// What a number of steps of so many operations is about.
+    pub(super) fn steps(&self, operations: usize, steps: u32) -> Steps<S> {
+        Steps {
+            softening2: self.softening2,
+            n: self.n,
+            chunk: chunk_length(self.n),
+            operations: operations as u32,
+            steps,
+        }
+    }
+
+    /// What `rows` rows from `row` on are about.
+    pub(super) fn rows(&self, kernel: NbodyKernel, row: u32, rows: u32) -> Reduced<S> {
+        Reduced {
+            softening2: self.softening2,
+            n: self.n,
+            length: S::ROW,
+            chunk: chunk_of(kernel, self.n),
+            row,
+            rows,
+            stride: self.padded - row * S::ROW,
         }
     }
 

@@ -7,6 +7,7 @@ use super::Failure;
 mod cluster;
 mod divergence;
 mod ladder;
+mod nbody;
 mod peak;
 mod plain;
 
@@ -25,6 +26,8 @@ enum Problem {
     Ladder(ladder::Args),
     /// Star clusters: forces with derivatives and whole runs on every engine
     Cluster(cluster::Args),
+    /// All-pairs N-body: interactions per second of every solver over the number of bodies
+    Nbody(nbody::Args),
 }
 
 /// Measures and reports.
@@ -33,5 +36,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Problem::Divergence(args) => divergence::run(args),
         Problem::Ladder(args) => ladder::run(args),
         Problem::Cluster(args) => cluster::run(args),
+        Problem::Nbody(args) => nbody::run(args),
     }
 }

@@ -14,6 +14,7 @@ mod nbody_combine;
 mod nbody_move;
 mod nbody_plain;
 mod nbody_reduced;
+mod nbody_steps;
 mod nbody_tile;
 
 pub use divergence_fetch::{Ring, Shared, TILE, Thread, Tile, divergence_fetch};
@@ -61,6 +62,7 @@ pub use nbody_reduced::{
     nbody_atomic_f32, nbody_atomic_f64, nbody_equal_f32, nbody_equal_f64, nbody_gather_f32,
     nbody_gather_f64, nbody_reduced_f32, nbody_reduced_f64,
 };
+pub use nbody_steps::{nbody_steps_f32, nbody_steps_f64};
 pub use nbody_tile::{
     nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
     nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,

@@ -2,23 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::pull::add_scaled;
-use crate::nbody::{Body, Scalar};
-
-/// to[i] += h · by[i], without the fourth component.
-#[inline(always)]
-unsafe fn advance<S: Scalar>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usize) {
-    // SAFETY: the caller vouches for both.
-    let (to, by) = unsafe { (&mut *to.add(i), &*by.add(i)) };
-    let mut v = to.vector();
-    add_scaled::<S, 3>(&mut v, h, &by.vector());
-    *to = Body {
-        x: v[0],
-        y: v[1],
-        z: v[2],
-        g: to.g,
-    };
-}
+use crate::nbody::Body;
+use crate::nbody::steps::advance;
 
 /// Saved state and sums of a Runge–Kutta step: n values each.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,13 @@
 //! - [`pull`]: one pair, of one number or of lanes side by side
 //! - [`scalar`]: `f32` and `f64` as the kernels need them
 //! - [`tile`]: `basic`, tiles of bodies in shared memory
+//! - [`steps`]: many steps of few bodies in one launch
 //! - [`sweep`]: `reduced`, each pair once, bodies that travel through a warp
 
 pub mod order;
 pub mod pull;
 pub mod scalar;
+pub mod steps;
 pub mod sweep;
 pub mod tile;
 

@@ -36,6 +36,8 @@ pub trait Scalar:
 {
     /// Bodies that a lane of the reduced solver holds in registers: a row is 32 times as many.
     const LANE_BODIES: usize;
+    /// Bodies of a row.
+    const ROW: u32 = super::order::TILE * Self::LANE_BODIES as u32;
 
     /// The number nearest to `x`.
     fn from_f64(x: f64) -> Self;

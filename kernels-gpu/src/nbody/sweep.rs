@@ -21,7 +21,7 @@ pub struct Reduced<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a row, a multiple of [`TILE`].
+    /// Bodies of a row, [`Scalar::ROW`].
     pub length: u32,
     /// Bodies of a chunk, a multiple of a row's.
     pub chunk: u32,

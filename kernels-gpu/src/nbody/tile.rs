@@ -2,7 +2,7 @@
 
 use cuda_std::thread;
 
-use super::pull::one_sided;
+use super::pull::{each, one_sided};
 use super::{Body, Scalar};
 
 /// What a launch of the basic solver is about.
@@ -176,34 +176,52 @@ pub unsafe fn combine<S: Scalar>(sums: *const Body<S>, count: u32, chunks: u32, 
     total
 }
 
+/// The pulls of a chunk's bodies on the body at `p`, straight from memory.
+///
+/// # Safety
+/// `bodies` is valid for `n` values.
+#[inline(always)]
+pub unsafe fn chunk_sum<S: Scalar>(
+    job: &Basic<S>,
+    bodies: *const Body<S>,
+    p: [S; 3],
+    chunk: u32,
+) -> [S; 3] {
+    let mut a = [[S::zero(); 3]];
+    let mut j = chunk * job.chunk;
+    let end = (j + job.chunk).min(job.n);
+    let mut pull =
+        |b: Body<S>| one_sided::<S, 1, 3>(&[p], &mut a, &b.vector(), b.g, job.softening2);
+    while j + 4 <= end {
+        // Four loads under way at a time; the pulls keep their order.
+        let mut b = [Body::default(); 4];
+        // SAFETY: j + 3 < n.
+        each::<4>(|k| b[k] = unsafe { *bodies.add(j as usize + k) });
+        each::<4>(|k| pull(b[k]));
+        j += 4;
+    }
+    while j < end {
+        // SAFETY: j < n.
+        pull(unsafe { *bodies.add(j as usize) });
+        j += 1;
+    }
+    a[0]
+}
+
 /// The pulls on one body by all, straight from memory: the plain form of [`basic`].
 ///
 /// # Safety
 /// `bodies` is valid for `n` values, i < n.
 #[inline(always)]
 pub unsafe fn plain<S: Scalar>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -> Body<S> {
-    let zero = S::zero();
     // SAFETY: i < n.
-    let p = [unsafe { *bodies.add(i as usize) }.vector()];
-    let mut total = Body {
-        x: zero,
-        y: zero,
-        z: zero,
-        g: zero,
-    };
-    let mut base = 0;
-    while base < job.n {
-        let mut a = [[zero; 3]];
-        let end = (base + job.chunk).min(job.n);
-        let mut j = base;
-        while j < end {
-            // SAFETY: j < n.
-            let b = unsafe { *bodies.add(j as usize) };
-            one_sided::<S, 1, 3>(&p, &mut a, &b.vector(), b.g, job.softening2);
-            j += 1;
-        }
-        total = plus(total, a[0]);
-        base = end;
+    let p = unsafe { *bodies.add(i as usize) }.vector();
+    let mut total = Body::default();
+    let mut chunk = 0;
+    while chunk < job.chunks() {
+        // SAFETY: the caller's promise.
+        total = plus(total, unsafe { chunk_sum(job, bodies, p, chunk) });
+        chunk += 1;
     }
     total
 }

@@ -1,0 +1,245 @@
+//! What is measured, and how.
+
+use std::time::Instant;
+
+use trisolar::divergence::{EngineError, Unattended};
+use trisolar::nbody::{
+    CpuEngine, Engine, Integrator, Model, Precision, Schedule, Solver, Specification, Validated,
+};
+
+use super::Args;
+use crate::cli::{Failure, interrupt};
+
+/// Largest default number of bodies on a GPU, in `f32` and `f64`, and on the CPU.
+const MOST: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];
+
+/// How a measurement is made.
+pub(super) struct Bench {
+    pub repeats: usize,
+    pub seconds: f64,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct Rate {
+    pub engine: String,
+    pub solver: String,
+    pub precision: &'static str,
+    pub bodies: usize,
+    /// Steps of a measurement.
+    pub steps: u64,
+    /// 1e9 interactions a second: mean over the repeats.
+    pub rate: f64,
+    /// Standard deviation over the repeats.
+    pub deviation: f64,
+}
+
+impl Rate {
+    /// 1e9 operations a second, of which an interaction counts so many.
+    pub fn gflops(&self, operations: f64) -> f64 {
+        self.rate * operations
+    }
+}
+
+/// The tables over launches.
+#[derive(Debug, Default, serde::Serialize)]
+pub(super) struct Tables {
+    /// Threads of a block; the solver's name ends with them.
+    pub blocks: Vec<(u32, Rate)>,
+    /// Bodies a thread and steps unrolled.
+    pub unroll: Vec<([u32; 2], Rate)>,
+}
+
+/// A Plummer model in N-body units with the softening of the literature's benchmarks, semi-implicit Euler.
+pub(super) fn problem(
+    n: usize,
+    solver: Solver,
+    precision: Precision,
+) -> Result<Validated, Failure> {
+    let fail = |e| Failure::Failed(format!("the benchmark's model of {n} bodies: {e}"));
+    let bodies = Model::Plummer.build(Some(n), 1, 1.0, 3).map_err(fail)?;
+    let specification = Specification {
+        softening: 0.01,
+        dt: 1.0e-4,
+        integrator: Integrator::SymplecticEuler,
+        solver,
+        precision,
+        ..Specification::default()
+    };
+    specification.validate(bodies).map_err(fail)
+}
+
+impl Bench {
+    /// Mean and deviation over the repeats, after a first run that is not counted.
+    pub fn rate(
+        &self,
+        engine: &dyn Engine,
+        problem: &Validated,
+        [name, solver]: [&str; 2],
+    ) -> Result<Rate, Failure> {
+        let n = problem.bodies().len();
+        let mut run = engine.start(problem, problem.bodies())?;
+        let mut time = |steps: u64| -> Result<f64, Failure> {
+            interrupt::check()?;
+            let start = Instant::now();
+            run.advance(steps, &Unattended)?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        // Steps until they take long enough: the first ones pay for what is made once.
+        let mut steps = 1;
+        loop {
+            let elapsed = time(steps)?;
+            if elapsed >= self.seconds {
+                break;
+            }
+            let wanted = steps as f64 * self.seconds * 1.1 / elapsed.max(1.0e-9);
+            steps = (wanted.ceil() as u64).clamp(steps + 1, steps.saturating_mul(100));
+        }
+        let mut rates = Vec::with_capacity(self.repeats);
+        for _ in 0..self.repeats {
+            let interactions = (n as f64) * (n as f64) * steps as f64;
+            rates.push(interactions / time(steps)? / 1.0e9);
+        }
+        let count = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        let squares: f64 = rates.iter().map(|r| (r - mean) * (r - mean)).sum();
+        Ok(Rate {
+            engine: name.to_owned(),
+            solver: solver.to_owned(),
+            precision: problem.specification().precision.name(),
+            bodies: n,
+            steps,
+            rate: mean,
+            deviation: (squares / (count - 1.0)).sqrt(),
+        })
+    }
+}
+
+/// The numbers of bodies asked for, or those of the default up to `most`.
+fn numbers(args: &Args, most: usize) -> Vec<usize> {
+    match &args.n {
+        Some(n) => n.clone(),
+        None => (5..=10)
+            .map(|p| 1 << (2 * p))
+            .filter(|n| *n <= most)
+            .collect(),
+    }
+}
+
+/// Measures both solvers on the CPU and returns its name.
+pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Result<String, Failure> {
+    let engine = CpuEngine::new(args.threads, Schedule::default())?;
+    for n in numbers(args, MOST[2]) {
+        for solver in Solver::ALL {
+            let problem = problem(n, *solver, Precision::F64)?;
+            rates.push(bench.rate(&engine, &problem, ["cpu", solver.name()])?);
+        }
+    }
+    Ok(engine.device())
+}
+
+/// Measures the kernels on GPUs and returns the devices' names.
+#[cfg(feature = "gpu")]
+pub(super) fn on_gpus(
+    args: &Args,
+    bench: &Bench,
+    rates: &mut Vec<Rate>,
+    tables: &mut Tables,
+) -> Result<Vec<String>, Failure> {
+    use trisolar::nbody::{GpuEngine, NbodyKernel, Plan};
+
+    let there = trisolar::gpu::devices().map_err(EngineError::from)?.len();
+    let mut counts = args.gpus.clone().unwrap_or_else(|| vec![1, there]);
+    counts.dedup();
+    if let Some(given) = counts.iter().find(|c| **c > there) {
+        let allowed = format!("must be at most {there}, the number of GPUs");
+        return Err(Failure::value(&given.to_string(), "--gpus", &allowed));
+    }
+    let mut names = Vec::new();
+    for count in counts {
+        let devices: Vec<u32> = (0..count as u32).collect();
+        let mut engine = GpuEngine::on(&devices)?;
+        names.push(engine.device());
+        let name = match count {
+            1 => "gpu".to_owned(),
+            count => format!("{count} gpus"),
+        };
+        for precision in &args.precision {
+            let most = MOST[usize::from(*precision == Precision::F64)];
+            for n in numbers(args, most) {
+                for (solver, kernel) in [
+                    (Solver::Basic, None),
+                    (Solver::Reduced, None),
+                    (Solver::Reduced, Some(NbodyKernel::Atomic)),
+                    (Solver::Reduced, Some(NbodyKernel::Equal)),
+                ] {
+                    if kernel.is_some() && count > 1 {
+                        continue;
+                    }
+                    engine.set_plan(kernel.map(Plan::new));
+                    let problem = problem(n, solver, *precision)?;
+                    let solver = kernel.map_or(solver.name(), NbodyKernel::name);
+                    rates.push(bench.rate(&engine, &problem, [&name, solver])?);
+                }
+            }
+        }
+        if args.tables && count == 1 {
+            measure_tables(args, bench, &mut engine, tables)?;
+        }
+    }
+    Ok(names)
+}
+
+/// The basic solver over block sizes, and over bodies a thread and unrolling: one part, as in the tables of the literature.
+#[cfg(feature = "gpu")]
+fn measure_tables(
+    args: &Args,
+    bench: &Bench,
+    engine: &mut trisolar::nbody::GpuEngine,
+    tables: &mut Tables,
+) -> Result<(), Failure> {
+    use trisolar::nbody::{NbodyKernel, Plan};
+
+    for n in numbers(args, 1 << 16) {
+        let problem = problem(n, Solver::Basic, Precision::F32)?;
+        for block in [32, 64, 128, 256, 512, 1024] {
+            let plan = Plan {
+                block,
+                ..Plan::new(NbodyKernel::Tile1)
+            };
+            engine.set_plan(Some(plan));
+            let rate = bench.rate(engine, &problem, ["gpu", "tile-1"])?;
+            tables.blocks.push((block, rate));
+        }
+        for kernel in [
+            NbodyKernel::Plain,
+            NbodyKernel::Tile1,
+            NbodyKernel::Tile2,
+            NbodyKernel::Tile4Rolled,
+            NbodyKernel::Tile4,
+            NbodyKernel::Tile4Unrolled,
+            NbodyKernel::Tile8,
+        ] {
+            let plan = Plan {
+                splits: u32::MAX,
+                ..Plan::new(kernel)
+            };
+            engine.set_plan(Some(plan));
+            let rate = bench.rate(engine, &problem, ["gpu", kernel.name()])?;
+            tables.unroll.push((kernel.shape(), rate));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(super) fn on_gpus(
+    args: &Args,
+    _: &Bench,
+    _: &mut Vec<Rate>,
+    tables: &mut Tables,
+) -> Result<Vec<String>, Failure> {
+    // What only a GPU is measured with.
+    let _ = (&args.gpus, &args.precision, args.tables, tables);
+    Err(EngineError::NoGpu("this program was built without the feature `gpu`".into()).into())
+}

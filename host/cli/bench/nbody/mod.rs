@@ -1,0 +1,130 @@
+//! `trisolar bench nbody`: all-pairs interactions per second, in the terms of the vendor's sample and of "N-body simulator -
+//! Parallelized with CUDA": a step of N bodies is N² interactions, of 20 operations in `f32` and 30 in `f64`.
+
+mod measure;
+mod output;
+
+use std::path::PathBuf;
+
+use trisolar::divergence::Backend;
+use trisolar::io::atomic;
+use trisolar::nbody::{MAX_BODIES, Precision};
+
+use self::measure::{Bench, Rate, Tables};
+use crate::cli::{Failure, interrupt, report, values};
+
+/// Measures whole steps of the semi-implicit Euler integrator, forces and motion, of Plummer models.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Measure all-pairs N-body: interactions per second of every solver over the number of bodies"
+)]
+pub(crate) struct Args {
+    /// Numbers of bodies, separated by commas [default: 1024 to 1048576 in steps of 4 on a GPU, to 262144 in f64; to 16384
+    /// on the CPU]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = bodies)]
+    n: Option<Vec<usize>>,
+    /// Precisions to measure on a GPU: f32, f64; the CPU is measured in f64
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f32,f64", value_parser = precision)]
+    precision: Vec<Precision>,
+    /// Numbers of GPUs that compute together, separated by commas [default: 1, and all there are]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = gpus)]
+    gpus: Option<Vec<usize>>,
+    /// Measurements of each, for the error bars, 2 to 1000
+    #[arg(long, value_name = "N", default_value = "10", value_parser = repeats)]
+    repeats: usize,
+    /// Shortest time of a measurement in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "0.05", value_parser = values::number)]
+    seconds: f64,
+    /// Also measure the basic solver in f32 over block sizes, and over bodies a thread and unrolling
+    #[arg(long)]
+    tables: bool,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// What to measure: auto (all there is), cpu or gpu
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
+    /// Also write what was measured to this CSV file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Also draw rates over the number of bodies, with error bars, into this PNG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object instead of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+fn whole(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(n) if range.contains(&n) => Ok(n),
+        _ => Err(format!(
+            "must be a whole number from {} to {}",
+            range.start(),
+            range.end()
+        )),
+    }
+}
+
+fn bodies(text: &str) -> Result<usize, String> {
+    whole(text, 2..=MAX_BODIES)
+}
+
+fn gpus(text: &str) -> Result<usize, String> {
+    whole(text, 1..=64)
+}
+
+fn repeats(text: &str) -> Result<usize, String> {
+    whole(text, 2..=1000)
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    text.parse()
+}
+
+/// Measures and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if !(args.seconds.is_finite() && args.seconds > 0.0) {
+        let given = args.seconds.to_string();
+        let allowed = "must be a finite number above 0 (seconds)";
+        return Err(Failure::value(&given, "--seconds", allowed));
+    }
+    for path in args.csv.iter().chain(&args.plot) {
+        atomic::check_writable(path)?;
+    }
+    interrupt::watch()?;
+    let bench = Bench {
+        repeats: args.repeats,
+        seconds: args.seconds,
+    };
+    let mut rates = Vec::new();
+    let mut tables = Tables::default();
+    let mut devices = Vec::new();
+    if args.backend != Backend::Cpu {
+        match measure::on_gpus(args, &bench, &mut rates, &mut tables) {
+            Ok(names) => devices.extend(names),
+            Err(failure) if args.backend == Backend::Gpu => return Err(failure),
+            Err(Failure::Failed(message)) => {
+                report::to_stderr(&format!(
+                    "note: {}",
+                    message.lines().next().unwrap_or_default()
+                ));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if args.backend != Backend::Gpu {
+        devices.push(measure::on_cpu(args, &bench, &mut rates)?);
+    }
+    if let Some(path) = &args.csv {
+        output::csv(path, &rates, &tables)?;
+    }
+    if let Some(path) = &args.plot {
+        output::plot(path, &devices, &rates)?;
+    }
+    if args.json {
+        return report::json(&output::json(&devices, &rates, &tables));
+    }
+    report::to_stdout(&output::text(&devices, args.repeats, &rates, &tables))
+}

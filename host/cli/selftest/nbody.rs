@@ -1,0 +1,263 @@
+//! All-pairs N-body: every engine and kernel that sums in a fixed order must give the bits of one lane on one thread. In `f32`, which
+//! only GPUs compute, the kernels of a solver must give each other's.
+
+use std::time::Instant;
+
+use serde_json::json;
+use trisolar::divergence::{EngineError, Unattended};
+use trisolar::nbody::{
+    Bodies, CpuEngine, EmulatorEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Schedule, Solver, Specification, Validated,
+};
+use trisolar::simd::Simd;
+
+use crate::cli::{Failure, interrupt};
+
+/// Numbers of bodies, around the sizes of tiles, rows, blocks and chunks.
+const SIZES: [usize; 5] = [3, 33, 129, 513, 1111];
+/// Largest number of bodies for the emulator, which is slow.
+const EMULATED: usize = 129;
+/// Numbers of bodies of which only GPUs and the widest lanes are asked for.
+const LARGE: usize = 5000;
+const STEPS: u64 = 3;
+
+/// What an engine made of a run.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    problem: String,
+    engine: String,
+    bodies: usize,
+    /// Positions and velocities that differ from the reference, or why there is no result.
+    different: Result<usize, String>,
+    seconds: f64,
+}
+
+impl Outcome {
+    pub fn agrees(&self) -> bool {
+        self.different == Ok(0)
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        json!({
+            "problem": self.problem,
+            "engine": self.engine,
+            "bodies": self.bodies,
+            "different": self.different.as_ref().ok(),
+            "error": self.different.as_ref().err(),
+            "seconds": self.seconds,
+        })
+    }
+}
+
+/// Runs everything this machine has.
+pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
+    let mut list = Vec::new();
+    for n in SIZES.into_iter().chain([LARGE]) {
+        for solver in Solver::ALL {
+            let integrator = Integrator::ALL[n % Integrator::ALL.len()];
+            let problem = problem(n, *solver, Precision::F64, integrator)?;
+            let reference = CpuEngine::with_simd(Some(1), Schedule::Dynamic, Simd::best())?;
+            let expected = run(&reference, &problem)?;
+            on_cpu(&problem, &expected, &mut list)?;
+            if n <= EMULATED {
+                emulated(&problem, &expected, &mut list)?;
+            }
+            on_gpus(&problem, Some(&expected), &mut list)?;
+            let single = self::problem(n, *solver, Precision::F32, integrator)?;
+            on_gpus(&single, None, &mut list)?;
+        }
+    }
+    Ok(list)
+}
+
+fn problem(
+    n: usize,
+    solver: Solver,
+    precision: Precision,
+    integrator: Integrator,
+) -> Result<Validated, Failure> {
+    let fail = |e| Failure::Failed(format!("the {n} bodies of the self test: {e}"));
+    let bodies = Model::Plummer.build(Some(n), 5, 1.0, 3).map_err(fail)?;
+    let specification = Specification {
+        steps: STEPS,
+        softening: 0.01,
+        solver,
+        precision,
+        integrator,
+        ..Specification::default()
+    };
+    specification.validate(bodies).map_err(fail)
+}
+
+fn run(engine: &dyn Engine, problem: &Validated) -> Result<Bodies, EngineError> {
+    let mut run = engine.start(problem, problem.bodies())?;
+    run.advance(STEPS, &Unattended)?;
+    run.bodies()
+}
+
+/// Compares an engine's result, which it also returns, with what is expected.
+fn compare(
+    name: String,
+    engine: &dyn Engine,
+    problem: &Validated,
+    expected: Option<&Bodies>,
+    list: &mut Vec<Outcome>,
+) -> Result<Option<Bodies>, Failure> {
+    interrupt::check()?;
+    let spec = problem.specification();
+    let start = Instant::now();
+    let found = run(engine, problem);
+    list.push(Outcome {
+        problem: format!("{}, {}, {}", spec.solver, spec.precision, spec.integrator),
+        engine: name,
+        bodies: problem.bodies().len(),
+        different: match (&found, expected) {
+            (Ok(found), Some(expected)) => Ok(differences(found, expected)),
+            (Ok(found), None) => Ok(differences(found, found)),
+            (Err(error), _) => Err(error.to_string()),
+        },
+        seconds: start.elapsed().as_secs_f64(),
+    });
+    Ok(found.ok())
+}
+
+/// Vectors that differ in a bit, or hold what is not a number.
+fn differences(found: &Bodies, expected: &Bodies) -> usize {
+    let of = |b: &Bodies| -> Vec<[f64; 3]> {
+        let vectors = b.position.iter().chain(&b.velocity);
+        vectors.copied().collect()
+    };
+    let same = |(a, b): &(&[f64; 3], &[f64; 3])| {
+        a.map(f64::to_bits) == b.map(f64::to_bits) && a.iter().all(|x| x.is_finite())
+    };
+    let (found, expected) = (of(found), of(expected));
+    found.len() - found.iter().zip(&expected).filter(same).count()
+}
+
+fn on_cpu(
+    problem: &Validated,
+    expected: &Bodies,
+    list: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
+    let large = problem.bodies().len() == LARGE;
+    for simd in Simd::available() {
+        if large && simd != Simd::best() {
+            continue;
+        }
+        for (threads, schedule) in [(1, Schedule::Dynamic), (3, Schedule::Cyclic)] {
+            let engine = CpuEngine::with_simd(Some(threads), schedule, simd)?;
+            let name = format!("cpu, {simd}, {threads} threads");
+            compare(name, &engine, problem, Some(expected), list)?;
+        }
+    }
+    Ok(())
+}
+
+/// The kernels of the problem's solver that sum in a fixed order.
+fn kernels(problem: &Validated) -> impl Iterator<Item = NbodyKernel> {
+    let reduced = problem.specification().solver == Solver::Reduced;
+    NbodyKernel::ALL
+        .into_iter()
+        .filter(move |k| k.is_deterministic() && k.is_reduced() == reduced)
+}
+
+fn emulated(
+    problem: &Validated,
+    expected: &Bodies,
+    list: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
+    for kernel in kernels(problem) {
+        let engine = EmulatorEngine {
+            plan: Plan::new(kernel),
+            seed: Some(1),
+        };
+        let name = format!("emulator, {}", kernel.name());
+        compare(name, &engine, problem, Some(expected), list)?;
+    }
+    Ok(())
+}
+
+/// Every kernel on every GPU in launches of different shapes, and all GPUs together. Without an expectation the first result
+/// is what the others are compared with.
+#[cfg(feature = "gpu")]
+fn on_gpus(
+    problem: &Validated,
+    expected: Option<&Bodies>,
+    list: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
+    use trisolar::nbody::GpuEngine;
+
+    // That there is no GPU is said elsewhere.
+    let Ok(devices) = trisolar::gpu::devices() else {
+        return Ok(());
+    };
+    let mut first = None;
+    let mut check = |name: String, engine: &GpuEngine| -> Result<(), Failure> {
+        let found = compare(name, engine, problem, expected.or(first.as_ref()), list)?;
+        first = first.take().or(found);
+        Ok(())
+    };
+    for device in &devices {
+        let mut engine = GpuEngine::new(device.index)?;
+        for kernel in kernels(problem) {
+            for (block, splits, rows) in [(128, 1, u32::MAX), (64, u32::MAX, 1)] {
+                engine.set_plan(Some(Plan {
+                    kernel,
+                    block,
+                    splits,
+                    rows,
+                }));
+                let name = format!("gpu {}, {}, blocks of {block}", device.index, kernel.name());
+                check(name, &engine)?;
+            }
+        }
+        engine.set_plan(None);
+        check(format!("gpu {}, as chosen", device.index), &engine)?;
+    }
+    if devices.len() > 1 {
+        let all: Vec<u32> = devices.iter().map(|d| d.index).collect();
+        let mut engine = GpuEngine::on(&all)?;
+        check(format!("{} gpus, as chosen", all.len()), &engine)?;
+        if problem.specification().solver == Solver::Reduced {
+            engine.set_plan(Some(Plan {
+                rows: 1,
+                ..Plan::new(NbodyKernel::Reduced)
+            }));
+            check(format!("{} gpus, row by row", all.len()), &engine)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn on_gpus(
+    _: &Validated,
+    _: Option<&Bodies>,
+    _: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// A line for each problem and engine.
+pub(super) fn table(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    let mut before = None;
+    for outcome in outcomes {
+        let problem = format!("{} bodies, {}", outcome.bodies, outcome.problem);
+        if before.as_ref() != Some(&problem) {
+            text.push_str(&format!("{problem}\n"));
+            before = Some(problem);
+        }
+        let verdict = match &outcome.different {
+            Ok(0) => "equal".to_owned(),
+            Ok(n) => format!("{n} VECTORS DIFFER"),
+            Err(reason) => format!("FAILED: {reason}"),
+        };
+        text.push_str(&format!(
+            "  {:<46} {:>9.3} s  {verdict}\n",
+            outcome.engine, outcome.seconds
+        ));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,437 @@
+//! The GPU engine: one GPU or several, a stream each, everything queued in order; the host only waits so that it can be stopped.
+//!
+//! Several GPUs hold all bodies each and move a part of them; before accelerations they exchange positions. With `basic` a GPU sums
+//! all pulls on its own bodies. With `reduced` it sweeps its own rows; then the GPUs add up one after the other, in the order of the
+//! rows, each continuing the sums of the one before: the same order, and bits, as on a single GPU.
+
+mod names;
+mod part;
+mod share;
+
+use std::time::Duration;
+
+use kernels_gpu::integrator::System;
+use kernels_gpu::nbody::order::chunk_length;
+use kernels_gpu::nbody::steps::Operation;
+use kernels_gpu::nbody::{Body, Scalar};
+
+use self::names::Names;
+use self::part::{Part, Range};
+use super::engine::{Run, start};
+use super::kernel::{Arrays, NbodyKernel, Plan};
+use super::{Bodies, Engine, Integrator, Precision, Solver, Validated};
+use crate::divergence::{EngineError, Monitor};
+use crate::gpu::{Gpu, Mark, Plain};
+
+/// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
+const ROWS_BYTES: u64 = 16 << 30;
+/// Interactions that are queued before the host looks whether to stop: some hundredths of a second.
+const QUEUED: u64 = 50_000_000_000;
+
+/// Bodies up to which many steps are taken in one launch.
+const FEW: usize = 2048;
+/// Ranges of the bodies in which one device hands its sums to the next.
+const HANDED_OVER: u32 = 8;
+
+/// Integrates on GPUs.
+#[derive(Debug)]
+pub struct GpuEngine {
+    gpus: Vec<Gpu>,
+    plan: Option<Plan>,
+}
+
+impl GpuEngine {
+    /// On the GPU of this number, with the kernel that suits the number of bodies.
+    ///
+    /// # Errors
+    /// [`EngineError::NoGpu`] or [`EngineError::Gpu`].
+    pub fn new(device: u32) -> Result<Self, EngineError> {
+        Self::on(&[device])
+    }
+
+    /// On these GPUs together. Their number changes no bit of a result.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Panics
+    /// Without any.
+    pub fn on(devices: &[u32]) -> Result<Self, EngineError> {
+        assert!(!devices.is_empty());
+        let gpus = devices.iter().map(|d| Gpu::open(*d));
+        let gpus: Vec<Gpu> = gpus.collect::<Result<_, _>>()?;
+        for one in &gpus {
+            for other in gpus.iter().filter(|o| o.info().index != one.info().index) {
+                one.reach(other)?;
+            }
+        }
+        Ok(Self { gpus, plan: None })
+    }
+
+    /// With a kernel and a launch of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_plan(device: u32, plan: Plan) -> Result<Self, EngineError> {
+        let mut engine = Self::new(device)?;
+        engine.set_plan(Some(plan));
+        Ok(engine)
+    }
+
+    /// From now on this kernel and launch; `None` for what suits.
+    pub fn set_plan(&mut self, plan: Option<Plan>) {
+        self.plan = plan;
+    }
+
+    /// What this engine uses for `n` bodies.
+    pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> Plan {
+        self.plan.unwrap_or_else(|| {
+            let own = n.div_ceil(self.gpus.len());
+            suitable(solver, precision, own, self.gpus[0].info().multiprocessors)
+        })
+    }
+}
+
+/// Whether a step of so many bodies is over before the next kernel is launched.
+fn few(solver: Solver, precision: Precision, n: usize) -> bool {
+    let row = match precision {
+        Precision::F32 => f32::ROW,
+        Precision::F64 => f64::ROW,
+    };
+    match solver {
+        Solver::Basic => n <= FEW,
+        // In a single row both solvers sum in the same order.
+        Solver::Reduced => n <= row as usize,
+    }
+}
+
+/// The kernel and launch for a number of bodies that a GPU moves: measured on an H200, see docs/nbody-gpu.md.
+fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u32) -> Plan {
+    if solver == Solver::Reduced {
+        return Plan::new(NbodyKernel::Reduced);
+    }
+    let kernel = match (precision, own) {
+        (_, 0..8192) => NbodyKernel::Tile1,
+        (Precision::F32, _) => NbodyKernel::Tile8,
+        (Precision::F64, _) => NbodyKernel::Tile4,
+    };
+    let plan = Plan::new(kernel);
+    let bodies = kernel.tile_of(precision).map_or(1, |t| t.bodies);
+    let blocks = (own as u32).div_ceil(plan.block * bodies);
+    // Enough blocks for several waves; then the last one, which is not full, hardly counts.
+    Plan {
+        splits: (multiprocessors * 32).div_ceil(blocks),
+        ..plan
+    }
+}
+
+impl Engine for GpuEngine {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn device(&self) -> String {
+        let name = &self.gpus[0].info().name;
+        match self.gpus.len() {
+            1 => name.clone(),
+            count => format!("{count} GPUs, {name}"),
+        }
+    }
+
+    fn start<'a>(
+        &'a self,
+        problem: &Validated,
+        bodies: &Bodies,
+    ) -> Result<Box<dyn Run + 'a>, EngineError> {
+        let spec = problem.specification();
+        let mut plan = self.plan(spec.solver, spec.precision, bodies.len());
+        plan.check(problem)?;
+        let alone = plan.kernel.is_atomic() || plan.kernel == NbodyKernel::Steps;
+        if alone && self.gpus.len() > 1 {
+            return Err(EngineError::Gpu {
+                device: self.device(),
+                call: plan.kernel.name(),
+                reason: "this kernel runs on one GPU only".into(),
+            });
+        }
+        let chunk = chunk_length(bodies.len() as u32);
+        plan.splits = plan.splits.min((bodies.len() as u32).div_ceil(chunk));
+        Ok(match spec.precision {
+            Precision::F32 => Box::new(GpuRun::<f32>::new(self, plan, problem, bodies)?),
+            Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies)?),
+        })
+    }
+}
+
+/// Bodies under way on GPUs.
+struct GpuRun<'a, S: Names>
+where
+    Body<S>: Plain,
+    Operation<S>: Plain,
+{
+    plan: Plan,
+    integrator: Integrator,
+    dt: f64,
+    mass: Vec<f64>,
+    host: Arrays<S>,
+    parts: Vec<Part<'a, S>>,
+    /// Rounds of the reduced solver.
+    rounds: usize,
+}
+
+impl<'a, S: Names> GpuRun<'a, S>
+where
+    Body<S>: Plain,
+    Operation<S>: Plain,
+{
+    fn new(
+        engine: &'a GpuEngine,
+        plan: Plan,
+        problem: &Validated,
+        bodies: &Bodies,
+    ) -> Result<Self, EngineError> {
+        let spec = problem.specification();
+        let host = Arrays::<S>::new(spec, bodies, plan.kernel);
+        let devices = engine.gpus.len() as u32;
+        let memory = engine.gpus.iter().map(|g| g.info().memory_bytes).min();
+        let most = ROWS_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
+        let rounds = if plan.kernel == NbodyKernel::Reduced {
+            share::rounds(host.padded / S::ROW, S::ROW, devices, most, plan.rows)
+        } else {
+            Vec::new()
+        };
+        let mut parts = Vec::new();
+        for (index, gpu) in engine.gpus.iter().enumerate() {
+            let rows: Vec<share::Rows> = rounds.iter().map(|round| round[index]).collect();
+            let own = if rounds.is_empty() {
+                // Whole rows: a body's own device does not depend on what it is computed with.
+                let cut = |device: u32| {
+                    let rows = u64::from(host.padded / S::ROW) * u64::from(device);
+                    ((rows / u64::from(devices)) as u32 * S::ROW).min(host.n)
+                };
+                let (first, end) = (cut(index as u32), cut(index as u32 + 1));
+                vec![Range {
+                    first,
+                    count: end - first,
+                }]
+            } else {
+                let of = |r: &share::Rows| Range {
+                    first: (r.row * S::ROW).min(host.n),
+                    count: ((r.row + r.rows) * S::ROW).min(host.n) - (r.row * S::ROW).min(host.n),
+                };
+                rows.iter().map(of).collect()
+            };
+            parts.push(Part::new(gpu, plan, problem, &host, own, rows)?);
+        }
+        let mut run = Self {
+            plan,
+            integrator: spec.integrator,
+            dt: spec.dt,
+            mass: bodies.mass.clone(),
+            host,
+            parts,
+            rounds: rounds.len(),
+        };
+        start(spec.integrator, &mut run)?;
+        run.synchronise()?;
+        Ok(run)
+    }
+
+    fn synchronise(&self) -> Result<(), EngineError> {
+        for part in &self.parts {
+            part.gpu.enter()?;
+            part.gpu.synchronise()?;
+        }
+        Ok(())
+    }
+
+    /// Brings the positions of every device's own bodies to all others.
+    fn exchange(&mut self) -> Result<(), EngineError> {
+        let count = self.parts.len();
+        if count == 1 {
+            return Ok(());
+        }
+        for to in 0..count {
+            for from in (0..count).filter(|from| *from != to) {
+                let [to, from] = self
+                    .parts
+                    .get_disjoint_mut([to, from])
+                    .expect("two different devices");
+                for range in from.own.iter().filter(|r| r.count > 0) {
+                    to.x.copy_from_peer(&from.x, range.first as usize, range.count as usize)?;
+                }
+            }
+        }
+        // Nobody may move its bodies before the others have read them.
+        for one in 0..count {
+            for other in (0..count).filter(|other| *other != one) {
+                self.parts[one].gpu.wait_for(self.parts[other].gpu)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reduced(&mut self) -> Result<(), EngineError> {
+        for round in 0..self.rounds {
+            for part in &mut self.parts {
+                part.sweep(&self.host, round)?;
+            }
+            // Range by range: while a device adds up one, the next device has the one before.
+            let first = self.parts[0].first(round);
+            let ranges = if self.parts.len() == 1 {
+                1
+            } else {
+                HANDED_OVER
+            };
+            let count = (self.host.n - first).div_ceil(ranges);
+            for first in (first..self.host.n).step_by(count as usize) {
+                let count = count.min(self.host.n - first);
+                self.gather(round, Range { first, count })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One device after the other, in the order of their rows.
+    fn gather(&mut self, round: usize, range: Range) -> Result<(), EngineError> {
+        let count = self.parts.len();
+        if count == 1 {
+            return self.parts[0].gather(&self.host, round, None, range);
+        }
+        for index in 0..count {
+            // The first device of a later round continues what the last one of the round before has left.
+            let before = (index + count - 1) % count;
+            let [part, before] = self
+                .parts
+                .get_disjoint_mut([index, before])
+                .expect("two different devices");
+            let begin = round == 0 && index == 0;
+            part.gather(&self.host, round, (!begin).then_some(&*before), range)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Names> System for GpuRun<'_, S>
+where
+    Body<S>: Plain,
+    Operation<S>: Plain,
+{
+    type Error = EngineError;
+
+    fn accelerate(&mut self) -> Result<(), EngineError> {
+        self.exchange()?;
+        if self.plan.kernel == NbodyKernel::Reduced {
+            return self.reduced();
+        }
+        for part in &mut self.parts {
+            if self.plan.kernel.is_atomic() {
+                part.atomic(&self.host)?;
+            } else {
+                part.basic(&self.host)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kick(&mut self, h: f64) -> Result<(), EngineError> {
+        let h = S::from_f64(h);
+        self.parts.iter().try_for_each(|part| part.kick(h))
+    }
+
+    fn drift(&mut self, h: f64) -> Result<(), EngineError> {
+        let h = S::from_f64(h);
+        self.parts.iter().try_for_each(|part| part.drift(h))
+    }
+
+    fn kick_drift(&mut self, h: f64, h_x: f64) -> Result<(), EngineError> {
+        let (h, h_x) = (S::from_f64(h), S::from_f64(h_x));
+        self.parts
+            .iter()
+            .try_for_each(|part| part.kick_drift(h, h_x))
+    }
+
+    fn rk_begin(&mut self) -> Result<(), EngineError> {
+        self.parts.iter_mut().try_for_each(Part::rk_begin)
+    }
+
+    fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
+        let (weight, h) = (S::from_f64(weight), S::from_f64(h));
+        self.parts
+            .iter()
+            .try_for_each(|part| part.rk_stage(weight, h))
+    }
+
+    fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
+        let h = S::from_f64(h);
+        self.parts.iter().try_for_each(|part| part.rk_end(h))
+    }
+}
+
+impl<S: Names> Run for GpuRun<'_, S>
+where
+    Body<S>: Plain,
+    Operation<S>: Plain,
+{
+    fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
+        let (integrator, dt) = (self.integrator, self.dt);
+        let pairs = u64::from(self.host.n) * u64::from(self.host.n);
+        let stride = (QUEUED / pairs).clamp(1, 4096);
+        let mut queued = 0;
+        let mut done = 0;
+        // One part is always queued behind the one that runs, so the device does not wait for the host.
+        let mut running: Option<(Mark<'_>, u64)> = None;
+        while done < steps {
+            let count = stride.min(steps - queued);
+            if count > 0 && self.parts[0].takes_many() {
+                self.parts[0].many(&self.host, count as u32)?;
+            } else {
+                for _ in 0..count {
+                    integrator.step(self, dt)?;
+                }
+            }
+            queued += count;
+            let gpu = self.parts[0].gpu;
+            let next = (count > 0)
+                .then(|| gpu.enter().and_then(|()| gpu.mark()))
+                .transpose()?
+                .map(|m| (m, queued));
+            if let Some((mark, until)) = std::mem::replace(&mut running, next) {
+                wait(&mark, monitor)?;
+                done = until;
+                monitor.progress(done, steps);
+            }
+        }
+        // The others are about as far.
+        self.synchronise()?;
+        Ok(steps)
+    }
+
+    fn bodies(&mut self) -> Result<Bodies, EngineError> {
+        let length = self.host.x.len();
+        let mut x = vec![Body::default(); length];
+        let mut v = x.clone();
+        for part in &self.parts {
+            part.gpu.enter()?;
+            part.x.download(&mut x)?;
+            part.v.download(&mut v)?;
+            for &Range { first, count } in &part.own {
+                let range = first as usize..(first + count) as usize;
+                self.host.x[range.clone()].copy_from_slice(&x[range.clone()]);
+                self.host.v[range.clone()].copy_from_slice(&v[range]);
+            }
+        }
+        Ok(self.host.bodies(&self.mass))
+    }
+}
+
+/// Waits for a mark without holding a core, asking the monitor meanwhile.
+fn wait(mark: &Mark<'_>, monitor: &dyn Monitor) -> Result<(), EngineError> {
+    while !mark.reached()? {
+        if monitor.cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! The names of each precision's kernels.
+
+use kernels_gpu::nbody::steps::Operation;
+use kernels_gpu::nbody::{Body, Scalar};
+
+use crate::gpu::Plain;
+use crate::nbody::Precision;
+
+// SAFETY: repr(C) of numbers, without padding.
+unsafe impl Plain for Body<f32> {}
+// SAFETY: as above.
+unsafe impl Plain for Body<f64> {}
+
+// SAFETY: as above.
+unsafe impl Plain for Operation<f32> {}
+// SAFETY: as above.
+unsafe impl Plain for Operation<f64> {}
+
+/// A precision of the GPU engine.
+pub(super) trait Names: Scalar + Plain {
+    const STEPS: &'static str;
+    const COMBINE: &'static str;
+    const GATHER: &'static str;
+    const KICK: &'static str;
+    const DRIFT: &'static str;
+    const KICK_DRIFT: &'static str;
+    const RK_STAGE: &'static str;
+    const RK_END: &'static str;
+    const PRECISION: Precision;
+}
+
+macro_rules! names {
+    ($($ty:ty, $precision:ident: $suffix:literal;)*) => {$(
+        impl Names for $ty {
+            const STEPS: &'static str = concat!("nbody_steps_", $suffix);
+            const COMBINE: &'static str = concat!("nbody_combine_", $suffix);
+            const GATHER: &'static str = concat!("nbody_gather_", $suffix);
+            const KICK: &'static str = concat!("nbody_kick_", $suffix);
+            const DRIFT: &'static str = concat!("nbody_drift_", $suffix);
+            const KICK_DRIFT: &'static str = concat!("nbody_kick_drift_", $suffix);
+            const RK_STAGE: &'static str = concat!("nbody_rk_stage_", $suffix);
+            const RK_END: &'static str = concat!("nbody_rk_end_", $suffix);
+            const PRECISION: Precision = Precision::$precision;
+        }
+    )*};
+}
+
+names! {
+    f32, F32: "f32";
+    f64, F64: "f64";
+}

@@ -1,0 +1,47 @@
+//! Many steps of few bodies in one launch.
+
+use core::sync::atomic::AtomicU32;
+
+use cuda_std::prelude::*;
+
+use crate::nbody::steps::{Operation, State, Steps, steps};
+
+/// Takes steps of the basic solver with a barrier for the whole grid instead of launches.
+///
+/// # Parameters
+/// - `job`: what to do, by value
+/// - `at`: where the bodies are, by value
+/// - `operations`: the `job.operations` operations of a step
+/// - `arrived`: a number for the barrier, 0 before the launch
+///
+/// # Thread mapping
+/// Thread i of a one-dimensional grid of t threads moves the bodies i, i + t, …, and sums pairs of chunk and body in the same way.
+/// All blocks must be resident at the same time: a cooperative launch, or a single block.
+///
+/// # Safety
+/// The pointers must be valid for what is said above; nobody else may use what they point to meanwhile.
+#[kernel]
+pub unsafe fn nbody_steps_f32(
+    job: Steps<f32>,
+    at: State<f32>,
+    operations: *const Operation<f32>,
+    arrived: *const AtomicU32,
+) {
+    // SAFETY: the caller's promise is the same.
+    unsafe { steps(&job, &at, operations, arrived) };
+}
+
+/// [`nbody_steps_f32`] in `f64`.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn nbody_steps_f64(
+    job: Steps<f64>,
+    at: State<f64>,
+    operations: *const Operation<f64>,
+    arrived: *const AtomicU32,
+) {
+    // SAFETY: the caller's promise is the same.
+    unsafe { steps(&job, &at, operations, arrived) };
+}
