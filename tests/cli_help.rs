@@ -93,6 +93,7 @@ fn every_command_has_help_and_the_exit_codes_are_told() {
         &["bench"],
         &["bench", "divergence"],
         &["bench", "ladder"],
+        &["bench", "nbody"],
         &["compare"],
         &["zoom"],
         &["sweep"],

@@ -71,6 +71,47 @@ fn map_kernels_fuse_where_asked_and_nowhere_take_a_root_or_an_approximation() {
     }
 }
 
+/// The instructions of a kernel that start with this.
+fn count(name: &str, instruction: &str) -> usize {
+    let lines = entry(name).lines().map(str::trim_start);
+    lines.filter(|l| l.starts_with(instruction)).count()
+}
+
+#[test]
+fn a_pair_of_the_reduced_solver_costs_what_it_must() {
+    // Eight steps of eight bodies a lane are spelled out, and one round of pairs within a row.
+    let (mutual, one_sided) = (64, 8);
+    for (name, products) in [("nbody_reduced_f32", 4), ("nbody_equal_f32", 2)] {
+        assert_eq!(
+            count(name, "rsqrt.approx.ftz.f32"),
+            mutual + one_sided,
+            "{name}"
+        );
+        assert_eq!(
+            count(name, "fma.rn.f32"),
+            9 * mutual + 6 * one_sided,
+            "{name}"
+        );
+        let most = products * mutual + 3 * one_sided + 64;
+        assert!(count(name, "mul.") < most, "{name}");
+        // Seven numbers travel a step, the strength only where it is needed.
+        let travelling = if products == 2 { 6 } else { 7 };
+        assert!(count(name, "shfl.sync.bfly") >= travelling * 8, "{name}");
+    }
+    for name in ["nbody_reduced_f64", "nbody_tile_f64_k4", "nbody_steps_f64"] {
+        for forbidden in ["sqrt", ".approx", "div."] {
+            assert!(!entry(name).contains(forbidden), "{name}: {forbidden}");
+        }
+    }
+}
+
+#[test]
+fn barriers_are_neither_dropped_nor_doubled() {
+    // Two around a tile; two grid barriers of two each.
+    assert_eq!(count("nbody_tile_f32_k4", "bar.sync"), 2);
+    assert_eq!(count("nbody_steps_f32", "bar.sync"), 4);
+}
+
 #[test]
 fn the_ptx_names_no_place_of_the_machine_that_built_it() {
     for place in [env!("CARGO_MANIFEST_DIR"), env!("OUT_DIR")] {
@@ -136,4 +177,52 @@ fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
         assert_eq!(seen, PTX.matches("\n.visible .entry ").count(), "{arch}");
     }
     println!("ptxas ran for every architecture");
+}
+
+/// All-pairs kernels as the engine has them compiled: with 512 (`f64`: 384) resident threads.
+#[test]
+fn kernels_that_fill_the_registers_do_not_spill() {
+    let Some(ptxas) = ptxas() else {
+        assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "no ptxas");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("kernels.ptx");
+    let head = &PTX[..PTX.find(".visible .entry").expect("an entry")];
+    let mut text = head[..head.rfind("\n\t// .globl").unwrap_or(head.len())].to_owned();
+    let kernels = [
+        ("nbody_reduced_f32", 4),
+        ("nbody_atomic_f32", 4),
+        ("nbody_equal_f32", 4),
+        ("nbody_tile_f32_k8", 4),
+        ("nbody_reduced_f64", 3),
+        ("nbody_atomic_f64", 3),
+        ("nbody_equal_f64", 3),
+    ];
+    for (name, blocks) in kernels {
+        let told = format!("\n.maxntid 128, 1, 1\n.minnctapersm {blocks}\n{{");
+        let body = entry(name).replacen("\n{", &told, 1);
+        text.push_str(&format!("\n.visible {body}\n}}\n"));
+    }
+    std::fs::write(&file, text).expect("writes");
+    for arch in ["sm_75", "sm_80", "sm_90", "sm_120"] {
+        let output = Command::new(&ptxas)
+            .args(["-v", "-o", "/dev/null", "-arch", arch])
+            .arg(&file)
+            .output()
+            .expect("runs");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arch}: {report}");
+        let spills: Vec<&str> = report
+            .lines()
+            .filter(|l| l.contains("spill stores"))
+            .collect();
+        assert_eq!(spills.len(), kernels.len());
+        for line in spills {
+            assert!(
+                line.contains("0 bytes stack frame, 0 bytes spill stores"),
+                "{arch}: {line}"
+            );
+        }
+    }
 }

@@ -134,11 +134,7 @@ fn differences(found: &Bodies, expected: &Bodies) -> usize {
     found.len() - found.iter().zip(&expected).filter(same).count()
 }
 
-fn on_cpu(
-    problem: &Validated,
-    expected: &Bodies,
-    list: &mut Vec<Outcome>,
-) -> Result<(), Failure> {
+fn on_cpu(problem: &Validated, expected: &Bodies, list: &mut Vec<Outcome>) -> Result<(), Failure> {
     let large = problem.bodies().len() == LARGE;
     for simd in Simd::available() {
         if large && simd != Simd::best() {
@@ -230,11 +226,7 @@ fn on_gpus(
 }
 
 #[cfg(not(feature = "gpu"))]
-fn on_gpus(
-    _: &Validated,
-    _: Option<&Bodies>,
-    _: &mut Vec<Outcome>,
-) -> Result<(), Failure> {
+fn on_gpus(_: &Validated, _: Option<&Bodies>, _: &mut Vec<Outcome>) -> Result<(), Failure> {
     Ok(())
 }
 
