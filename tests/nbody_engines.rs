@@ -297,6 +297,39 @@ fn single_precision_follows_double_precision() {
 }
 
 #[test]
+fn float_float_kernels_agree_with_each_other_and_nearly_with_double_precision() {
+    for solver in Solver::ALL {
+        let of = |precision| {
+            problem(plummer(150), |s| {
+                s.solver = *solver;
+                s.precision = precision;
+            })
+        };
+        let problem = of(Precision::FloatFloat);
+        let expected = scalar(&of(Precision::F64));
+        let mut first = None;
+        for kernel in NbodyKernel::ALL {
+            if !kernel.is_deterministic() || kernel.is_reduced() != (*solver == Solver::Reduced) {
+                continue;
+            }
+            for (block, splits, rows) in [(64, 1, u32::MAX), (32, 2, 1)] {
+                let plan = Plan {
+                    kernel,
+                    block,
+                    splits,
+                    rows,
+                };
+                let found = run(&EmulatorEngine { plan, seed: None }, &problem);
+                let worst = largest_difference(&found, &expected);
+                assert!(worst < 1e-11, "{plan:?}: {worst}");
+                let first = first.get_or_insert_with(|| bits(&found));
+                assert!(*first == bits(&found), "{plan:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_atomic_kernels_agree_to_rounding() {
     for n in [1, 33, 513] {
         let problem = problem(plummer(n), |s| s.steps = 1);

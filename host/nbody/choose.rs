@@ -29,7 +29,7 @@ pub fn engine(
     options: &Options,
 ) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     let mut notes = Vec::new();
-    let single = problem.specification().precision == Precision::F32;
+    let single = problem.specification().precision != Precision::F64;
     let wanted = match options.backend {
         Backend::Cpu => false,
         Backend::Gpu => true,

@@ -6,19 +6,22 @@ use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::integrator::System;
 use kernels_gpu::kernels::{
     Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
-    nbody_drift_f32, nbody_drift_f64, nbody_equal_f32, nbody_equal_f64, nbody_gather_f32,
-    nbody_gather_f64, nbody_kick_drift_f32, nbody_kick_drift_f64, nbody_kick_f32, nbody_kick_f64,
-    nbody_plain_f32, nbody_plain_f64, nbody_reduced_f32, nbody_reduced_f64, nbody_rk_end_f32,
-    nbody_rk_end_f64, nbody_rk_stage_f32, nbody_rk_stage_f64, nbody_steps_f32, nbody_steps_f64,
+    nbody_combine_ff, nbody_drift_f32, nbody_drift_f64, nbody_drift_ff, nbody_equal_f32,
+    nbody_equal_f64, nbody_gather_f32, nbody_gather_f64, nbody_gather_ff, nbody_kick_drift_f32,
+    nbody_kick_drift_f64, nbody_kick_drift_ff, nbody_kick_f32, nbody_kick_f64, nbody_kick_ff,
+    nbody_plain_f32, nbody_plain_f64, nbody_plain_ff, nbody_reduced_f32, nbody_reduced_f64,
+    nbody_reduced_ff, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_end_ff, nbody_rk_stage_f32,
+    nbody_rk_stage_f64, nbody_rk_stage_ff, nbody_steps_f32, nbody_steps_f64, nbody_steps_ff,
     nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
     nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,
-    nbody_tile_f64_k4,
+    nbody_tile_f64_k4, nbody_tile_ff_k1, nbody_tile_ff_k2,
 };
 use kernels_gpu::nbody::order::chunk_length;
 use kernels_gpu::nbody::steps::{Operation, State, Steps};
 use kernels_gpu::nbody::sweep::Reduced;
 use kernels_gpu::nbody::tile::Basic;
 use kernels_gpu::nbody::{Body, Scalar};
+use kernels_gpu::number::FloatFloat;
 
 use super::engine::{Run, start};
 use super::kernel::{Arrays, NbodyKernel, Plan, operations};
@@ -52,6 +55,9 @@ impl Engine for EmulatorEngine {
         Ok(match problem.specification().precision {
             Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies)?),
             Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies)?),
+            Precision::FloatFloat => {
+                Box::new(EmulatorRun::<FloatFloat<f32>>::new(self, problem, bodies)?)
+            }
         })
     }
 }
@@ -59,6 +65,7 @@ impl Engine for EmulatorEngine {
 type Step<S> = unsafe fn(*mut Body<S>, *const Body<S>, S, u32);
 type KickDrift<S> = unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, S, S, u32);
 type RkStage<S> = unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, Stages<S>, S, S, u32);
+type Atomic<S> = unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>);
 type Pull<S> = unsafe fn(Basic<S>, *const Body<S>, *mut Body<S>);
 
 /// The kernels of a precision.
@@ -68,8 +75,8 @@ struct Kernels<S: Scalar> {
     combine: unsafe fn(*const Body<S>, *mut Body<S>, u32, u32),
     reduced: unsafe fn(Reduced<S>, *const Body<S>, *mut S, *mut S),
     gather: unsafe fn(Reduced<S>, *mut S, *mut S, *mut Body<S>, u32, u32),
-    atomic: unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>),
-    equal: unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>),
+    atomic: Option<Atomic<S>>,
+    equal: Option<Atomic<S>>,
     steps: unsafe fn(Steps<S>, State<S>, *const Operation<S>, *const AtomicU32),
     kick: Step<S>,
     drift: Step<S>,
@@ -98,8 +105,8 @@ impl HasKernels for f32 {
         combine: nbody_combine_f32,
         reduced: nbody_reduced_f32,
         gather: nbody_gather_f32,
-        atomic: nbody_atomic_f32,
-        equal: nbody_equal_f32,
+        atomic: Some(nbody_atomic_f32),
+        equal: Some(nbody_equal_f32),
         steps: nbody_steps_f32,
         kick: nbody_kick_f32,
         drift: nbody_drift_f32,
@@ -125,14 +132,40 @@ impl HasKernels for f64 {
         combine: nbody_combine_f64,
         reduced: nbody_reduced_f64,
         gather: nbody_gather_f64,
-        atomic: nbody_atomic_f64,
-        equal: nbody_equal_f64,
+        atomic: Some(nbody_atomic_f64),
+        equal: Some(nbody_equal_f64),
         steps: nbody_steps_f64,
         kick: nbody_kick_f64,
         drift: nbody_drift_f64,
         kick_drift: nbody_kick_drift_f64,
         rk_stage: nbody_rk_stage_f64,
         rk_end: nbody_rk_end_f64,
+    };
+}
+
+impl HasKernels for FloatFloat<f32> {
+    const PRECISION: Precision = Precision::FloatFloat;
+    const KERNELS: Kernels<Self> = Kernels {
+        plain: nbody_plain_ff,
+        tiles: [
+            nbody_tile_ff_k1,
+            nbody_tile_ff_k2,
+            nbody_tile_ff_k2,
+            nbody_tile_ff_k2,
+            nbody_tile_ff_k2,
+            nbody_tile_ff_k2,
+        ],
+        combine: nbody_combine_ff,
+        reduced: nbody_reduced_ff,
+        gather: nbody_gather_ff,
+        atomic: None,
+        equal: None,
+        steps: nbody_steps_ff,
+        kick: nbody_kick_ff,
+        drift: nbody_drift_ff,
+        kick_drift: nbody_kick_drift_ff,
+        rk_stage: nbody_rk_stage_ff,
+        rk_end: nbody_rk_end_ff,
     };
 }
 
@@ -270,6 +303,7 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
             } else {
                 k.atomic
             };
+            let kernel = kernel.expect("a plan without such a kernel is refused");
             return self.launch(
                 (job.units() * 32).div_ceil(plan.block),
                 plan.block,

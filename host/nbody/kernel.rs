@@ -7,6 +7,7 @@ use kernels_gpu::nbody::scalar::softening_floor_f32;
 use kernels_gpu::nbody::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
 use kernels_gpu::nbody::sweep::Reduced;
 use kernels_gpu::nbody::{Body, Scalar};
+use kernels_gpu::number::FloatFloat;
 
 use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
@@ -112,7 +113,11 @@ impl NbodyKernel {
     /// The tile kernel in a precision.
     pub(super) fn tile_of(self, precision: Precision) -> Option<Tile> {
         let tile = self.tile()?;
-        let most = if precision == Precision::F64 { 4 } else { 8 };
+        let most = match precision {
+            Precision::F32 => 8,
+            Precision::F64 => 4,
+            Precision::FloatFloat => 2,
+        };
         Some(Tile {
             bodies: tile.bodies.min(most),
             ..tile
@@ -146,6 +151,16 @@ impl NbodyKernel {
             (Precision::F32, Self::Equal) => "nbody_equal_f32",
             (Precision::F32, Self::Reduced) => "nbody_reduced_f32",
             (Precision::F32, Self::Atomic) => "nbody_atomic_f32",
+            (Precision::FloatFloat, Self::Plain | Self::Steps) => "nbody_plain_ff",
+            (Precision::FloatFloat, Self::Tile1) => "nbody_tile_ff_k1",
+            (
+                Precision::FloatFloat,
+                Self::Tile2 | Self::Tile4 | Self::Tile4Rolled | Self::Tile4Unrolled | Self::Tile8,
+            ) => "nbody_tile_ff_k2",
+            // Those that add atomically are refused before.
+            (Precision::FloatFloat, Self::Reduced | Self::Atomic | Self::Equal) => {
+                "nbody_reduced_ff"
+            }
             (Precision::F64, Self::Plain | Self::Steps) => "nbody_plain_f64",
             (Precision::F64, Self::Tile1) => "nbody_tile_f64_k1",
             (Precision::F64, Self::Tile2) => "nbody_tile_f64_k2",
@@ -199,15 +214,15 @@ impl Plan {
             })
         };
         // In a single row both solvers sum in the same order.
-        let row = match problem.specification().precision {
-            Precision::F32 => f32::ROW,
-            Precision::F64 => f64::ROW,
-        };
+        let row = row_length(problem.specification().precision);
         let same = self.kernel == NbodyKernel::Steps && problem.bodies().len() <= row as usize;
         if (solver == Solver::Reduced) != self.kernel.is_reduced() && !same {
             return fail(format!(
                 "this kernel does not sum as the solver {solver} does"
             ));
+        }
+        if self.kernel.is_atomic() && problem.specification().precision == Precision::FloatFloat {
+            return fail("there are no atomic sums in float-float".into());
         }
         // Kernels that fill the registers do not fit into the largest blocks.
         let most = match self.kernel {
@@ -231,6 +246,15 @@ impl Plan {
             return fail("0 splits: must be at least 1".into());
         }
         Ok(())
+    }
+}
+
+/// Bodies of a row.
+pub(super) fn row_length(precision: Precision) -> u32 {
+    match precision {
+        Precision::F32 => f32::ROW,
+        Precision::F64 => f64::ROW,
+        Precision::FloatFloat => FloatFloat::<f32>::ROW,
     }
 }
 
@@ -323,10 +347,9 @@ impl<S: Scalar> Arrays<S> {
         };
         // Bodies that fill up lie on the x axis beyond all others: so far that r⁻³ is 0 where strength 0 does not count.
         let far = if kernel == NbodyKernel::Equal {
-            if spec.precision == Precision::F64 {
-                1.0e120
-            } else {
-                1.0e18
+            match spec.precision {
+                Precision::F64 => 1.0e120,
+                Precision::F32 | Precision::FloatFloat => 1.0e18,
             }
         } else {
             bodies.farthest()

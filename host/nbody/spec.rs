@@ -127,6 +127,8 @@ named! {
         F64 = "f64",
         /// 32 bits, on a GPU, with its approximate 1/√: the same bits on GPUs of one kind.
         F32 = "f32",
+        /// Sums of two `f32`, 42 bits or more, for GPUs whose `f64` is slow: the same bits on every GPU and in the emulator.
+        FloatFloat = "float-float",
     }
 }
 

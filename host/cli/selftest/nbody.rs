@@ -1,5 +1,5 @@
-//! All-pairs N-body: every engine and kernel that sums in a fixed order must give the bits of one lane on one thread. In `f32`, which
-//! only GPUs compute, the kernels of a solver must give each other's.
+//! All-pairs N-body: every engine and kernel that sums in a fixed order must give the bits of one lane on one thread. In `f32` and
+//! float-float, which only GPUs compute, the kernels of a solver must give each other's.
 
 use std::time::Instant;
 
@@ -63,8 +63,10 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
                 emulated(&problem, &expected, &mut list)?;
             }
             on_gpus(&problem, Some(&expected), &mut list)?;
-            let single = self::problem(n, *solver, Precision::F32, integrator)?;
-            on_gpus(&single, None, &mut list)?;
+            for precision in [Precision::F32, Precision::FloatFloat] {
+                let problem = self::problem(n, *solver, precision, integrator)?;
+                on_gpus(&problem, None, &mut list)?;
+            }
         }
     }
     Ok(list)

@@ -83,8 +83,9 @@ impl Engine for CpuEngine {
         bodies: &Bodies,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         if problem.specification().precision != Precision::F64 {
-            let why = "--precision f32 is computed on a GPU only; f64 on any machine";
-            return Err(EngineError::NoGpu(why.into()));
+            let given = problem.specification().precision;
+            let why = format!("--precision {given} is computed on a GPU only; f64 on any machine");
+            return Err(EngineError::NoGpu(why));
         }
         let mut state = CpuRun::new(self, problem, bodies)?;
         start(problem.specification().integrator, &mut state)?;

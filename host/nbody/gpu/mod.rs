@@ -11,17 +11,17 @@ mod share;
 use std::time::Duration;
 
 use kernels_gpu::integrator::System;
+use kernels_gpu::nbody::Body;
 use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::steps::Operation;
-use kernels_gpu::nbody::{Body, Scalar};
+use kernels_gpu::number::FloatFloat;
 
 use self::names::Names;
 use self::part::{Part, Range};
 use super::engine::{Run, start};
-use super::kernel::{Arrays, NbodyKernel, Plan};
+use super::kernel::{Arrays, NbodyKernel, Plan, row_length};
 use super::{Bodies, Engine, Integrator, Precision, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
-use crate::gpu::{Gpu, Mark, Plain};
+use crate::gpu::{Gpu, Mark};
 
 /// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
 const ROWS_BYTES: u64 = 16 << 30;
@@ -86,6 +86,12 @@ impl GpuEngine {
     /// What this engine uses for `n` bodies.
     pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> Plan {
         self.plan.unwrap_or_else(|| {
+            if self.gpus.len() == 1 && few(solver, precision, n) {
+                return Plan {
+                    block: 64,
+                    ..Plan::new(NbodyKernel::Steps)
+                };
+            }
             let own = n.div_ceil(self.gpus.len());
             suitable(solver, precision, own, self.gpus[0].info().multiprocessors)
         })
@@ -94,14 +100,10 @@ impl GpuEngine {
 
 /// Whether a step of so many bodies is over before the next kernel is launched.
 fn few(solver: Solver, precision: Precision, n: usize) -> bool {
-    let row = match precision {
-        Precision::F32 => f32::ROW,
-        Precision::F64 => f64::ROW,
-    };
     match solver {
         Solver::Basic => n <= FEW,
         // In a single row both solvers sum in the same order.
-        Solver::Reduced => n <= row as usize,
+        Solver::Reduced => n <= row_length(precision) as usize,
     }
 }
 
@@ -114,6 +116,7 @@ fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u
         (_, 0..8192) => NbodyKernel::Tile1,
         (Precision::F32, _) => NbodyKernel::Tile8,
         (Precision::F64, _) => NbodyKernel::Tile4,
+        (Precision::FloatFloat, _) => NbodyKernel::Tile2,
     };
     let plan = Plan::new(kernel);
     let bodies = kernel.tile_of(precision).map_or(1, |t| t.bodies);
@@ -159,16 +162,15 @@ impl Engine for GpuEngine {
         Ok(match spec.precision {
             Precision::F32 => Box::new(GpuRun::<f32>::new(self, plan, problem, bodies)?),
             Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies)?),
+            Precision::FloatFloat => {
+                Box::new(GpuRun::<FloatFloat<f32>>::new(self, plan, problem, bodies)?)
+            }
         })
     }
 }
 
 /// Bodies under way on GPUs.
-struct GpuRun<'a, S: Names>
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+struct GpuRun<'a, S: Names> {
     plan: Plan,
     integrator: Integrator,
     dt: f64,
@@ -179,11 +181,7 @@ where
     rounds: usize,
 }
 
-impl<'a, S: Names> GpuRun<'a, S>
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+impl<'a, S: Names> GpuRun<'a, S> {
     fn new(
         engine: &'a GpuEngine,
         plan: Plan,
@@ -312,11 +310,7 @@ where
     }
 }
 
-impl<S: Names> System for GpuRun<'_, S>
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+impl<S: Names> System for GpuRun<'_, S> {
     type Error = EngineError;
 
     fn accelerate(&mut self) -> Result<(), EngineError> {
@@ -368,11 +362,7 @@ where
     }
 }
 
-impl<S: Names> Run for GpuRun<'_, S>
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+impl<S: Names> Run for GpuRun<'_, S> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
         let (integrator, dt) = (self.integrator, self.dt);
         let pairs = u64::from(self.host.n) * u64::from(self.host.n);

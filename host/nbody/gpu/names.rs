@@ -2,19 +2,18 @@
 
 use kernels_gpu::nbody::steps::Operation;
 use kernels_gpu::nbody::{Body, Scalar};
+use kernels_gpu::number::FloatFloat;
 
 use crate::gpu::Plain;
 use crate::nbody::Precision;
 
+// SAFETY: repr(C) of two numbers, without padding.
+unsafe impl Plain for FloatFloat<f32> {}
 // SAFETY: repr(C) of numbers, without padding.
-unsafe impl Plain for Body<f32> {}
-// SAFETY: as above.
-unsafe impl Plain for Body<f64> {}
+unsafe impl<S: Plain> Plain for Body<S> {}
 
-// SAFETY: as above.
-unsafe impl Plain for Operation<f32> {}
-// SAFETY: as above.
-unsafe impl Plain for Operation<f64> {}
+// SAFETY: as above; its unused field is a number too.
+unsafe impl<S: Plain> Plain for Operation<S> {}
 
 /// A precision of the GPU engine.
 pub(super) trait Names: Scalar + Plain {
@@ -48,4 +47,5 @@ macro_rules! names {
 names! {
     f32, F32: "f32";
     f64, F64: "f64";
+    FloatFloat<f32>, FloatFloat: "ff";
 }

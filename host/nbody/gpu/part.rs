@@ -9,9 +9,9 @@ use kernels_gpu::nbody::tile::Basic;
 use super::names::Names;
 use super::share::Rows;
 use crate::divergence::EngineError;
-use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel, Plain, Residency};
+use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel, Residency};
 use crate::nbody::kernel::{Arrays, NbodyKernel, Plan, operations};
-use crate::nbody::{Integrator, Validated};
+use crate::nbody::{Integrator, Precision, Validated};
 
 /// Threads of a block that moves bodies or adds up sums.
 const MOVING: u32 = 256;
@@ -39,10 +39,7 @@ struct Kernels<'a> {
 }
 
 /// What takes many steps in one launch.
-struct Steps<'a, S: Names>
-where
-    Operation<S>: Plain,
-{
+struct Steps<'a, S: Names> {
     kernel: Kernel<'a>,
     operations: DeviceMemory<'a, Operation<S>>,
     arrived: DeviceMemory<'a, u32>,
@@ -50,11 +47,7 @@ where
 }
 
 /// A GPU with all bodies, some of which are its own to pull and move.
-pub(super) struct Part<'a, S: Names>
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+pub(super) struct Part<'a, S: Names> {
     pub gpu: &'a Gpu,
     plan: Plan,
     kernels: Kernels<'a>,
@@ -74,11 +67,7 @@ where
     rounds: Vec<Rows>,
 }
 
-impl<'a, S: Names> Part<'a, S>
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+impl<'a, S: Names> Part<'a, S> {
     pub fn new(
         gpu: &'a Gpu,
         plan: Plan,
@@ -117,7 +106,8 @@ where
             _ => None,
         };
         let name = plan.kernel.entry(S::PRECISION);
-        let accelerate = if plan.kernel.is_reduced() || plan.kernel == NbodyKernel::Tile8 {
+        let fills = plan.kernel.is_reduced() || plan.kernel == NbodyKernel::Tile8;
+        let accelerate = if fills && S::PRECISION != Precision::FloatFloat {
             let residency = residency(&plan, size_of::<S>());
             gpu.kernel_for(name, residency)?
         } else {
@@ -486,11 +476,7 @@ fn residency(plan: &Plan, scalar: usize) -> Residency {
 }
 
 /// The address of a body in an array.
-fn at<S: Names>(of: &DeviceMemory<'_, Body<S>>, first: u32) -> u64
-where
-    Body<S>: Plain,
-    Operation<S>: Plain,
-{
+fn at<S: Names>(of: &DeviceMemory<'_, Body<S>>, first: u32) -> u64 {
     of.address() + u64::from(first) * size_of::<Body<S>>() as u64
 }
 

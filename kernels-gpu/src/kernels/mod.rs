@@ -51,20 +51,21 @@ pub use hermite_neighbours::hermite_neighbours;
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
 };
-pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64};
+pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64, nbody_combine_ff};
 pub use nbody_move::{
-    Stages, nbody_drift_f32, nbody_drift_f64, nbody_kick_drift_f32, nbody_kick_drift_f64,
-    nbody_kick_f32, nbody_kick_f64, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_stage_f32,
-    nbody_rk_stage_f64,
+    Stages, nbody_drift_f32, nbody_drift_f64, nbody_drift_ff, nbody_kick_drift_f32,
+    nbody_kick_drift_f64, nbody_kick_drift_ff, nbody_kick_f32, nbody_kick_f64, nbody_kick_ff,
+    nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_end_ff, nbody_rk_stage_f32, nbody_rk_stage_f64,
+    nbody_rk_stage_ff,
 };
-pub use nbody_plain::{nbody_plain_f32, nbody_plain_f64};
+pub use nbody_plain::{nbody_plain_f32, nbody_plain_f64, nbody_plain_ff};
 pub use nbody_reduced::{
     nbody_atomic_f32, nbody_atomic_f64, nbody_equal_f32, nbody_equal_f64, nbody_gather_f32,
-    nbody_gather_f64, nbody_reduced_f32, nbody_reduced_f64,
+    nbody_gather_f64, nbody_gather_ff, nbody_reduced_f32, nbody_reduced_f64, nbody_reduced_ff,
 };
-pub use nbody_steps::{nbody_steps_f32, nbody_steps_f64};
+pub use nbody_steps::{nbody_steps_f32, nbody_steps_f64, nbody_steps_ff};
 pub use nbody_tile::{
     nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
     nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,
-    nbody_tile_f64_k4,
+    nbody_tile_f64_k4, nbody_tile_ff_k1, nbody_tile_ff_k2,
 };

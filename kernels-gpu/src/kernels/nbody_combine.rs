@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::nbody::Body;
 use crate::nbody::tile::combine;
+use crate::number::FloatFloat;
 
 /// Accelerations from what a tile kernel left of each chunk.
 ///
@@ -38,6 +39,24 @@ pub unsafe fn nbody_combine_f32(
 pub unsafe fn nbody_combine_f64(
     sums: *const Body<f64>,
     accelerations: *mut Body<f64>,
+    count: u32,
+    chunks: u32,
+) {
+    let i = thread::index_1d();
+    if i < count {
+        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
+        unsafe { *accelerations.add(i as usize) = combine(sums, count, chunks, i) };
+    }
+}
+
+/// [`nbody_combine_f32`] in float-float.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn nbody_combine_ff(
+    sums: *const Body<FloatFloat<f32>>,
+    accelerations: *mut Body<FloatFloat<f32>>,
     count: u32,
     chunks: u32,
 ) {

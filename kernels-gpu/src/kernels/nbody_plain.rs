@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::nbody::Body;
 use crate::nbody::tile::{Basic, plain};
+use crate::number::FloatFloat;
 
 /// Accelerations by the basic solver: the kernel to read first, and what the tuned ones are tested against.
 ///
@@ -34,6 +35,23 @@ pub unsafe fn nbody_plain_f32(job: Basic<f32>, bodies: *const Body<f32>, sums: *
 /// As there.
 #[kernel]
 pub unsafe fn nbody_plain_f64(job: Basic<f64>, bodies: *const Body<f64>, sums: *mut Body<f64>) {
+    let i = thread::index_1d();
+    if i < job.count {
+        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
+        unsafe { *sums.add(i as usize) = plain(&job, bodies, job.first + i) };
+    }
+}
+
+/// [`nbody_plain_f32`] in float-float.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn nbody_plain_ff(
+    job: Basic<FloatFloat<f32>>,
+    bodies: *const Body<FloatFloat<f32>>,
+    sums: *mut Body<FloatFloat<f32>>,
+) {
     let i = thread::index_1d();
     if i < job.count {
         // SAFETY: the caller vouches for the pointers; each thread has an i of its own.

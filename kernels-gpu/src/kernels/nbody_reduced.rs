@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::nbody::sweep::{Atomics, Partials, Reduced, gather, sweep};
 use crate::nbody::{Body, Scalar};
+use crate::number::FloatFloat;
 
 macro_rules! reduced {
     ($($ty:ty, $unroll:literal: $name:ident;)*) => {$(
@@ -38,6 +39,7 @@ macro_rules! reduced {
 reduced! {
     f32, 8: nbody_reduced_f32;
     f64, 4: nbody_reduced_f64;
+    FloatFloat<f32>, 1: nbody_reduced_ff;
 }
 
 macro_rules! atomic {
@@ -120,4 +122,5 @@ macro_rules! gathers {
 gathers! {
     f32: nbody_gather_f32;
     f64: nbody_gather_f64;
+    FloatFloat<f32>: nbody_gather_ff;
 }

@@ -5,6 +5,7 @@ use core::sync::atomic::AtomicU32;
 use cuda_std::prelude::*;
 
 use crate::nbody::steps::{Operation, State, Steps, steps};
+use crate::number::FloatFloat;
 
 /// Takes steps of the basic solver with a barrier for the whole grid instead of launches.
 ///
@@ -40,6 +41,21 @@ pub unsafe fn nbody_steps_f64(
     job: Steps<f64>,
     at: State<f64>,
     operations: *const Operation<f64>,
+    arrived: *const AtomicU32,
+) {
+    // SAFETY: the caller's promise is the same.
+    unsafe { steps(&job, &at, operations, arrived) };
+}
+
+/// [`nbody_steps_f32`] in float-float.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn nbody_steps_ff(
+    job: Steps<FloatFloat<f32>>,
+    at: State<FloatFloat<f32>>,
+    operations: *const Operation<FloatFloat<f32>>,
     arrived: *const AtomicU32,
 ) {
     // SAFETY: the caller's promise is the same.

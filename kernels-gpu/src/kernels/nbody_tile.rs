@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::nbody::Body;
 use crate::nbody::tile::{Basic, basic};
+use crate::number::FloatFloat;
 
 macro_rules! tile {
     ($($(#[$doc:meta])* $name:ident: $ty:ty, $k:literal, $unroll:literal;)*) => {$(
@@ -52,4 +53,8 @@ tile! {
     nbody_tile_f64_k2: f64, 2, 4;
     /// `f64`, four bodies a thread.
     nbody_tile_f64_k4: f64, 4, 2;
+    /// Float-float, one body a thread.
+    nbody_tile_ff_k1: FloatFloat<f32>, 1, 2;
+    /// Float-float, two bodies a thread.
+    nbody_tile_ff_k2: FloatFloat<f32>, 2, 1;
 }

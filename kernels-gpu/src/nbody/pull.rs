@@ -3,7 +3,8 @@
 use core::ops::{Add, Mul, Neg, Sub};
 
 use crate::inv_cube::{self, ORDINARY_BASE, ORDINARY_WIDTH};
-use crate::real::{fma, fma_f32};
+use crate::number::FloatFloat;
+use crate::real::{Real, fma, fma_f32};
 
 /// A number that gravity can be computed with, or several side by side.
 pub trait Pull:
@@ -119,6 +120,31 @@ impl Pull for f32 {
     fn weight(self) -> Self {
         let y = cuda_std::approx::rsqrt_f32(self);
         (y * y) * y
+    }
+}
+
+/// The same bits everywhere; r² must lie in the range of `f32`.
+impl Pull for FloatFloat<f32> {
+    const TOGETHER: bool = false;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::default()
+    }
+
+    /// Rounded twice.
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Real::mul_add(self, a, b)
+    }
+
+    #[inline(always)]
+    fn weight(self) -> Self {
+        if self.parts()[0] == 0.0 {
+            Self::default()
+        } else {
+            self.inv_cube()
+        }
     }
 }
 

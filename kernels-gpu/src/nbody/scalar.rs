@@ -1,12 +1,14 @@
-//! `f32` and `f64` as the all-pairs kernels need them: bodies in memory, shared memory, shuffles, atomic sums.
+//! `f32`, `f64` and float-float as the all-pairs kernels need them: bodies in memory, shared memory, shuffles, atomic sums.
 
 use core::sync::atomic::Ordering;
 
 use cuda_std::atomic::{AtomicF32, AtomicF64};
 use cuda_std::shared::{F2, F4, SharedSlice};
-use cuda_std::warp::WarpShuffleValue;
+use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
 
 use super::Pull;
+use crate::Real;
+use crate::number::FloatFloat;
 
 /// A body as the kernels see it: position and strength g = G·m. Also a velocity or an acceleration, with g = 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,7 +57,10 @@ pub trait Scalar:
     /// # Safety
     /// As [`stage`](Self::stage); the body has been put there.
     unsafe fn staged(length: usize, index: usize) -> Body<Self>;
+}
 
+/// A [`Scalar`] that threads can add up atomically.
+pub trait AtomicSum: Scalar {
     /// Adds to a number in memory that other threads add to at the same time.
     ///
     /// # Safety
@@ -91,7 +96,9 @@ impl Scalar for f32 {
         let F4 { x, y, z, w } = unsafe { SharedSlice::<F4>::dynamic(0, length).get(index) };
         Body { x, y, z, g: w }
     }
+}
 
+impl AtomicSum for f32 {
     #[inline(always)]
     unsafe fn atomic_add(at: *mut Self, value: Self) {
         // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
@@ -136,11 +143,76 @@ impl Scalar for f64 {
             g: b.y,
         }
     }
+}
 
+impl AtomicSum for f64 {
     #[inline(always)]
     unsafe fn atomic_add(at: *mut Self, value: Self) {
         // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
         unsafe { &*at.cast::<AtomicF64>() }.fetch_add(value, Ordering::Relaxed);
+    }
+}
+
+impl WarpShuffleValue for FloatFloat<f32> {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool) {
+        let [hi, lo] = value.parts();
+        // SAFETY: the caller's promise is the same.
+        let ((hi, inside), (lo, _)) = unsafe {
+            (
+                f32::shuffle(mode, mask, hi, b, width),
+                f32::shuffle(mode, mask, lo, b, width),
+            )
+        };
+        (Self::of_parts([hi, lo]), inside)
+    }
+}
+
+impl Scalar for FloatFloat<f32> {
+    const LANE_BODIES: usize = 2;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        Real::from_f64(x)
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        Self::to_f64(self)
+    }
+
+    #[inline(always)]
+    unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
+        let ([x, x1], [y, y1]) = (body.x.parts(), body.y.parts());
+        let ([z, z1], [g, g1]) = (body.z.parts(), body.g.parts());
+        // SAFETY: the caller's promise is the same; a body is two fours.
+        unsafe {
+            let fours = SharedSlice::<F4>::dynamic(0, 2 * length);
+            fours.set(2 * index, F4::new(x, x1, y, y1));
+            fours.set(2 * index + 1, F4::new(z, z1, g, g1));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn staged(length: usize, index: usize) -> Body<Self> {
+        // SAFETY: the caller's promise is the same; a body is two fours.
+        let (a, b) = unsafe {
+            let fours = SharedSlice::<F4>::dynamic(0, 2 * length);
+            (fours.get(2 * index), fours.get(2 * index + 1))
+        };
+        Body {
+            x: Self::of_parts([a.x, a.y]),
+            y: Self::of_parts([a.z, a.w]),
+            z: Self::of_parts([b.x, b.y]),
+            g: Self::of_parts([b.z, b.w]),
+        }
     }
 }
 

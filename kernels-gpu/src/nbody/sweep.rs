@@ -8,7 +8,7 @@ use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
 
 use super::order::{TILE, partner};
 use super::pull::{each, mutual, mutual_equal, one_sided, one_sided_equal};
-use super::{Body, Scalar};
+use super::{AtomicSum, Body, Scalar};
 
 /// All lanes.
 const WARP: u32 = u32::MAX;
@@ -362,7 +362,7 @@ pub struct Atomics<S> {
     pub scale: Option<S>,
 }
 
-impl<S: Scalar> Atomics<S> {
+impl<S: AtomicSum> Atomics<S> {
     #[inline(always)]
     fn add(&self, body: u32, mut a: [S; 3]) {
         if let Some(scale) = self.scale {
@@ -378,7 +378,7 @@ impl<S: Scalar> Atomics<S> {
     }
 }
 
-impl<S: Scalar> Sink<S> for Atomics<S> {
+impl<S: AtomicSum> Sink<S> for Atomics<S> {
     #[inline(always)]
     fn behind(&self, _row: u32, j: u32, a: [S; 3]) {
         self.add(j, a);

@@ -55,7 +55,25 @@ impl<S: Single> FloatFloat<S> {
     }
 }
 
+impl Default for FloatFloat<f32> {
+    fn default() -> Self {
+        Self { hi: 0.0, lo: 0.0 }
+    }
+}
+
 impl FloatFloat<f32> {
+    /// Its two parts, the greater one first.
+    #[inline(always)]
+    pub fn parts(self) -> [f32; 2] {
+        [self.hi, self.lo]
+    }
+
+    /// The number of which these are the [`parts`](Self::parts).
+    #[inline(always)]
+    pub fn of_parts([hi, lo]: [f32; 2]) -> Self {
+        Self { hi, lo }
+    }
+
     /// The same number as `f64`.
     pub fn to_f64(self) -> f64 {
         self.hi as f64 + self.lo as f64

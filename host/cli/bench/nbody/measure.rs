@@ -165,7 +165,7 @@ pub(super) fn on_gpus(
             count => format!("{count} gpus"),
         };
         for precision in &args.precision {
-            let most = MOST[usize::from(*precision == Precision::F64)];
+            let most = MOST[usize::from(*precision != Precision::F32)];
             for n in numbers(args, most) {
                 for (solver, kernel) in [
                     (Solver::Basic, None),
@@ -173,7 +173,7 @@ pub(super) fn on_gpus(
                     (Solver::Reduced, Some(NbodyKernel::Atomic)),
                     (Solver::Reduced, Some(NbodyKernel::Equal)),
                 ] {
-                    if kernel.is_some() && count > 1 {
+                    if kernel.is_some() && (count > 1 || *precision == Precision::FloatFloat) {
                         continue;
                     }
                     engine.set_plan(kernel.map(Plan::new));

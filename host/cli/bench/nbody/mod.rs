@@ -10,7 +10,7 @@ use trisolar::divergence::Backend;
 use trisolar::io::atomic;
 use trisolar::nbody::{MAX_BODIES, Precision};
 
-use self::measure::{Bench, Rate, Tables};
+use self::measure::{Bench, Tables};
 use crate::cli::{Failure, interrupt, report, values};
 
 /// Measures whole steps of the semi-implicit Euler integrator, forces and motion, of Plummer models.
@@ -20,11 +20,11 @@ use crate::cli::{Failure, interrupt, report, values};
     about = "Measure all-pairs N-body: interactions per second of every solver over the number of bodies"
 )]
 pub(crate) struct Args {
-    /// Numbers of bodies, separated by commas [default: 1024 to 1048576 in steps of 4 on a GPU, to 262144 in f64; to 16384
+    /// Numbers of bodies, separated by commas [default: 1024 to 1048576 in steps of 4 on a GPU, to 262144 but for f32; to 16384
     /// on the CPU]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = bodies)]
     n: Option<Vec<usize>>,
-    /// Precisions to measure on a GPU: f32, f64; the CPU is measured in f64
+    /// Precisions to measure on a GPU: f32, f64, float-float; the CPU is measured in f64
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f32,f64", value_parser = precision)]
     precision: Vec<Precision>,
     /// Numbers of GPUs that compute together, separated by commas [default: 1, and all there are]
