@@ -131,7 +131,11 @@ pub unsafe fn sweep<S: Scalar, const K: usize, const UNROLL: u32, const EQUAL: b
                         warp_shuffle_idx(WARP, b.y, r, TILE).0,
                         warp_shuffle_idx(WARP, b.z, r, TILE).0,
                     ],
-                    warp_shuffle_idx(WARP, b.g, r, TILE).0,
+                    if EQUAL {
+                        zero
+                    } else {
+                        warp_shuffle_idx(WARP, b.g, r, TILE).0
+                    },
                 )
             };
             if EQUAL {
@@ -151,7 +155,7 @@ pub unsafe fn sweep<S: Scalar, const K: usize, const UNROLL: u32, const EQUAL: b
         let mut meet = |mask: u32| {
             // The next body is on its way while this one is met.
             // SAFETY: all lanes are here.
-            let next = unsafe { travelled(j, mask) };
+            let next = unsafe { travelled::<S, EQUAL>(j, mask) };
             let (x, eps2) = (j.vector(), job.softening2);
             if EQUAL {
                 mutual_equal::<S, K, 3>(&p, &mut a, &x, &mut a_j, eps2);
@@ -194,16 +198,19 @@ const fn mask(s: u32) -> u32 {
     partner(s) ^ partner((s + 1) % TILE)
 }
 
+/// The body that comes from another lane; where all strengths are `EQUAL`, without one.
+///
 /// # Safety
 /// All lanes call it with the same mask.
 #[inline(always)]
-unsafe fn travelled<S: Scalar>(b: Body<S>, mask: u32) -> Body<S> {
+unsafe fn travelled<S: Scalar, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body<S> {
     // SAFETY: the caller's promise.
-    let ([x, y, z], g) = unsafe {
-        (
-            swapped(b.vector(), mask),
-            warp_shuffle_xor(WARP, b.g, mask, TILE).0,
-        )
+    let [x, y, z] = unsafe { swapped(b.vector(), mask) };
+    let g = if EQUAL {
+        S::zero()
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { warp_shuffle_xor(WARP, b.g, mask, TILE).0 }
     };
     Body { x, y, z, g }
 }
