@@ -6,6 +6,10 @@ use crate::divergence::{Backend, EngineError};
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
 
+/// From this number of bodies on several GPUs are faster than one: below, they wait for each other's positions.
+#[cfg(feature = "gpu")]
+const WORTH_MORE_GPUS: usize = 131_072;
+
 /// How to compute; nothing here changes a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -15,8 +19,10 @@ pub struct Options {
     pub threads: Option<usize>,
     /// How the CPU engine's threads share the work.
     pub schedule: Schedule,
-    /// Number of the GPU.
+    /// Number of the first GPU.
     pub device: u32,
+    /// How many GPUs compute together; `None` for all from the first on, where there are enough bodies.
+    pub gpus: Option<u32>,
 }
 
 /// The engine that the options ask for, and what the user should know about the choice. `auto` takes a GPU for many bodies
@@ -36,7 +42,7 @@ pub fn engine(
         Backend::Auto => single || problem.bodies().len() >= WORTH_A_GPU,
     };
     if wanted {
-        match gpu(options.device) {
+        match gpu(options, problem.bodies().len()) {
             Ok(engine) => return Ok((engine, notes)),
             Err(error) if single || options.backend == Backend::Gpu => return Err(error),
             // The ordinary case of a machine without a GPU is no news.
@@ -53,12 +59,21 @@ pub fn engine(
 }
 
 #[cfg(feature = "gpu")]
-fn gpu(device: u32) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(super::GpuEngine::new(device)?))
+fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
+    let first = options.device;
+    let there = crate::gpu::devices()?.len() as u32;
+    let count = match options.gpus {
+        Some(count) => count,
+        None if bodies >= WORTH_MORE_GPUS => there.saturating_sub(first).max(1),
+        None => 1,
+    };
+    // A number that there is none of is refused with a message that says how many there are.
+    let devices: Vec<u32> = (first..first.saturating_add(count)).collect();
+    Ok(Box::new(super::GpuEngine::on(&devices)?))
 }
 
 #[cfg(not(feature = "gpu"))]
-fn gpu(_: u32) -> Result<Box<dyn Engine>, EngineError> {
+fn gpu(_: &Options, _: usize) -> Result<Box<dyn Engine>, EngineError> {
     Err(EngineError::NoGpu(
         "this program was built without the feature `gpu`".into(),
     ))

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         threads: args.threads,
         schedule: args.schedule,
         device: args.device,
+        gpus: args.gpus,
     };
     let (engine, notes) = nbody::engine(&problem, &options).map_err(failed)?;
     let wants_energy = outputs.series.is_some()

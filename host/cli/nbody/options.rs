@@ -132,6 +132,9 @@ pub(crate) struct Args {
         default_value_t = 0
     )]
     pub device: u32,
+    /// GPUs that compute together, from --device on; their number changes no bit [default: all from 131072 bodies on]
+    #[arg(long, value_name = "N", help_heading = "Computation", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub gpus: Option<u32>,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     pub threads: Option<usize>,
