@@ -66,6 +66,7 @@ impl Outcome {
 /// Compares and reports; any difference is a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
+    let runs = nbody::outcomes()?;
     let cases = cases()?;
     let (engines, notes) = engines()?;
     let mut outcomes = Vec::new();
@@ -81,7 +82,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let clusters = cluster::outcomes()?;
-    let runs = nbody::outcomes()?;
     let passed = outcomes.iter().chain(&clusters).all(Outcome::agrees)
         && runs.iter().all(nbody::Outcome::agrees);
     if args.json {

@@ -29,7 +29,7 @@ const ROWS_BYTES: u64 = 16 << 30;
 const QUEUED: u64 = 50_000_000_000;
 
 /// Bodies up to which many steps are taken in one launch.
-const FEW: usize = 2048;
+const FEW: usize = 256;
 /// Ranges of the bodies in which one device hands its sums to the next.
 const HANDED_OVER: u32 = 8;
 

@@ -173,57 +173,44 @@ pub fn add_scaled<S: Pull, const D: usize>(a: &mut [S; 3], k: S, d: &[S; 3]) {
 /// Most bodies that a lane or thread can hold.
 pub const MOST: usize = 8;
 
-/// Does it for each k < `K` in turn, spelled out: arrays that are indexed by k then stay in registers, whatever LLVM thinks of
-/// unrolling the loop.
-#[inline(always)]
-pub fn each<const K: usize>(mut what: impl FnMut(usize)) {
-    const { assert!(K <= MOST) };
-    if K > 0 {
-        what(0);
-    }
-    if K > 1 {
-        what(1);
-    }
-    if K > 2 {
-        what(2);
-    }
-    if K > 3 {
-        what(3);
-    }
-    if K > 4 {
-        what(4);
-    }
-    if K > 5 {
-        what(5);
-    }
-    if K > 6 {
-        what(6);
-    }
-    if K > 7 {
-        what(7);
-    }
+/// Does it for each number below a constant of at most [`MOST`] in turn, spelled out: arrays that are indexed by it then stay in
+/// registers, whatever LLVM thinks of unrolling the loop. (No closure: in a CPU's vector instructions it might not be inlined.)
+macro_rules! each {
+    ($count:expr, |$k:ident| $what:expr) => {
+        const { assert!($count <= $crate::nbody::pull::MOST) };
+        each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
+    };
+    (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
+        if $count > $number {
+            let $k: usize = $number;
+            $what;
+        }
+    )*};
 }
 
-/// Calls `what` with the number, separation and weight of each of `K` bodies' pairs with body j: one after the other, or with all
+pub(crate) use each;
+
+/// Goes through the pairs of `K` bodies with body j, with their number, separation and weight: one after the other, or with all
 /// weights computed first where that is cheaper.
-#[inline(always)]
-fn pairs<S: Pull, const K: usize, const D: usize>(
-    p: &[[S; 3]; K],
-    j: &[S; 3],
-    softening2: S,
-    mut what: impl FnMut(usize, &[S; 3], S),
-) {
-    if S::TOGETHER {
-        let (mut d, mut r2) = (*p, [softening2; K]);
-        each::<K>(|k| (d[k], r2[k]) = separation::<S, D>(&p[k], j, softening2));
-        let w = S::weights(r2);
-        each::<K>(|k| what(k, &d[k], w[k]));
-    } else {
-        each::<K>(|k| {
-            let (d, r2) = separation::<S, D>(&p[k], j, softening2);
-            what(k, &d, r2.weight());
-        });
-    }
+macro_rules! pairs {
+    ($p:ident, $j:ident, $softening2:ident, |$k:ident, $d:ident, $w:ident| $what:expr) => {
+        if S::TOGETHER {
+            let (mut all, mut r2) = (*$p, [$softening2; K]);
+            each!(K, |k| (all[k], r2[k]) =
+                separation::<S, D>(&$p[k], $j, $softening2));
+            let weights = S::weights(r2);
+            each!(K, |$k| {
+                let ($d, $w) = (&all[$k], weights[$k]);
+                $what
+            });
+        } else {
+            each!(K, |$k| {
+                let (d, r2) = separation::<S, D>(&$p[$k], $j, $softening2);
+                let ($d, $w) = (&d, r2.weight());
+                $what
+            });
+        }
+    };
 }
 
 /// Body j pulls `K` bodies: their sums `a` grow.
@@ -235,7 +222,7 @@ pub fn one_sided<S: Pull, const K: usize, const D: usize>(
     g_j: S,
     softening2: S,
 ) {
-    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+    pairs!(p, j, softening2, |k, d, w| {
         add_scaled::<S, D>(&mut a[k], g_j * w, d);
     });
 }
@@ -253,7 +240,7 @@ pub fn mutual<S: Pull, const K: usize, const D: usize>(
     a_j: &mut [S; 3],
     softening2: S,
 ) {
-    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+    pairs!(p, j, softening2, |k, d, w| {
         add_scaled::<S, D>(&mut a[k], g_j * w, d);
         add_scaled::<S, D>(a_j, minus_g[k] * w, d);
     });
@@ -267,7 +254,7 @@ pub fn one_sided_equal<S: Pull, const K: usize, const D: usize>(
     j: &[S; 3],
     softening2: S,
 ) {
-    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+    pairs!(p, j, softening2, |k, d, w| {
         add_scaled::<S, D>(&mut a[k], w, d)
     });
 }
@@ -281,7 +268,7 @@ pub fn mutual_equal<S: Pull, const K: usize, const D: usize>(
     a_j: &mut [S; 3],
     softening2: S,
 ) {
-    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+    pairs!(p, j, softening2, |k, d, w| {
         add_scaled::<S, D>(&mut a[k], w, d);
         add_scaled::<S, D>(a_j, -w, d);
     });

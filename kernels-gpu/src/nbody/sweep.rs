@@ -110,7 +110,7 @@ pub unsafe fn sweep<S: Scalar, const K: usize, const UNROLL: u32, const EQUAL: b
     let mut p = [[zero; 3]; K];
     let mut minus_g = [zero; K];
     let mut a = [[zero; 3]; K];
-    each::<K>(|k| {
+    each!(K, |k| {
         // SAFETY: within the row.
         let b = unsafe { *bodies.add((first + k as u32 * TILE + lane) as usize) };
         p[k] = b.vector();
@@ -189,7 +189,7 @@ pub unsafe fn sweep<S: Scalar, const K: usize, const UNROLL: u32, const EQUAL: b
         sink.behind(row, base + lane, a_j);
         base += TILE;
     }
-    each::<K>(|k| sink.own(chunk, first + k as u32 * TILE + lane, a[k]));
+    each!(K, |k| sink.own(chunk, first + k as u32 * TILE + lane, a[k]));
 }
 
 /// By which exclusive-or bodies travel after step `s`.

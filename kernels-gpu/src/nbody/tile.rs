@@ -196,8 +196,8 @@ pub unsafe fn chunk_sum<S: Scalar>(
         // Four loads under way at a time; the pulls keep their order.
         let mut b = [Body::default(); 4];
         // SAFETY: j + 3 < n.
-        each::<4>(|k| b[k] = unsafe { *bodies.add(j as usize + k) });
-        each::<4>(|k| pull(b[k]));
+        each!(4, |k| b[k] = unsafe { *bodies.add(j as usize + k) });
+        each!(4, |k| pull(b[k]));
         j += 4;
     }
     while j < end {
