@@ -114,7 +114,7 @@ fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u
     }
     let kernel = match (precision, own) {
         (_, 0..8192) => NbodyKernel::Tile1,
-        (Precision::F32, _) => NbodyKernel::Tile8,
+        (Precision::F32, _) => NbodyKernel::Tile4Unrolled,
         (Precision::F64, _) => NbodyKernel::Tile4,
         (Precision::FloatFloat, _) => NbodyKernel::Tile2,
     };

@@ -173,7 +173,13 @@ pub(super) fn on_gpus(
                     (Solver::Reduced, Some(NbodyKernel::Atomic)),
                     (Solver::Reduced, Some(NbodyKernel::Equal)),
                 ] {
-                    if kernel.is_some() && (count > 1 || *precision == Precision::FloatFloat) {
+                    let single = *precision == Precision::F32;
+                    let left_out = match kernel {
+                        None => false,
+                        Some(NbodyKernel::Equal) => count > 1 || !single,
+                        Some(_) => count > 1 || *precision == Precision::FloatFloat,
+                    };
+                    if left_out {
                         continue;
                     }
                     engine.set_plan(kernel.map(Plan::new));
