@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use serde_json::json;
 use trisolar::divergence::{EngineError, Unattended};
+#[cfg(feature = "gpu")]
+use trisolar::nbody::GpuEngine;
 use trisolar::nbody::{
     Bodies, CpuEngine, EmulatorEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
     Schedule, Solver, Specification, Validated,
@@ -52,6 +54,7 @@ impl Outcome {
 /// Runs everything this machine has.
 pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
+    let mut gpus = Gpus::open()?;
     for n in SIZES.into_iter().chain([LARGE]) {
         for solver in Solver::ALL {
             let integrator = Integrator::ALL[n % Integrator::ALL.len()];
@@ -62,10 +65,10 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             if n <= EMULATED {
                 emulated(&problem, &expected, &mut list)?;
             }
-            on_gpus(&problem, Some(&expected), &mut list)?;
+            gpus.check(&problem, Some(&expected), &mut list)?;
             for precision in [Precision::F32, Precision::FloatFloat] {
                 let problem = self::problem(n, *solver, precision, integrator)?;
-                on_gpus(&problem, None, &mut list)?;
+                gpus.check(&problem, None, &mut list)?;
             }
         }
     }
@@ -175,61 +178,89 @@ fn emulated(
     Ok(())
 }
 
-/// Every kernel on every GPU in launches of different shapes, and all GPUs together. Without an expectation the first result
-/// is what the others are compared with.
+/// The GPUs there are, opened once: kernels are compiled when they are first used.
 #[cfg(feature = "gpu")]
-fn on_gpus(
-    problem: &Validated,
-    expected: Option<&Bodies>,
-    list: &mut Vec<Outcome>,
-) -> Result<(), Failure> {
-    use trisolar::nbody::GpuEngine;
-
-    // That there is no GPU is said elsewhere.
-    let Ok(devices) = trisolar::gpu::devices() else {
-        return Ok(());
-    };
-    let mut first = None;
-    let mut check = |name: String, engine: &GpuEngine| -> Result<(), Failure> {
-        let found = compare(name, engine, problem, expected.or(first.as_ref()), list)?;
-        first = first.take().or(found);
-        Ok(())
-    };
-    for device in &devices {
-        let mut engine = GpuEngine::new(device.index)?;
-        for kernel in kernels(problem) {
-            for (block, splits, rows) in [(128, 1, u32::MAX), (64, u32::MAX, 1)] {
-                engine.set_plan(Some(Plan {
-                    kernel,
-                    block,
-                    splits,
-                    rows,
-                }));
-                let name = format!("gpu {}, {}, blocks of {block}", device.index, kernel.name());
-                check(name, &engine)?;
-            }
-        }
-        engine.set_plan(None);
-        check(format!("gpu {}, as chosen", device.index), &engine)?;
-    }
-    if devices.len() > 1 {
-        let all: Vec<u32> = devices.iter().map(|d| d.index).collect();
-        let mut engine = GpuEngine::on(&all)?;
-        check(format!("{} gpus, as chosen", all.len()), &engine)?;
-        if problem.specification().solver == Solver::Reduced {
-            engine.set_plan(Some(Plan {
-                rows: 1,
-                ..Plan::new(NbodyKernel::Reduced)
-            }));
-            check(format!("{} gpus, row by row", all.len()), &engine)?;
-        }
-    }
-    Ok(())
+struct Gpus {
+    each: Vec<GpuEngine>,
+    together: Option<GpuEngine>,
 }
 
+#[cfg(feature = "gpu")]
+impl Gpus {
+    fn open() -> Result<Self, Failure> {
+        // That there is no GPU is said elsewhere.
+        let devices = trisolar::gpu::devices().unwrap_or_default();
+        let all: Vec<u32> = devices.iter().map(|d| d.index).collect();
+        let each = all.iter().map(|index| GpuEngine::new(*index));
+        Ok(Self {
+            each: each.collect::<Result<_, _>>()?,
+            together: (all.len() > 1).then(|| GpuEngine::on(&all)).transpose()?,
+        })
+    }
+
+    /// Every kernel on the first GPU in launches of different shapes, what is chosen on all of them, and all together. Without an
+    /// expectation the first result is what the others are compared with.
+    fn check(
+        &mut self,
+        problem: &Validated,
+        expected: Option<&Bodies>,
+        list: &mut Vec<Outcome>,
+    ) -> Result<(), Failure> {
+        let mut first = None;
+        let mut check = |name: String, engine: &GpuEngine| -> Result<(), Failure> {
+            let found = compare(name, engine, problem, expected.or(first.as_ref()), list)?;
+            first = first.take().or(found);
+            Ok(())
+        };
+        for (index, engine) in self.each.iter_mut().enumerate() {
+            for kernel in kernels(problem).filter(|_| index == 0) {
+                for (block, splits, rows) in [(128, 1, u32::MAX), (64, u32::MAX, 1)] {
+                    engine.set_plan(Some(Plan {
+                        kernel,
+                        block,
+                        splits,
+                        rows,
+                    }));
+                    let name = format!("gpu {index}, {}, blocks of {block}", kernel.name());
+                    check(name, engine)?;
+                }
+            }
+            engine.set_plan(None);
+            check(format!("gpu {index}, as chosen"), engine)?;
+        }
+        if let Some(engine) = &mut self.together {
+            engine.set_plan(None);
+            check("all gpus, as chosen".into(), engine)?;
+            if problem.specification().solver == Solver::Reduced {
+                engine.set_plan(Some(Plan {
+                    rows: 1,
+                    ..Plan::new(NbodyKernel::Reduced)
+                }));
+                check("all gpus, row by row".into(), engine)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// None.
 #[cfg(not(feature = "gpu"))]
-fn on_gpus(_: &Validated, _: Option<&Bodies>, _: &mut Vec<Outcome>) -> Result<(), Failure> {
-    Ok(())
+struct Gpus;
+
+#[cfg(not(feature = "gpu"))]
+impl Gpus {
+    fn open() -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    fn check(
+        &mut self,
+        _: &Validated,
+        _: Option<&Bodies>,
+        _: &mut Vec<Outcome>,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// A line for each problem and engine.
