@@ -1,13 +1,15 @@
 //! Which engine computes a run.
 
-use super::{CpuEngine, Engine, Precision, Schedule, Validated};
+use std::rc::Rc;
+
+use super::{CpuEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
 use crate::divergence::{Backend, EngineError};
 
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
 
-/// How to compute; nothing here changes a value.
-#[derive(Clone, Copy, Debug, Default)]
+/// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Which engine.
     pub backend: Backend,
@@ -15,8 +17,12 @@ pub struct Options {
     pub threads: Option<usize>,
     /// How the CPU engine's threads share the work.
     pub schedule: Schedule,
+    /// Where the CPU engine's reduced solver keeps partial sums.
+    pub partials: Partials,
     /// Number of the GPU.
     pub device: u32,
+    /// The processes to share the bodies with, on CPUs.
+    pub ranks: Option<Rc<dyn Ranks>>,
 }
 
 /// The engine that the options ask for, and what the user should know about the choice. `auto` takes a GPU for many bodies
@@ -31,6 +37,7 @@ pub fn engine(
     let mut notes = Vec::new();
     let single = problem.specification().precision == Precision::F32;
     let wanted = match options.backend {
+        _ if options.ranks.is_some() => false,
         Backend::Cpu => false,
         Backend::Gpu => true,
         Backend::Auto => single || problem.bodies().len() >= WORTH_A_GPU,
@@ -49,7 +56,11 @@ pub fn engine(
         None if problem.bodies().len() < 512 => Some(1),
         given => given,
     };
-    Ok((Box::new(CpuEngine::new(threads, options.schedule)?), notes))
+    let mut engine = CpuEngine::new(threads, options.schedule)?.with_partials(options.partials);
+    if let Some(ranks) = &options.ranks {
+        engine = engine.with_ranks(Rc::clone(ranks));
+    }
+    Ok((Box::new(engine), notes))
 }
 
 #[cfg(feature = "gpu")]

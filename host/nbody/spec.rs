@@ -140,6 +140,20 @@ named! {
         Block = "block",
         /// The threads take turns.
         Cyclic = "cyclic",
+        /// The threads take turns with the pulls, but each sums up a part in one piece.
+        CyclicForces = "cyclic-forces",
+    }
+}
+
+named! {
+    /// Where the reduced solver keeps what rows of bodies do to those behind them, before it is summed up.
+    Partials {
+        /// Memory of its own for every row under way: the specified order, the same bits for any number of threads.
+        #[default]
+        Rows = "rows",
+        /// Memory of its own for every thread, as in the textbook: less of it for many bodies, but the last bits depend on the
+        /// number of threads and the schedule.
+        Threads = "threads",
     }
 }
 

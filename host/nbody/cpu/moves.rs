@@ -1,15 +1,19 @@
 //! The operations of the integrators on planes of numbers. Compilers make vectors of these by themselves; a fused
 //! multiply-add is one whatever the instruction set.
 
+use std::ops::Range;
+
 use kernels_gpu::integrator::System;
 
 use super::CpuRun;
 use crate::divergence::EngineError;
 
-/// to += h · by, fused, in every plane.
-fn advance(to: &mut [Vec<f64>; 3], by: &[Vec<f64>; 3], h: f64, n: usize) {
+/// to += h · by, fused, in every plane, for some bodies.
+fn advance(to: &mut [Vec<f64>; 3], by: &[Vec<f64>; 3], h: f64, bodies: &[Range<usize>]) {
     for (to, by) in to.iter_mut().zip(by) {
-        plane(&mut to[..n], &by[..n], h);
+        for range in bodies {
+            plane(&mut to[range.clone()], &by[range.clone()], h);
+        }
     }
 }
 
@@ -51,12 +55,12 @@ impl System for CpuRun<'_> {
     }
 
     fn kick(&mut self, h: f64) -> Result<(), EngineError> {
-        advance(&mut self.v, &self.a, h, self.n);
+        advance(&mut self.v, &self.a, h, &self.own);
         Ok(())
     }
 
     fn drift(&mut self, h: f64) -> Result<(), EngineError> {
-        advance(&mut self.x, &self.v, h, self.n);
+        advance(&mut self.x, &self.v, h, &self.own);
         Ok(())
     }
 
@@ -72,21 +76,21 @@ impl System for CpuRun<'_> {
 
     fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
         let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
-        advance(sum_x, &self.v, weight, self.n);
-        advance(sum_v, &self.a, weight, self.n);
+        advance(sum_x, &self.v, weight, &self.own);
+        advance(sum_v, &self.a, weight, &self.own);
         copy(&mut self.x, x0, self.n);
-        advance(&mut self.x, &self.v, h, self.n);
+        advance(&mut self.x, &self.v, h, &self.own);
         copy(&mut self.v, v0, self.n);
-        advance(&mut self.v, &self.a, h, self.n);
+        advance(&mut self.v, &self.a, h, &self.own);
         Ok(())
     }
 
     fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
         let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
         copy(&mut self.x, x0, self.n);
-        advance(&mut self.x, sum_x, h, self.n);
+        advance(&mut self.x, sum_x, h, &self.own);
         copy(&mut self.v, v0, self.n);
-        advance(&mut self.v, sum_v, h, self.n);
+        advance(&mut self.v, sum_v, h, &self.own);
         Ok(())
     }
 }
