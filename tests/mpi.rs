@@ -175,7 +175,14 @@ fn maps_have_the_same_bytes_on_any_number_of_ranks() {
         success(
             ranks(size)
                 .current_dir(folder.path())
-                .args(["divergence", "--size", "31x17", "--steps", "3000", "--quiet"])
+                .args([
+                    "divergence",
+                    "--size",
+                    "31x17",
+                    "--steps",
+                    "3000",
+                    "--quiet",
+                ])
                 .args(["--critical-distance", "0.005", "--out", &name]),
         );
         bytes(folder.path(), &name)

@@ -24,6 +24,9 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
 pub(crate) struct Team {
     #[cfg(feature = "mpi")]
     world: Option<std::rc::Rc<trisolar::mpi::World>>,
+    /// Whether all know that rank 0 has failed.
+    #[cfg(feature = "mpi")]
+    told: std::cell::Cell<bool>,
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -77,7 +80,10 @@ impl Team {
                     .ok_or_else(|| Failure::Failed("MPI has been started before".into()))?,
             ),
         };
-        let team = Self { world };
+        let team = Self {
+            world,
+            told: std::cell::Cell::new(false),
+        };
         if let Some(world) = &team.world {
             use trisolar::nbody::Ranks as _;
             super::interrupt::watch_as(format!(
@@ -136,6 +142,7 @@ impl Team {
             }
         }
         world.broadcast(&mut message);
+        self.told.set(failure.is_some());
         match (failure, message.pop()) {
             (Some(failure), _) => Err(failure),
             (None, Some(0)) => Ok(message),
@@ -160,7 +167,7 @@ impl Team {
             return result;
         };
         match result {
-            Err(failure @ (Failure::Failed(_) | Failure::BadInput(_))) => {
+            Err(failure @ (Failure::Failed(_) | Failure::BadInput(_))) if !self.told.get() => {
                 if let Some(message) = failure.message() {
                     super::report::to_stderr(&format!("error: {message}"));
                 }

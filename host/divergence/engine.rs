@@ -305,21 +305,6 @@ pub fn run(
         sink: &memory,
     };
     let streamed = stream(&task, options, monitor)?;
-    let times = memory.into_times();
-    let steps = spec.specification().steps as u32;
-    Ok(DivergenceMap {
-        specification: spec.specification().clone(),
-        points: spec.points().cloned(),
-        pixel_steps: times.iter().map(|t| u64::from(*t)).sum(),
-        never_parted: times.iter().filter(|t| **t == steps).count() as u64,
-        times,
-        engine: streamed.engine,
-        device: streamed.device,
-        elapsed: streamed.ran.elapsed,
-        notes: streamed.ran.notes,
-        portions: streamed.ran.portions,
-    })
-
     Ok(DivergenceMap::new(spec, memory.into_times(), streamed))
 }
 

@@ -30,6 +30,10 @@ pub fn run_on_ranks(
 ) -> Result<Option<DivergenceMap>, EngineError> {
     let (rank, size) = (world.rank(), world.size());
     let mine = bands(spec.specification(), rank, size);
+    if mine.is_empty() {
+        // Fewer bands than ranks.
+        return Ok(None);
+    }
     let results = Part::new(&mine);
     let task = Task {
         spec,
@@ -131,7 +135,9 @@ impl Part {
     }
 
     fn into_times(self) -> Vec<u32> {
-        self.times.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.times
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

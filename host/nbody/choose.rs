@@ -9,7 +9,7 @@ use crate::divergence::{Backend, EngineError};
 const WORTH_A_GPU: usize = 2048;
 
 /// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Which engine.
     pub backend: Backend,
@@ -21,8 +21,6 @@ pub struct Options {
     pub partials: Partials,
     /// Number of the GPU.
     pub device: u32,
-    /// The processes to share the bodies with, on CPUs.
-    pub ranks: Option<Rc<dyn Ranks>>,
 }
 
 /// The engine that the options ask for, and what the user should know about the choice. `auto` takes a GPU for many bodies
@@ -35,9 +33,10 @@ pub fn engine(
     options: &Options,
 ) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     let mut notes = Vec::new();
-    let single = problem.specification().precision == Precision::F32;
+    let precision = problem.specification().precision;
+    let single = precision == Precision::F32;
     let wanted = match options.backend {
-        _ if options.ranks.is_some() => false,
+        Backend::Auto if precision == Precision::FloatFloat => false,
         Backend::Cpu => false,
         Backend::Gpu => true,
         Backend::Auto => single || problem.bodies().len() >= WORTH_A_GPU,
@@ -45,22 +44,34 @@ pub fn engine(
     if wanted {
         match gpu(options.device) {
             Ok(engine) => return Ok((engine, notes)),
-            Err(error) if single || options.backend == Backend::Gpu => return Err(error),
+            Err(error) if options.backend == Backend::Gpu => return Err(error),
             // The ordinary case of a machine without a GPU is no news.
             Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
             Err(error) => notes.push(format!("{error}; the CPU computes instead")),
         }
     }
+    Ok((Box::new(on_cpu(problem, options)?), notes))
+}
+
+/// The CPU engine that the options ask for, as one of several processes that share the bodies.
+///
+/// # Errors
+/// [`EngineError::Threads`].
+pub fn engine_on_ranks(
+    problem: &Validated,
+    options: &Options,
+    ranks: Rc<dyn Ranks>,
+) -> Result<Box<dyn Engine>, EngineError> {
+    Ok(Box::new(on_cpu(problem, options)?.with_ranks(ranks)))
+}
+
+fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineError> {
     // One thread for few bodies: others would only wait.
     let threads = match options.threads {
         None if problem.bodies().len() < 512 => Some(1),
         given => given,
     };
-    let mut engine = CpuEngine::new(threads, options.schedule)?.with_partials(options.partials);
-    if let Some(ranks) = &options.ranks {
-        engine = engine.with_ranks(Rc::clone(ranks));
-    }
-    Ok((Box::new(engine), notes))
+    Ok(CpuEngine::new(threads, options.schedule)?.with_partials(options.partials))
 }
 
 #[cfg(feature = "gpu")]

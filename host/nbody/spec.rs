@@ -125,8 +125,10 @@ named! {
         /// 64 bits, IEEE operations in a fixed order: the same bits on every engine.
         #[default]
         F64 = "f64",
-        /// 32 bits, on a GPU, with its approximate 1/√: the same bits on GPUs of one kind.
+        /// 32 bits: on a GPU with its approximate 1/√ and the same bits on GPUs of one kind, on CPUs with others.
         F32 = "f32",
+        /// Pairs of 32-bit numbers, 44 bits or so, on CPUs.
+        FloatFloat = "float-float",
     }
 }
 

@@ -73,7 +73,8 @@ pub(crate) struct Given {
     /// basic (each pair twice) or reduced (each pair once): their sums differ in the last bits [default: reduced]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     pub solver: Option<Solver>,
-    /// f64 (the same bits on every machine) or f32 (on a GPU) [default: f64]
+    /// f64 (the same bits on every machine), f32 (fast on a GPU; other bits there than on a CPU) or float-float (pairs of f32, 44
+    /// bits, on CPUs) [default: f64]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     pub precision: Option<Precision>,
 }

@@ -58,9 +58,14 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         schedule: args.schedule,
         partials: args.partials,
         device: args.device,
-        ranks: team.ranks(),
     };
-    let (engine, notes) = nbody::engine(&start.problem, &options).map_err(failed)?;
+    let (engine, notes) = match team.ranks() {
+        Some(ranks) => {
+            let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
+            (engine.map_err(failed)?, Vec::new())
+        }
+        None => nbody::engine(&start.problem, &options).map_err(failed)?,
+    };
     let every = every(args, &start);
     let pauses = [
         every,

@@ -282,10 +282,7 @@ impl Given {
 }
 
 fn file(error: FileError) -> Failure {
-    match error {
-        FileError::Io(error) => error.into(),
-        error => Failure::BadInput(error.to_string()),
-    }
+    Failure::BadInput(error.to_string())
 }
 
 /// All that ranks other than the first need of a start, beside the bodies.

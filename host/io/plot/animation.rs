@@ -77,7 +77,9 @@ pub fn animation(
             let mut encoder = Encoder::new(&mut *file, size.0, size.1, &[]).map_err(failed)?;
             encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
             for picture in &pictures {
-                encoder.write_frame(picture).map_err(failed)?;
+                encoder
+                    .write_lzw_pre_encoded_frame(picture)
+                    .map_err(failed)?;
             }
             Ok(())
         };

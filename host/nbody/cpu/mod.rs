@@ -2,6 +2,7 @@
 
 mod entries;
 mod moves;
+mod narrow;
 mod ranks;
 mod solvers;
 mod sums;
@@ -12,6 +13,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use kernels_gpu::nbody::order::chunk_length;
+use kernels_gpu::nbody::scalar::softening_floor_f32;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
 pub use self::ranks::Ranks;
@@ -131,10 +133,6 @@ impl Engine for CpuEngine {
         problem: &Validated,
         bodies: &Bodies,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
-        if problem.specification().precision != Precision::F64 {
-            let why = "--precision f32 is computed on a GPU only; f64 on any machine";
-            return Err(EngineError::NoGpu(why.into()));
-        }
         let mut state = CpuRun::new(self, problem, bodies)?;
         start(problem.specification().integrator, &mut state)?;
         Ok(Box::new(state))
@@ -144,6 +142,7 @@ impl Engine for CpuEngine {
 /// Bodies under way on the CPU.
 struct CpuRun<'a> {
     engine: &'a CpuEngine,
+    lanes: Entries,
     integrator: Integrator,
     solver: Solver,
     planar: bool,
@@ -209,13 +208,20 @@ impl<'a> CpuRun<'a> {
             }
             None => (Shares::alone(n), vec![Range { start: 0, end: n }]),
         };
+        let narrow = spec.precision != Precision::F64;
+        let mut softening2 = spec.softening * spec.softening;
+        if narrow {
+            let strongest = g.iter().fold(0.0_f64, |most, g| most.max(g.abs()));
+            softening2 = softening2.max(softening_floor_f32(strongest));
+        }
         Ok(Self {
             engine,
+            lanes: lanes(engine.simd, spec.precision),
             integrator: spec.integrator,
             solver: spec.solver,
             planar: spec.dimensions == 2,
             dt: spec.dt,
-            softening2: spec.softening * spec.softening,
+            softening2,
             n,
             x,
             v: planes(&bodies.velocity),
@@ -230,13 +236,7 @@ impl<'a> CpuRun<'a> {
     }
 
     fn solve(&mut self) {
-        let lanes = match self.engine.simd {
-            Simd::Scalar => entries::scalar::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => entries::avx2::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => entries::avx512::LANES,
-        };
+        let lanes = self.lanes;
         self.learn_positions();
         let dimensions = if self.planar { 0 } else { 1 };
         match self.solver {
@@ -304,6 +304,24 @@ impl<'a> CpuRun<'a> {
         } else {
             sums::parallel(&field, reduced, [ax, ay, az], &mut self.partials, team);
         }
+    }
+}
+
+/// The solvers in the fastest lanes for a precision.
+fn lanes(simd: Simd, precision: Precision) -> Entries {
+    match (precision, simd) {
+        (Precision::F64, Simd::Scalar) => entries::scalar::LANES,
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F64, Simd::Avx2) => entries::avx2::LANES,
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F64, Simd::Avx512) => entries::avx512::LANES,
+        (Precision::F32, Simd::Scalar) => entries::single::LANES,
+        (Precision::FloatFloat, Simd::Scalar) => entries::double::LANES,
+        // Bodies travel within vectors of 8 lanes at most.
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F32, _) => entries::single_avx2::LANES,
+        #[cfg(target_arch = "x86_64")]
+        (Precision::FloatFloat, _) => entries::double_avx2::LANES,
     }
 }
 

@@ -33,7 +33,9 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         if compiled.is_ok() {
             rivals.push(("textbook's C".into(), None));
         }
-        for simd in Simd::available() {
+        // Scalar lanes are for machines that have no others.
+        let is_of_use = |s: &Simd| *s != Simd::Scalar || Simd::best() == Simd::Scalar;
+        for simd in Simd::available().into_iter().filter(is_of_use) {
             let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd)?;
             rivals.push((format!("Rust, {simd}"), Some(engine)));
         }
