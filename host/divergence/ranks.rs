@@ -4,15 +4,17 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::engine::{DivergenceMap, EngineError, GpuChoice, Monitor, RunOptions, Task, stream};
+use super::engine::{
+    DivergenceMap, EngineError, GpuChoice, Monitor, Ran, RunOptions, Streamed, Task, stream,
+};
 use super::sink::Sink;
 use super::{Specification, Validated};
 use crate::mpi::World;
 use crate::nbody::Ranks as _;
 
-/// Bands that each rank has, if there are enough rows: dear and cheap parts of a map lie side by side, and many thin bands give
-/// every rank as much of both.
-const BANDS: u64 = 64;
+/// Bands that each rank has, if there are enough rows: dear and cheap parts of a map lie side by side, and several bands give
+/// every rank some of both.
+const BANDS: u64 = 8;
 /// Numbers of a message at most: MPI counts with 31 bits.
 const MESSAGE: usize = 1 << 28;
 
@@ -34,19 +36,12 @@ pub fn run_on_ranks(
         // Fewer bands than ranks.
         return Ok(None);
     }
-    let results = Part::new(&mine);
-    let task = Task {
-        spec,
-        spans: &mine,
-        sink: &results,
-    };
     let options = RunOptions {
         gpus: share_of_gpus(options.gpus, world),
         ..*options
     };
     let began = Instant::now();
-    let streamed = stream(&task, &options, monitor)?;
-    let times = results.into_times();
+    let (times, streamed) = compute(spec, &mine, &options, monitor)?;
     if rank > 0 {
         for part in times.chunks(MESSAGE) {
             world.send_words(0, part.to_vec());
@@ -72,6 +67,71 @@ pub fn run_on_ranks(
     map.elapsed = began.elapsed();
     map.device = format!("{size} MPI ranks, of which the first: {}", map.device);
     Ok(Some(map))
+}
+
+/// Band after band.
+fn compute(
+    spec: &Validated,
+    bands: &[Range<u64>],
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<(Vec<u32>, Streamed), EngineError> {
+    let mut times = Vec::new();
+    let mut all: Option<Streamed> = None;
+    for (number, band) in bands.iter().enumerate() {
+        let results = Part::new(band);
+        let task = Task {
+            spec,
+            spans: std::slice::from_ref(band),
+            sink: &results,
+        };
+        let part = Step {
+            monitor,
+            number: number as u64,
+            of: bands.len() as u64,
+        };
+        let mut streamed = stream(&task, options, &part)?;
+        times.extend(results.into_times());
+        if let Some(before) = &all {
+            add(&mut streamed.ran, &before.ran);
+        }
+        all = Some(streamed);
+    }
+    let all = all.ok_or_else(|| EngineError::Sink("a rank has no band".into()))?;
+    Ok((times, all))
+}
+
+/// Adds what was said and done before.
+fn add(to: &mut Ran, before: &Ran) {
+    for note in &before.notes {
+        if !to.notes.contains(note) {
+            to.notes.push(note.clone());
+        }
+    }
+    for portion in &before.portions {
+        match to.portions.iter_mut().find(|p| p.device == portion.device) {
+            Some(p) => p.pixels += portion.pixels,
+            None => to.portions.push(portion.clone()),
+        }
+    }
+}
+
+/// Progress of a band as that of all.
+struct Step<'a> {
+    monitor: &'a dyn Monitor,
+    number: u64,
+    of: u64,
+}
+
+impl Monitor for Step<'_> {
+    fn progress(&self, done: u64, total: u64) {
+        self.monitor
+            .progress(self.number * total + done, self.of * total);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.monitor.cancelled()
+    }
 }
 
 /// The pixels of a rank.
@@ -111,26 +171,17 @@ fn share_of_gpus(choice: GpuChoice, world: &World) -> GpuChoice {
     GpuChoice::of(&mine).unwrap_or(choice)
 }
 
-/// Results of the spans of a rank, one after the other.
+/// Results of a band.
 struct Part {
-    spans: Vec<(Range<u64>, usize)>,
+    first: u64,
     times: Mutex<Vec<u32>>,
 }
 
 impl Part {
-    fn new(spans: &[Range<u64>]) -> Self {
-        let mut length = 0;
-        let spans = spans
-            .iter()
-            .map(|span| {
-                let at = length;
-                length += (span.end - span.start) as usize;
-                (span.clone(), at)
-            })
-            .collect();
+    fn new(band: &Range<u64>) -> Self {
         Self {
-            spans,
-            times: Mutex::new(vec![0; length]),
+            first: band.start,
+            times: Mutex::new(vec![0; (band.end - band.start) as usize]),
         }
     }
 
@@ -143,10 +194,8 @@ impl Part {
 
 impl Sink for Part {
     fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
-        let k = self.spans.partition_point(|(span, _)| span.end <= first);
         let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let (span, at) = &self.spans[k];
-        let begin = at + (first - span.start) as usize;
+        let begin = (first - self.first) as usize;
         all[begin..begin + times.len()].copy_from_slice(times);
         Ok(())
     }
@@ -175,10 +224,9 @@ mod tests {
 
     #[test]
     fn results_come_to_their_places_in_any_order() {
-        let part = Part::new(&[10..13, 20..22]);
-        part.put(20, &[4, 5]).unwrap();
-        part.put(11, &[2, 3]).unwrap();
-        part.put(10, &[1]).unwrap();
-        assert_eq!(part.into_times(), [1, 2, 3, 4, 5]);
+        let part = Part::new(&(10..14));
+        part.put(12, &[3, 4]).unwrap();
+        part.put(10, &[1, 2]).unwrap();
+        assert_eq!(part.into_times(), [1, 2, 3, 4]);
     }
 }

@@ -157,7 +157,8 @@ fn begin(args: &Args, team: &Team) -> Result<(Start, Outputs), Failure> {
 
 fn wants_energy(args: &Args, start: &Start, outputs: &Outputs) -> bool {
     let few = start.problem.bodies().len() <= SUMMARY_ENERGY;
-    outputs.want_energy() || (args.format == Format::Summary && few && !(args.quiet && !args.json))
+    let summary = args.format == Format::Summary && (args.json || !args.quiet);
+    outputs.want_energy() || (summary && few)
 }
 
 /// Steps between looks.

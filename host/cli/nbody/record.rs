@@ -157,7 +157,6 @@ impl Record<'_> {
             theme: self.args.theme,
             x: axis("time", ""),
             y: axis("(E - E0) / |E0|", ""),
-            ..LinePlot::default()
         };
         let series = Series {
             name: self.problem.specification().integrator.name(),

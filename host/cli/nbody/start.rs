@@ -49,8 +49,8 @@ impl Args {
         };
         let textbook = self.format == Format::Textbook;
         match given.input.clone() {
-            Some(path) => given.from_file(&path, textbook, refused),
-            None => given.from_model(textbook, refused),
+            Some(path) => given.start_with_file(&path, textbook, refused),
+            None => given.start_with_model(textbook, refused),
         }
     }
 }
@@ -89,7 +89,7 @@ fn resumed(path: &Path, steps: Option<u64>) -> Result<Start, Failure> {
 }
 
 impl Given {
-    fn from_file(
+    fn start_with_file(
         self,
         path: &Path,
         textbook: bool,
@@ -117,7 +117,7 @@ impl Given {
         self.begin(spec, bodies, path.display().to_string(), refused)
     }
 
-    fn from_model(
+    fn start_with_model(
         mut self,
         textbook: bool,
         refused: impl Fn(SpecError) -> Failure,

@@ -63,11 +63,8 @@ impl Shares {
             Solver::Basic => {
                 let units = n.div_ceil(UNIT);
                 let [first, end] = [rank, rank + 1].map(|r| (r * units / size * UNIT).min(n));
-                if first < end {
-                    vec![first..end]
-                } else {
-                    Vec::new()
-                }
+                let block = std::iter::once(first..end);
+                block.filter(|b| !b.is_empty()).collect()
             }
             Solver::Reduced => (rank..rows.div_ceil(group))
                 .step_by(size)

@@ -262,8 +262,8 @@ fn tile<V: Vector, const D: usize>(
                         }
                     }
                 }
-                for d in 0..D {
-                    pulled[d].store(&mut t.a[d][j..]);
+                for (pulled, a) in pulled.iter().zip(&mut t.a).take(D) {
+                    pulled.store(&mut a[j..]);
                 }
             }
         }
