@@ -10,6 +10,7 @@ mod ladder;
 mod nbody;
 mod peak;
 mod plain;
+mod solvers;
 
 /// Options of `trisolar bench`.
 #[derive(Debug, clap::Args)]
@@ -28,6 +29,8 @@ enum Problem {
     Cluster(cluster::Args),
     /// All-pairs N-body: interactions per second of every solver over the number of bodies
     Nbody(nbody::Args),
+    /// N-body solvers: the textbook's tables anew, and its C loops beside ours on one core
+    Solvers(solvers::Args),
 }
 
 /// Measures and reports.
@@ -37,5 +40,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Problem::Ladder(args) => ladder::run(args),
         Problem::Cluster(args) => cluster::run(args),
         Problem::Nbody(args) => nbody::run(args),
+        Problem::Solvers(args) => solvers::run(args),
     }
 }

@@ -140,7 +140,7 @@ impl Pull for FloatFloat<f32> {
 
     #[inline(always)]
     fn weight(self) -> Self {
-        if self.parts()[0] == 0.0 {
+        if self.parts().0 == 0.0 {
             Self::default()
         } else {
             self.inv_cube()

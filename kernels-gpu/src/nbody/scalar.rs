@@ -163,7 +163,7 @@ impl WarpShuffleValue for FloatFloat<f32> {
         b: u32,
         width: u32,
     ) -> (Self, bool) {
-        let [hi, lo] = value.parts();
+        let (hi, lo) = value.parts();
         // SAFETY: the caller's promise is the same.
         let ((hi, inside), (lo, _)) = unsafe {
             (
@@ -171,7 +171,7 @@ impl WarpShuffleValue for FloatFloat<f32> {
                 f32::shuffle(mode, mask, lo, b, width),
             )
         };
-        (Self::of_parts([hi, lo]), inside)
+        (Self::from_parts(hi, lo), inside)
     }
 }
 
@@ -190,8 +190,8 @@ impl Scalar for FloatFloat<f32> {
 
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
-        let ([x, x1], [y, y1]) = (body.x.parts(), body.y.parts());
-        let ([z, z1], [g, g1]) = (body.z.parts(), body.g.parts());
+        let ((x, x1), (y, y1)) = (body.x.parts(), body.y.parts());
+        let ((z, z1), (g, g1)) = (body.z.parts(), body.g.parts());
         // SAFETY: the caller's promise is the same; a body is two fours.
         unsafe {
             let fours = SharedSlice::<F4>::dynamic(0, 2 * length);
@@ -208,10 +208,10 @@ impl Scalar for FloatFloat<f32> {
             (fours.get(2 * index), fours.get(2 * index + 1))
         };
         Body {
-            x: Self::of_parts([a.x, a.y]),
-            y: Self::of_parts([a.z, a.w]),
-            z: Self::of_parts([b.x, b.y]),
-            g: Self::of_parts([b.z, b.w]),
+            x: Self::from_parts(a.x, a.y),
+            y: Self::from_parts(a.z, a.w),
+            z: Self::from_parts(b.x, b.y),
+            g: Self::from_parts(b.z, b.w),
         }
     }
 }

@@ -37,6 +37,18 @@ fn fast_two_sum<S: Single>(a: S, b: S) -> FloatFloat<S> {
 }
 
 impl<S: Single> FloatFloat<S> {
+    /// `hi` + `lo`, of which `lo` is at most half a unit in the last place of `hi`.
+    #[inline(always)]
+    pub fn from_parts(hi: S, lo: S) -> Self {
+        Self { hi, lo }
+    }
+
+    /// The two parts.
+    #[inline(always)]
+    pub fn parts(self) -> (S, S) {
+        (self.hi, self.lo)
+    }
+
     /// The product of two `f32`, exactly.
     #[inline(always)]
     fn product(a: S, b: S) -> Self {
@@ -62,18 +74,6 @@ impl Default for FloatFloat<f32> {
 }
 
 impl FloatFloat<f32> {
-    /// Its two parts, the greater one first.
-    #[inline(always)]
-    pub fn parts(self) -> [f32; 2] {
-        [self.hi, self.lo]
-    }
-
-    /// The number of which these are the [`parts`](Self::parts).
-    #[inline(always)]
-    pub fn of_parts([hi, lo]: [f32; 2]) -> Self {
-        Self { hi, lo }
-    }
-
     /// The same number as `f64`.
     pub fn to_f64(self) -> f64 {
         self.hi as f64 + self.lo as f64
