@@ -16,6 +16,8 @@ pub mod gpu;
 pub mod hermite;
 pub mod io;
 pub mod machine;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod nbody;
 pub mod output;
 pub mod simd;

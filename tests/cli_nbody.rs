@@ -1,6 +1,7 @@
 //! Promises of `trisolar nbody`.
 
 use assert_cmd::Command;
+use predicates::prelude::*;
 use predicates::str::contains;
 
 fn nbody() -> Command {
@@ -178,13 +179,17 @@ fn bad_input_is_refused_with_code_2() {
         ),
         (
             vec!["--dt", "0"],
-            "--dt 0: must be a finite time other than 0",
+            "invalid value '0' for '--dt': must be a finite time other than 0",
         ),
         (vec!["--steps", "0"], "from 1 to"),
         (vec!["--integrator", "rk5"], "must be one of"),
         (vec!["--out", "a.dat"], ".csv, .npz or .txt"),
         (vec!["--trajectory", "a.csv"], ".npz"),
         (vec!["--backend", "cpu", "--n", "0"], "from 1 to"),
+        (vec!["--animation", "a.png"], ".gif"),
+        (vec!["--view", "xy"], "--view needs --animation"),
+        (vec!["--g", "nan"], "a finite number"),
+        (vec!["--softening", "-1"], "length of 0 or more"),
     ] {
         nbody()
             .args(&options)
@@ -192,4 +197,230 @@ fn bad_input_is_refused_with_code_2() {
             .code(2)
             .stderr(contains(says));
     }
+}
+
+#[test]
+fn a_start_that_cannot_be_integrated_is_refused_by_name_and_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, says) in [
+        (
+            "1 0 0 0 0\n1 0 0 1 1\n",
+            "bodies 0 and 1 are both at (0, 0, 0)",
+        ),
+        ("1 0 0 0 0\n-1 1 0 1 1\n", "body 1: mass -1 must be 0"),
+        (
+            "1 0 0 0 0\n1 1 0 inf 1\n",
+            ":2:7: 'inf' for vx: expected a finite number",
+        ),
+        (
+            "1 0 0 0 0\n1 1 zero 0 1\n",
+            ":2:5: 'zero' for y: expected a number",
+        ),
+        (
+            "1 0 0 0 0\n1 1 0\n",
+            ":2:6: the line ends after 3 numbers: expected 5 numbers",
+        ),
+        ("# nothing\n", "there are no bodies in it"),
+    ] {
+        let path = folder.path().join("bodies.txt");
+        std::fs::write(&path, text).unwrap();
+        let run = nbody().arg("--input").arg(&path).assert().code(2);
+        run.stderr(contains(says));
+    }
+    // Softened, bodies at the same place are fine, and massless ones feel without pulling.
+    let path = folder.path().join("bodies.txt");
+    std::fs::write(&path, "0 0 0 0 0\n0 0 0 1 1\n1 5 0 0 0\n").unwrap();
+    let out = folder.path().join("end.csv");
+    nbody()
+        .arg("--input")
+        .arg(&path)
+        .args(["--g", "1", "--out"])
+        .arg(&out)
+        .assert()
+        .success();
+    let end = std::fs::read_to_string(&out).unwrap();
+    let rows: Vec<Vec<f64>> = end
+        .lines()
+        .skip(1)
+        .map(|l| l.split(',').map(|x| x.parse().unwrap()).collect())
+        .collect();
+    assert!(rows[0][1] > 0.0 && rows[0][3] > 0.0, "{end}");
+    assert_eq!(rows[2][1..], [5.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_step_too_long_for_an_orbit_is_warned_about() {
+    nbody()
+        .args(["--model", "kepler", "--dt", "10", "--steps", "3"])
+        .assert()
+        .success()
+        .stderr(contains("warning: bodies 0 and 1: G·M/r³·dt²"));
+    let quiet = ["--model", "kepler", "--dt", "10", "--steps", "3", "--quiet"];
+    nbody().args(quiet).assert().success().stderr("").stdout("");
+}
+
+#[test]
+fn a_saved_configuration_gives_the_same_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    nbody()
+        .args([
+            "--model", "cube", "--n", "30", "--speed", "0.1", "--seed", "9", "--steps", "40",
+        ])
+        .args([
+            "--integrator",
+            "runge-kutta-4",
+            "--softening",
+            "0.1",
+            "--solver",
+            "basic",
+        ])
+        .arg("--save-config")
+        .arg(at("run.toml"))
+        .arg("--out")
+        .arg(at("a.npz"))
+        .assert()
+        .success();
+    let text = std::fs::read_to_string(at("run.toml")).unwrap();
+    assert!(text.contains("integrator = \"runge-kutta-4\""), "{text}");
+    nbody()
+        .arg("--config")
+        .arg(at("run.toml"))
+        .arg("--out")
+        .arg(at("b.npz"))
+        .assert()
+        .success();
+    assert_eq!(
+        std::fs::read(at("a.npz")).unwrap(),
+        std::fs::read(at("b.npz")).unwrap()
+    );
+    // The command line goes before the file, and another model takes nothing of this one's start.
+    nbody()
+        .arg("--config")
+        .arg(at("run.toml"))
+        .args(["--model", "burrau", "--steps", "2", "--json"])
+        .assert()
+        .success()
+        .stdout(contains("\"bodies\": 3").and(contains("\"solver\": \"basic\"")));
+    std::fs::write(at("bad.toml"), "steps = 3\nstep = 4\n").unwrap();
+    let bad = nbody().arg("--config").arg(at("bad.toml")).assert().code(2);
+    bad.stderr(contains("bad.toml:2: unknown field `step`"));
+    std::fs::write(at("bad.toml"), "dt = 0.0\n").unwrap();
+    let bad = nbody().arg("--config").arg(at("bad.toml")).assert().code(2);
+    bad.stderr(contains("for 'dt in ").and(contains("must be a finite time")));
+}
+
+/// A run that takes some seconds, its checkpoint and series.
+fn long_run(folder: &std::path::Path) -> std::process::Command {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trisolar"));
+    command
+        .current_dir(folder)
+        .args([
+            "nbody",
+            "--n",
+            "200",
+            "--softening",
+            "0.01",
+            "--backend",
+            "cpu",
+            "--every",
+            "500",
+        ])
+        .args(["--steps", "20000", "--series", "s.csv", "--out", "end.npz"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    command
+}
+
+fn wait_for(path: &std::path::Path) {
+    let began = std::time::Instant::now();
+    while !path.exists() {
+        assert!(
+            began.elapsed().as_secs() < 60,
+            "{} does not appear",
+            path.display()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn killed_and_interrupted_runs_go_on_to_the_same_bytes() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let whole = tempfile::tempdir().unwrap();
+    assert!(long_run(whole.path()).output().unwrap().status.success());
+    for (signal, code) in [(Signal::KILL, None), (Signal::INT, Some(130))] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = long_run(folder.path())
+            .args(["--checkpoint", "c.npz"])
+            .spawn()
+            .unwrap();
+        wait_for(&folder.path().join("c.npz"));
+        kill_process(Pid::from_child(&run), signal).unwrap();
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), code);
+        if code.is_some() {
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains("--resume goes on from it"), "{said}");
+        }
+        assert!(!folder.path().join("end.npz").exists());
+        let resumed = nbody()
+            .current_dir(folder.path())
+            .args([
+                "--resume", "c.npz", "--every", "500", "--series", "s.csv", "--out", "end.npz",
+            ])
+            .assert();
+        resumed.success();
+        for name in ["end.npz", "s.csv"] {
+            let [a, b] = [&whole, &folder].map(|f| std::fs::read(f.path().join(name)).unwrap());
+            assert!(a == b, "{name}");
+        }
+    }
+}
+
+#[test]
+fn pictures_and_the_animation_show_all_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (view, name) in [("xy", "a.gif"), ("space", "b.gif")] {
+        nbody()
+            .args([
+                "--model", "lagrange", "--steps", "3627", "--dt", "0.001", "--theme", "light",
+            ])
+            .args(["--view", view, "--animation"])
+            .arg(at(name))
+            .assert()
+            .success();
+        let mut decoder = gif::DecodeOptions::new();
+        decoder.set_color_output(gif::ColorOutput::RGBA);
+        let mut decoder = decoder
+            .read_info(std::fs::File::open(at(name)).unwrap())
+            .unwrap();
+        let mut pictures = Vec::new();
+        while let Some(frame) = decoder.read_next_frame().unwrap() {
+            pictures.push(frame.buffer.to_vec());
+        }
+        assert_eq!(pictures.len(), 200);
+        // Every picture differs from the one before, and each body's colour is in it.
+        assert!(pictures.windows(2).all(|p| p[0] != p[1]));
+        for colour in [[0_u8, 114, 178], [213, 94, 0], [0, 135, 100]] {
+            let near = |p: &[u8]| (0..3).all(|k| p[k].abs_diff(colour[k]) < 24);
+            for picture in [&pictures[0], &pictures[100]] {
+                let count = picture.chunks_exact(4).filter(|p| near(p)).count();
+                assert!(count > 20, "{name} {colour:?}: {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn six_bodies_are_the_documents_study() {
+    let run = nbody()
+        .args(["--model", "six-bodies", "--steps", "2000", "--json"])
+        .output()
+        .unwrap();
+    let object: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(object["bodies"], 6);
+    assert_eq!(object["specification"]["dt"], 1e-5);
+    assert_eq!(object["specification"]["integrator"], "symplectic-euler");
 }

@@ -282,3 +282,72 @@ fn the_atomic_kernel_agrees_to_rounding() {
     let worst = largest_difference(&run(&engine, &problem), &scalar(&problem));
     assert!(worst < 1e-14, "{worst}");
 }
+
+#[test]
+fn narrow_precisions_on_the_cpu_agree_in_all_lanes_and_are_as_exact_as_they_say() {
+    for n in [3, 130, 300] {
+        for solver in Solver::ALL {
+            let of = |precision| {
+                problem(plummer(n), |s| {
+                    s.solver = *solver;
+                    s.precision = precision;
+                    s.steps = 20;
+                })
+            };
+            let exact = scalar(&of(Precision::F64));
+            for (precision, error) in [(Precision::F32, 3e-5), (Precision::FloatFloat, 1e-11)] {
+                let problem = of(precision);
+                let expected = scalar(&problem);
+                for simd in Simd::available() {
+                    let engine = CpuEngine::with_simd(Some(2), Schedule::Cyclic, simd).unwrap();
+                    assert!(
+                        bits(&run(&engine, &problem)) == bits(&expected),
+                        "{n} {solver} {precision} {simd}"
+                    );
+                }
+                let numbers = |b: &Bodies| -> Vec<f64> {
+                    b.position
+                        .iter()
+                        .chain(&b.velocity)
+                        .flatten()
+                        .copied()
+                        .collect()
+                };
+                let worst = numbers(&exact)
+                    .iter()
+                    .zip(numbers(&expected))
+                    .fold(0.0_f64, |worst, (a, b)| worst.max((a - b).abs()));
+                assert!(
+                    worst < error && worst > 0.0,
+                    "{n} {solver} {precision}: {worst}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn textbook_arrays_agree_to_rounding_and_with_one_thread_to_the_bit() {
+    let problem = problem(plummer(700), |s| s.solver = Solver::Reduced);
+    let expected = scalar(&problem);
+    for (threads, schedule) in [
+        (1, Schedule::Dynamic),
+        (3, Schedule::Block),
+        (4, Schedule::Cyclic),
+    ] {
+        let engine = CpuEngine::new(Some(threads), schedule).unwrap();
+        let engine = engine.with_partials(trisolar::nbody::Partials::Threads);
+        let found = run(&engine, &problem);
+        if threads == 1 {
+            assert_eq!(bits(&found), bits(&expected));
+        }
+        for (a, b) in found
+            .position
+            .iter()
+            .flatten()
+            .zip(expected.position.iter().flatten())
+        {
+            assert!((a - b).abs() < 1e-13);
+        }
+    }
+}

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use trisolar::divergence::Unattended;
-use trisolar::nbody::files::{BodyFormat, Checkpoint, FileError, read_bodies, write_bodies};
+use trisolar::nbody::files::{
+    BodyFormat, Checkpoint, FileError, History, Moment, read_bodies, write_bodies,
+};
 use trisolar::nbody::{
-    Bodies, CpuEngine, Integrator, Model, Schedule, Snapshot, Solver, SpecError, Specification,
-    integrate,
+    Bodies, CpuEngine, Diagnostics, Integrator, Model, Schedule, Snapshot, Solver, SpecError,
+    Specification, integrate,
 };
 
 fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
@@ -266,6 +268,15 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
             time: 0.0,
             bodies,
         };
+        let history = History {
+            moments: vec![Moment {
+                step: 0,
+                time: 0.0,
+                diagnostics: Diagnostics::of(&from.bodies, spec.g, spec.softening),
+            }],
+            times: vec![0.0],
+            positions: vec![from.bodies.position.clone()],
+        };
         let mut seen = Vec::new();
         integrate(
             &engine,
@@ -280,6 +291,7 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
                         step: s.step,
                         start_energy: Some(-0.25),
                         bodies: s.bodies.clone(),
+                        history: history.clone(),
                     }
                     .write(&path)
                     .map_err(|e| e.to_string())?;
@@ -298,7 +310,9 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
             step,
             bodies,
             start_energy,
+            history: read,
         } = Checkpoint::read(&path).unwrap();
+        assert_eq!(read, history);
         assert_eq!(
             (step, start_energy, &specification),
             (14, Some(-0.25), &spec)

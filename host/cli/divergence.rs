@@ -12,6 +12,7 @@ use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
 
 use super::progress::Progress;
+use super::ranks::Team;
 use super::report::{self, Lines};
 use super::values::MapBackend;
 use super::{Failure, config, interrupt, values};
@@ -254,11 +255,30 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
-    let valid = args.specification()?;
-    let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
+    let team = Team::join()?;
+    let result = run_as(args, &team);
+    team.end(result)
+}
+
+fn run_as(args: Args, team: &Team) -> Result<(), Failure> {
+    // Rank 0 reads, and tells the others.
+    let mut read = None;
+    let bytes = team.share(|| {
+        let valid = args.specification()?;
+        let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
+        let bytes = serde_json::to_vec(valid.specification()).unwrap_or_default();
+        read = Some((valid, outputs));
+        Ok(bytes)
+    })?;
+    let (valid, outputs) = match read {
+        Some(read) => read,
+        // Points are read by every rank: there may be many of them.
+        None if args.points.is_some() => (args.specification()?, Vec::new()),
+        None => (received(&bytes)?, Vec::new()),
+    };
     interrupt::watch()?;
 
-    if !args.quiet {
+    if !args.quiet && team.leads() {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
@@ -268,19 +288,22 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
             );
         }
     }
-    if let Some(path) = &args.save_config {
+    if let Some(path) = args.save_config.as_ref().filter(|_| team.leads()) {
         config::save(path, &valid)?;
     }
 
     let options = RunOptions {
         backend: args.backend.backend,
         with_cpu: args.backend.with_cpu,
-        threads: args.threads,
+        threads: team.threads(args.threads),
         gpus: args.gpus.unwrap_or_default(),
         driver: args.driver,
     };
-    let progress = Progress::new("divergence", args.quiet);
-    let map = divergence::run(&valid, &options, &progress)?;
+    let progress = Progress::new("divergence", args.quiet || !team.leads());
+    let Some(map) = compute(&valid, &options, &progress, team)? else {
+        // Rank 0 has it.
+        return Ok(());
+    };
     progress.finish();
 
     let style = Style {
@@ -301,6 +324,30 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         return Ok(());
     }
     report::to_stdout(&summary(&map, &files))
+}
+
+/// The specification that rank 0 has read.
+fn received(bytes: &[u8]) -> Result<Validated, Failure> {
+    let specification: Specification = serde_json::from_slice(bytes)
+        .map_err(|e| Failure::Failed(format!("what rank 0 sent is incomplete: {e}")))?;
+    specification
+        .validate()
+        .map_err(|e| Failure::specification(&e, true, None))
+}
+
+/// The map, on rank 0.
+fn compute(
+    valid: &Validated,
+    options: &RunOptions,
+    progress: &Progress,
+    team: &Team,
+) -> Result<Option<DivergenceMap>, Failure> {
+    #[cfg(feature = "mpi")]
+    if let Some(world) = team.world() {
+        return Ok(divergence::run_on_ranks(valid, options, progress, world)?);
+    }
+    let _ = team;
+    Ok(Some(divergence::run(valid, options, progress)?))
 }
 
 /// Pixel-steps per second of the computation itself.

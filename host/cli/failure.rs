@@ -15,6 +15,9 @@ pub(crate) enum Failure {
     Failed(String),
     /// The result, already reported, is that something is wrong.
     Reported,
+    /// Another process of the run has said what is wrong, and ends with this exit code.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+    Elsewhere(u8),
     /// The user stopped it.
     Interrupted,
 }
@@ -45,7 +48,7 @@ impl Failure {
     pub(crate) fn message(&self) -> Option<&str> {
         match self {
             Self::BadInput(message) | Self::Failed(message) => Some(message),
-            Self::Reported => None,
+            Self::Reported | Self::Elsewhere(_) => None,
             Self::Interrupted => Some("interrupted"),
         }
     }
@@ -54,6 +57,7 @@ impl Failure {
         match self {
             Self::BadInput(_) => 2,
             Self::Failed(_) | Self::Reported => 1,
+            Self::Elsewhere(code) => *code,
             Self::Interrupted => 130,
         }
     }

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first ends the work in good order, the second at once.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,12 +10,19 @@ use super::Failure;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// What is said when the signal comes.
+static NOTICE: OnceLock<String> = OnceLock::new();
+
 /// How long the work may take to end in good order.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 /// From now on a signal sets [`interrupted`]. A second one, or work that does not end in time (a call into a
 /// driver may take long), ends the program.
 pub(crate) fn watch() -> Result<(), Failure> {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let failed = |e: std::io::Error| Failure::Failed(format!("cannot watch for Ctrl-C: {e}"));
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
     std::thread::Builder::new()
@@ -24,6 +32,9 @@ pub(crate) fn watch() -> Result<(), Failure> {
                 if INTERRUPTED.swap(true, Ordering::Relaxed) {
                     std::process::exit(128 + signal);
                 }
+                if let Some(notice) = NOTICE.get() {
+                    super::report::to_stderr(notice);
+                }
                 std::thread::spawn(move || {
                     std::thread::sleep(PATIENCE);
                     std::process::exit(128 + signal);
@@ -32,6 +43,13 @@ pub(crate) fn watch() -> Result<(), Failure> {
         })
         .map_err(failed)?;
     Ok(())
+}
+
+/// As [`watch`], and says `notice` when a signal comes. Later calls of [`watch`] change nothing.
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+pub(crate) fn watch_as(notice: String) -> Result<(), Failure> {
+    let _ = NOTICE.set(notice);
+    watch()
 }
 
 /// Whether the user wants the program to end.

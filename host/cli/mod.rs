@@ -14,6 +14,7 @@ mod failure;
 mod interrupt;
 mod nbody;
 mod progress;
+mod ranks;
 mod report;
 mod selftest;
 mod sequence;
@@ -74,14 +75,14 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Divergence(args) => divergence::run(*args),
-        Command::Zoom(args) => zoom::run(&args),
-        Command::Sweep(args) => sweep::run(&args),
-        Command::Compare(args) => compare::run(&args),
-        Command::Cluster(args) => cluster::run(&args),
+        Command::Zoom(args) => ranks::refuse("zoom").and_then(|()| zoom::run(&args)),
+        Command::Sweep(args) => ranks::refuse("sweep").and_then(|()| sweep::run(&args)),
+        Command::Compare(args) => ranks::refuse("compare").and_then(|()| compare::run(&args)),
+        Command::Cluster(args) => ranks::refuse("cluster").and_then(|()| cluster::run(&args)),
         Command::Nbody(args) => nbody::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

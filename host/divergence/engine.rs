@@ -268,6 +268,22 @@ impl DivergenceMap {
     pub fn specification_json(&self) -> String {
         super::spec::json(&self.specification, self.points.as_deref())
     }
+
+    pub(super) fn new(spec: &Validated, times: Vec<u32>, streamed: Streamed) -> Self {
+        let steps = spec.specification().steps as u32;
+        Self {
+            specification: spec.specification().clone(),
+            points: spec.points().cloned(),
+            pixel_steps: times.iter().map(|t| u64::from(*t)).sum(),
+            never_parted: times.iter().filter(|t| **t == steps).count() as u64,
+            times,
+            engine: streamed.engine,
+            device: streamed.device,
+            elapsed: streamed.ran.elapsed,
+            notes: streamed.ran.notes,
+            portions: streamed.ran.portions,
+        }
+    }
 }
 
 /// Computes a map on the engine that `options` ask for.
@@ -289,20 +305,7 @@ pub fn run(
         sink: &memory,
     };
     let streamed = stream(&task, options, monitor)?;
-    let times = memory.into_times();
-    let steps = spec.specification().steps as u32;
-    Ok(DivergenceMap {
-        specification: spec.specification().clone(),
-        points: spec.points().cloned(),
-        pixel_steps: times.iter().map(|t| u64::from(*t)).sum(),
-        never_parted: times.iter().filter(|t| **t == steps).count() as u64,
-        times,
-        engine: streamed.engine,
-        device: streamed.device,
-        elapsed: streamed.ran.elapsed,
-        notes: streamed.ran.notes,
-        portions: streamed.ran.portions,
-    })
+    Ok(DivergenceMap::new(spec, memory.into_times(), streamed))
 }
 
 /// How [`stream`] did a task.

@@ -15,6 +15,8 @@ mod method;
 mod parameter;
 mod points;
 mod queue;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod resume;
 mod sink;
 mod spec;
@@ -41,6 +43,8 @@ pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
 pub use parameter::Parameter;
 pub use points::Points;
+#[cfg(feature = "mpi")]
+pub use ranks::run_on_ranks;
 pub use resume::{Item, Resumed, can_resume, resume};
 pub use sink::Sink;
 pub use spec::{

@@ -41,7 +41,7 @@ impl Sink for Memory {
 }
 
 /// Memory for the results, or an error if there is not enough.
-fn zeroed(pixels: u64) -> Result<Vec<u32>, EngineError> {
+pub(super) fn zeroed(pixels: u64) -> Result<Vec<u32>, EngineError> {
     let (needed, available) = (pixels * 4, crate::machine::available_memory());
     let out_of_memory = EngineError::OutOfMemory {
         device: "host".into(),

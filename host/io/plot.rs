@@ -13,8 +13,10 @@ use super::npy::data_error;
 use super::png_file;
 use super::ticks::Ticks;
 
+mod animation;
 mod space;
 
+pub use animation::{View, animation};
 pub use space::{Orbits, Trajectory, project, trajectories};
 
 /// One line of a plot: as many `y` as `x`.

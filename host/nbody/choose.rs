@@ -1,12 +1,14 @@
 //! Which engine computes a run.
 
-use super::{CpuEngine, Engine, Precision, Schedule, Validated};
+use std::rc::Rc;
+
+use super::{CpuEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
 use crate::divergence::{Backend, EngineError};
 
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
 
-/// How to compute; nothing here changes a value.
+/// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Which engine.
@@ -15,6 +17,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// How the CPU engine's threads share the work.
     pub schedule: Schedule,
+    /// Where the CPU engine's reduced solver keeps partial sums.
+    pub partials: Partials,
     /// Number of the GPU.
     pub device: u32,
 }
@@ -29,8 +33,10 @@ pub fn engine(
     options: &Options,
 ) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     let mut notes = Vec::new();
-    let single = problem.specification().precision == Precision::F32;
+    let precision = problem.specification().precision;
+    let single = precision == Precision::F32;
     let wanted = match options.backend {
+        Backend::Auto if precision == Precision::FloatFloat => false,
         Backend::Cpu => false,
         Backend::Gpu => true,
         Backend::Auto => single || problem.bodies().len() >= WORTH_A_GPU,
@@ -38,18 +44,34 @@ pub fn engine(
     if wanted {
         match gpu(options.device) {
             Ok(engine) => return Ok((engine, notes)),
-            Err(error) if single || options.backend == Backend::Gpu => return Err(error),
+            Err(error) if options.backend == Backend::Gpu => return Err(error),
             // The ordinary case of a machine without a GPU is no news.
             Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
             Err(error) => notes.push(format!("{error}; the CPU computes instead")),
         }
     }
+    Ok((Box::new(on_cpu(problem, options)?), notes))
+}
+
+/// The CPU engine that the options ask for, as one of several processes that share the bodies.
+///
+/// # Errors
+/// [`EngineError::Threads`].
+pub fn engine_on_ranks(
+    problem: &Validated,
+    options: &Options,
+    ranks: Rc<dyn Ranks>,
+) -> Result<Box<dyn Engine>, EngineError> {
+    Ok(Box::new(on_cpu(problem, options)?.with_ranks(ranks)))
+}
+
+fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineError> {
     // One thread for few bodies: others would only wait.
     let threads = match options.threads {
         None if problem.bodies().len() < 512 => Some(1),
         given => given,
     };
-    Ok((Box::new(CpuEngine::new(threads, options.schedule)?), notes))
+    Ok(CpuEngine::new(threads, options.schedule)?.with_partials(options.partials))
 }
 
 #[cfg(feature = "gpu")]

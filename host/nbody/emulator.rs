@@ -48,6 +48,7 @@ impl Engine for EmulatorEngine {
         Ok(match problem.specification().precision {
             Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies)?),
             Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies)?),
+            Precision::FloatFloat => unreachable!("refused by Plan::check"),
         })
     }
 }

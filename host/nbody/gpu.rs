@@ -113,6 +113,7 @@ impl Engine for GpuEngine {
         Ok(match problem.specification().precision {
             Precision::F32 => Box::new(GpuRun::<f32>::new(&self.gpu, plan, problem, bodies)?),
             Precision::F64 => Box::new(GpuRun::<f64>::new(&self.gpu, plan, problem, bodies)?),
+            Precision::FloatFloat => unreachable!("refused by Plan::check"),
         })
     }
 }

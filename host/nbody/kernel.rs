@@ -107,6 +107,7 @@ impl NbodyKernel {
             }
             (Precision::F64, Self::Reduced) => "nbody_reduced_f64",
             (Precision::F64, Self::Atomic) => "nbody_atomic_f64",
+            (Precision::FloatFloat, _) => unreachable!("refused by Plan::check"),
         }
     }
 }
@@ -149,6 +150,9 @@ impl Plan {
                 reason,
             })
         };
+        if problem.specification().precision == Precision::FloatFloat {
+            return fail("--precision float-float is computed on CPUs".into());
+        }
         if (solver == Solver::Reduced) != self.kernel.is_reduced() {
             return fail(format!(
                 "this kernel does not sum as the solver {solver} does"

@@ -14,6 +14,15 @@ pub struct Snapshot {
     pub bodies: Bodies,
 }
 
+/// Where a run pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// At a step that the observer asked to see.
+    Look,
+    /// At another one, so that it can be saved.
+    Between,
+}
+
 /// Why a run ended early: the engine's reason, or the observer's.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
@@ -38,11 +47,35 @@ pub fn integrate<E>(
     monitor: &dyn Monitor,
     observe: &mut dyn FnMut(Snapshot) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
+    integrate_with_pauses(
+        engine,
+        problem,
+        from,
+        [every, u64::MAX],
+        monitor,
+        &mut |s, _| observe(s),
+    )
+}
+
+/// As [`integrate`] with `[every, pause]`, but also shows the bodies after every `pause` steps between these: often enough to save
+/// them before much work can be lost.
+///
+/// # Errors
+/// [`RunError`].
+pub fn integrate_with_pauses<E>(
+    engine: &dyn Engine,
+    problem: &Validated,
+    from: &Snapshot,
+    [every, pause]: [u64; 2],
+    monitor: &dyn Monitor,
+    observe: &mut dyn FnMut(Snapshot, Pause) -> Result<(), E>,
+) -> Result<(), RunError<E>> {
     let spec = problem.specification();
     let mut run = engine.start(problem, &from.bodies)?;
     let mut step = from.step;
     while step < spec.steps {
-        let next = (step / every + 1).saturating_mul(every).min(spec.steps);
+        let look = (step / every + 1).saturating_mul(every).min(spec.steps);
+        let next = look.min(step.saturating_add(pause));
         run.advance(
             next - step,
             &Part {
@@ -52,13 +85,17 @@ pub fn integrate<E>(
             },
         )?;
         step = next;
-        let bodies = run.bodies()?;
-        observe(Snapshot {
+        let snapshot = Snapshot {
             step,
             time: step as f64 * spec.dt,
-            bodies,
-        })
-        .map_err(RunError::Observer)?;
+            bodies: run.bodies()?,
+        };
+        let kind = if step == look {
+            Pause::Look
+        } else {
+            Pause::Between
+        };
+        observe(snapshot, kind).map_err(RunError::Observer)?;
     }
     Ok(())
 }

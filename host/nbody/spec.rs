@@ -125,8 +125,10 @@ named! {
         /// 64 bits, IEEE operations in a fixed order: the same bits on every engine.
         #[default]
         F64 = "f64",
-        /// 32 bits, on a GPU, with its approximate 1/√: the same bits on GPUs of one kind.
+        /// 32 bits: on a GPU with its approximate 1/√ and the same bits on GPUs of one kind, on CPUs with others.
         F32 = "f32",
+        /// Pairs of 32-bit numbers, 44 bits or so, on CPUs.
+        FloatFloat = "float-float",
     }
 }
 
@@ -140,6 +142,20 @@ named! {
         Block = "block",
         /// The threads take turns.
         Cyclic = "cyclic",
+        /// The threads take turns with the pulls, but each sums up a part in one piece.
+        CyclicForces = "cyclic-forces",
+    }
+}
+
+named! {
+    /// Where the reduced solver keeps what rows of bodies do to those behind them, before it is summed up.
+    Partials {
+        /// Memory of its own for every row under way: the specified order, the same bits for any number of threads.
+        #[default]
+        Rows = "rows",
+        /// Memory of its own for every thread, as in the textbook: less of it for many bodies, but the last bits depend on the
+        /// number of threads and the schedule.
+        Threads = "threads",
     }
 }
 

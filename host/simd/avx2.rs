@@ -1,16 +1,16 @@
 //! 4 lanes of `f64`: AVX2 and FMA.
 
 use core::arch::x86_64::{
-    __m256 as Single, __m256d as Double, __m256d as Answers, __m256i as Int, _CMP_LE_OQ,
-    _mm256_add_epi32 as add_epi32, _mm256_add_pd as add_pd, _mm256_and_si256 as and_int,
-    _mm256_castpd_si256 as castpd_int, _mm256_castps_si256 as castps_int,
-    _mm256_castsi256_pd as castint_pd, _mm256_castsi256_ps as castint_ps, _mm256_cmp_pd,
-    _mm256_fmadd_pd as fmadd_pd, _mm256_fmadd_ps as fmadd_ps, _mm256_movemask_pd,
-    _mm256_mul_pd as mul_pd, _mm256_mul_ps as mul_ps, _mm256_or_si256 as or_int,
-    _mm256_set1_epi64x as set1_epi64, _mm256_set1_pd as set1_pd, _mm256_slli_epi32 as slli_epi32,
-    _mm256_slli_epi64 as slli_epi64, _mm256_srli_epi64 as srli_epi64,
-    _mm256_sub_epi32 as sub_epi32, _mm256_sub_pd as sub_pd, _mm256_testz_si256,
-    _mm256_xor_si256 as xor_int,
+    __m256 as Single, __m256d as Double, __m256d as Answers, __m256i as Int, _CMP_EQ_OQ,
+    _CMP_LE_OQ, _mm256_add_epi32 as add_epi32, _mm256_add_pd as add_pd,
+    _mm256_and_si256 as and_int, _mm256_blendv_pd, _mm256_castpd_si256 as castpd_int,
+    _mm256_castps_si256 as castps_int, _mm256_castsi256_pd as castint_pd,
+    _mm256_castsi256_ps as castint_ps, _mm256_cmp_pd, _mm256_fmadd_pd as fmadd_pd,
+    _mm256_fmadd_ps as fmadd_ps, _mm256_movemask_pd, _mm256_mul_pd as mul_pd,
+    _mm256_mul_ps as mul_ps, _mm256_or_si256 as or_int, _mm256_set1_epi64x as set1_epi64,
+    _mm256_set1_pd as set1_pd, _mm256_slli_epi32 as slli_epi32, _mm256_slli_epi64 as slli_epi64,
+    _mm256_srli_epi64 as srli_epi64, _mm256_sub_epi32 as sub_epi32, _mm256_sub_pd as sub_pd,
+    _mm256_testz_si256, _mm256_xor_si256 as xor_int,
 };
 
 use super::lanes::lanes;
@@ -27,6 +27,13 @@ fn at_most_raw(a: Double, b: Double) -> Answers {
 #[target_feature(enable = "avx2,fma")]
 fn bits(a: Answers) -> u32 {
     _mm256_movemask_pd(a) as u32
+}
+
+/// `b` where `test` is 0, otherwise `a`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn blend(a: Double, b: Double, test: Double) -> Double {
+    _mm256_blendv_pd(a, b, _mm256_cmp_pd::<_CMP_EQ_OQ>(test, set1_pd(0.0)))
 }
 
 /// Whether no bit is set in both.

@@ -29,10 +29,44 @@ macro_rules! lanes {
         #[repr(transparent)]
         pub struct Seed(Single);
 
+        /// The `f32` seeds of two of these: of the first in the upper halves, of the second in the lower.
+        #[derive(Clone, Copy)]
+        struct Packed(Single);
+
+        impl Short for Packed {
+            #[inline(always)]
+            fn from_f32(x: f32) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { castint_ps(both(x.to_bits())) })
+            }
+
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { fmadd_ps(self.0, a.0, b.0) })
+            }
+        }
+
+        impl Mul for Packed {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { mul_ps(self.0, o.0) })
+            }
+        }
+
         /// A comparison's answers.
         #[derive(Clone, Copy, Debug)]
         #[repr(transparent)]
         pub struct Holds(Answers);
+
+        /// `x` in both halves of each lane.
+        #[inline(always)]
+        fn both(x: u32) -> Int {
+            // SAFETY: see `lanes`.
+            unsafe { set1_epi64((u64::from(x) << 32 | u64::from(x)) as i64) }
+        }
 
         /// `x` in the upper half of each lane, 0 in the lower.
         #[inline(always)]
@@ -62,6 +96,72 @@ macro_rules! lanes {
                 }
                 // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
                 unsafe { none(any, upper(!(ORDINARY_WIDTH - 1))) }
+            }
+
+            /// Upper halves of the bits of two numbers, less the base of the ordinary range: side by side in each lane.
+            #[inline(always)]
+            fn offsets(a: Self, b: Self) -> Int {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let a = and_int(castpd_int(a.0), upper(u32::MAX));
+                    let b = srli_epi64::<32>(castpd_int(b.0));
+                    sub_epi32(or_int(a, b), both(ORDINARY_BASE))
+                }
+            }
+
+            /// r⁻³ of an even number of r², if every lane of all is ordinary: the seeds of two vectors at a time fill one.
+            #[inline(always)]
+            pub(crate) fn ordinary_pairs<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
+                assert!(K % 2 == 0);
+                let mut offsets = [both(0); K];
+                let mut any = both(0);
+                let mut k = 0;
+                while k < K {
+                    offsets[k] = Self::offsets(r2[k], r2[k + 1]);
+                    // SAFETY: see `lanes`.
+                    any = unsafe { or_int(any, offsets[k]) };
+                    k += 2;
+                }
+                // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
+                if unsafe { !none(any, both(!(ORDINARY_WIDTH - 1))) } {
+                    return None;
+                }
+                let mut y = r2;
+                k = 0;
+                while k < K {
+                    (y[k], y[k + 1]) = Self::seeds(offsets[k]);
+                    k += 2;
+                }
+                Some(inv_cube::refine_all(r2, y))
+            }
+
+            /// The seeds that belong to [`offsets`](Self::offsets).
+            #[inline(always)]
+            fn seeds(t: Int) -> (Self, Self) {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let m = add_epi32(slli_epi32::<3>(t), both(MANTISSA_BASE));
+                    let y = sub_epi32(both(GUESS_BASE), slli_epi32::<2>(t));
+                    let seed = inv_cube::seed(Packed(castint_ps(m)), Packed(castint_ps(y)));
+                    let bits = castps_int(seed.0);
+                    let a = Self::widen(Seed(castint_ps(and_int(bits, upper(u32::MAX)))));
+                    let b = Self::widen(Seed(castint_ps(slli_epi64::<32>(bits))));
+                    (a, b)
+                }
+            }
+
+            /// 1 in the place of 0.
+            #[inline(always)]
+            pub(crate) fn zero_to_one(self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { blend(self.0, set1_pd(1.0), self.0) })
+            }
+
+            /// 0 where `other` is 0.
+            #[inline(always)]
+            pub(crate) fn zero_where_zero(self, other: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { blend(self.0, set1_pd(0.0), other.0) })
             }
 
             /// The lanes.

@@ -20,10 +20,19 @@ macro_rules! lanes_single {
         pub struct Holds(Answers);
 
         impl $name {
+            /// The lanes.
             #[inline(always)]
-            fn to_array(self) -> [f32; $n] {
+            pub(crate) fn to_array(self) -> [f32; $n] {
                 // SAFETY: same size, and every bit pattern is a number.
                 unsafe { core::mem::transmute(self.0) }
+            }
+
+            /// From the lanes.
+            #[inline(always)]
+            #[allow(dead_code)]
+            pub(crate) fn from_array(a: [f32; $n]) -> Self {
+                // SAFETY: same size.
+                Self(unsafe { core::mem::transmute::<[f32; $n], Register>(a) })
             }
         }
 

@@ -118,19 +118,55 @@ fn upper(x: f64) -> u32 {
 #[inline(always)]
 pub fn ordinary<R: Seeded>(r2: R) -> R {
     let (m, guess) = r2.guess();
+    refine(r2, R::widen(seed(m, guess)))
+}
+
+/// r⁻¹ to 1.2e-6 from r² as `f32` and the guess.
+#[inline(always)]
+pub fn seed<S: Short>(m: S, guess: S) -> S {
     let u = m * guess * guess;
-    let c = R::Short::from_f32;
+    let c = S::from_f32;
     let p = c(SEED[3])
         .mul_add(u, c(SEED[2]))
         .mul_add(u, c(SEED[1]))
         .mul_add(u, c(SEED[0]));
-    let y = R::widen(guess * p);
-    // y has 24 bits, so y² is exact and e has full relative precision.
-    let y2 = y * y;
-    let e = (-r2).mul_add(y2, R::from_f64(1.0));
-    let y3 = y2 * y;
-    let q = R::from_f64(QUADRATIC).mul_add(e, R::from_f64(LINEAR));
-    (y3 * e).mul_add(q, y3)
+    guess * p
+}
+
+/// r⁻³ from r² and the [`seed`].
+#[inline(always)]
+pub fn refine<R: Real>(r2: R, y: R) -> R {
+    refine_all([r2], [y])[0]
+}
+
+/// [`refine`] of several, step by step side by side: a processor can work on all of them at the same time.
+#[inline(always)]
+pub fn refine_all<R: Real, const K: usize>(r2: [R; K], y: [R; K]) -> [R; K] {
+    let (mut y2, mut e, mut y3, mut q) = (y, y, y, y);
+    let mut k = 0;
+    while k < K {
+        // y has 24 bits, so y² is exact and e has full relative precision.
+        y2[k] = y[k] * y[k];
+        k += 1;
+    }
+    k = 0;
+    while k < K {
+        e[k] = (-r2[k]).mul_add(y2[k], R::from_f64(1.0));
+        y3[k] = y2[k] * y[k];
+        k += 1;
+    }
+    k = 0;
+    while k < K {
+        q[k] = R::from_f64(QUADRATIC).mul_add(e[k], R::from_f64(LINEAR));
+        e[k] = y3[k] * e[k];
+        k += 1;
+    }
+    k = 0;
+    while k < K {
+        q[k] = e[k].mul_add(q[k], y3[k]);
+        k += 1;
+    }
+    q
 }
 
 /// ((1 + v)^(-3/2) - 1)/v by powers of v, for v = u - 1 over the range of the guess: relative error of the whole 3.4e-8.

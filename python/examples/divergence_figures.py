@@ -1,8 +1,8 @@
 """The figures of the divergence maps, one after the other: the headline map, its growth with time, arithmetics, wider
 views, the zoom and the integrators.
 
-Run as a whole (`python divergence_figures.py [--quick] [--out FOLDER]`), or cell by cell in an editor that knows
-`# %%`. On a GPU a figure takes seconds. --quick computes few pixels, for a machine without one.
+Run as a whole (`python divergence_figures.py [--quick | --full] [--out FOLDER]`), or cell by cell in an editor that
+knows `# %%`. As it is it takes some seconds on a CPU; --full has the document's pixels, which takes seconds on a GPU.
 """
 
 # %% What to compute
@@ -17,13 +17,14 @@ import numpy as np
 import trisolar
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--quick", action="store_true", help="few pixels")
+parser.add_argument("--quick", action="store_true", help="few pixels and steps")
+parser.add_argument("--full", action="store_true", help="the document's pixels")
 parser.add_argument("--out", type=Path, default=Path("figures"), help="folder of the pictures")
-arguments = parser.parse_args()
+arguments = parser.parse_known_args()[0]
 arguments.out.mkdir(parents=True, exist_ok=True)
 
 #: Pixels along a side, and the share of the steps that are taken.
-SIDE, SHARE = (24, 0.25) if arguments.quick else (300, 1.0)
+SIDE, SHARE = (24, 0.25) if arguments.quick else (300, 1.0) if arguments.full else (32, 1.0)
 
 
 def steps(n: float) -> int:

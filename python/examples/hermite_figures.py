@@ -1,8 +1,8 @@
 """The figures of the Hermite document: error of the energy over time by the order of the scheme, what accuracy costs,
 and the shape of the cluster.
 
-Run as a whole (`python hermite_figures.py [--quick] [--out FOLDER]`), or cell by cell in an editor that knows
-`# %%`. --quick takes few particles.
+Run as a whole (`python hermite_figures.py [--quick | --full] [--out FOLDER]`), or cell by cell in an editor that
+knows `# %%`. --quick takes few particles, --full the document's.
 """
 
 # %% What to compute
@@ -19,12 +19,13 @@ from matplotlib.figure import Figure
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--quick", action="store_true", help="few particles")
+parser.add_argument("--full", action="store_true", help="the document's particles")
 parser.add_argument("--out", type=Path, default=Path("figures"), help="folder of the pictures")
 arguments = parser.parse_known_args()[0]
 arguments.out.mkdir(parents=True, exist_ok=True)
 
-#: Particles and the time to stop at (the document has 1024 and more).
-N, END = (48, 0.5) if arguments.quick else (256, 2.0)
+#: Particles and the time to stop at.
+N, END = (48, 0.5) if arguments.quick else (1024, 4.0) if arguments.full else (128, 1.0)
 
 
 def save(figure: Figure, name: str) -> None:

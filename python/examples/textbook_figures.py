@@ -60,8 +60,8 @@ orbits = np.array([state.position for state in states])
 for k in range(4):
     (drawn,) = ax.plot(orbits[:, k, 0], orbits[:, k, 1], label=f"particle {k}")
     ax.plot(*orbits[0, k, :2], "o", color=drawn.get_color())
-ax.set(xlabel="x (m)", ylabel="y (m)", aspect="equal")
-ax.legend()
+ax.set(xlabel="x (m)", ylabel="y (m)")
+ax.legend(ncols=2)
 save(figure, "textbook-line")
 
 # %% Run-times: the basic solver, and the reduced one with its rows dealt in blocks and in turns

@@ -107,6 +107,7 @@ impl NbodyProblem {
             threads: values::threads(threads)?,
             schedule,
             device,
+            ..Options::default()
         };
         let problem = Arc::clone(&self.problem);
         let stream = Stream::new(move |sink| compute(&problem, every, &options, sink))?;

@@ -9,6 +9,7 @@ mod divergence;
 mod ladder;
 mod peak;
 mod plain;
+mod solvers;
 
 /// Options of `trisolar bench`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,8 @@ enum Problem {
     Ladder(ladder::Args),
     /// Star clusters: forces with derivatives and whole runs on every engine
     Cluster(cluster::Args),
+    /// N-body solvers: the textbook's tables anew, and its C loops beside ours on one core
+    Solvers(solvers::Args),
 }
 
 /// Measures and reports.
@@ -33,5 +36,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Problem::Divergence(args) => divergence::run(args),
         Problem::Ladder(args) => ladder::run(args),
         Problem::Cluster(args) => cluster::run(args),
+        Problem::Solvers(args) => solvers::run(args),
     }
 }

@@ -31,7 +31,7 @@ pub struct Orbits {
 /// The side of a panel in pixels.
 const SIDE: f32 = 460.0;
 /// From where the fourth panel looks, in degrees.
-const VIEW: (f64, f64) = (-60.0, 25.0);
+pub(super) const VIEW: (f64, f64) = (-60.0, 25.0);
 
 /// Where a point is seen from afar (orthographic): to the right and upwards, in the units of the point.
 ///
@@ -117,13 +117,13 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let seen = |p: [f64; 3]| seen(p).map(|v| v * 0.45 / reach);
     paths(&mut canvas, frame, bodies, orbits.theme, seen);
     canvas.outline(frame, s.line(), orbits.theme.frame());
-    triad(&mut canvas, frame, s);
+    triad(&mut canvas, frame, s, VIEW.0);
     legend(&mut canvas, [frame.x + SIDE, panel(1).y], &names, s);
     Ok(canvas)
 }
 
 /// The middle of all positions and the side of a cube around them.
-fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
+pub(super) fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     let finite = |p: &&[f64; 3]| p.iter().all(|v| v.is_finite());
     for p in bodies.iter().flat_map(|b| b.points).filter(finite) {
@@ -140,7 +140,7 @@ fn bounds(bodies: &[Trajectory<'_>]) -> Option<([f64; 3], f64)> {
 }
 
 /// `place` gives the offset from the middle of the frame, in units of its side, upwards positive.
-fn paths(
+pub(super) fn paths(
     canvas: &mut Canvas,
     frame: Frame,
     bodies: &[Trajectory<'_>],
@@ -168,14 +168,14 @@ fn paths(
 }
 
 /// The directions of x, y and z in the corner of the view.
-fn triad(canvas: &mut Canvas, frame: Frame, s: &Style) {
+pub(super) fn triad(canvas: &mut Canvas, frame: Frame, s: &Style, azimuth: f64) {
     let (length, from) = (44.0, [frame.x + 62.0, frame.y + frame.height - 62.0]);
     for (name, axis) in [
         ("x", [1.0, 0.0, 0.0]),
         ("y", [0.0, 1.0, 0.0]),
         ("z", [0.0, 0.0, 1.0]),
     ] {
-        let [u, v] = project(axis, VIEW.0, VIEW.1).map(|d| d as f32);
+        let [u, v] = project(axis, azimuth, VIEW.1).map(|d| d as f32);
         let at = |r: f32| [from[0] + r * u, from[1] - r * v];
         canvas.line(&[from, at(length)], 1.5, s.theme.frame(), frame);
         canvas.text(name, at(length * 1.3), s.text(s.number(), Align::Centre));

@@ -1,23 +1,33 @@
 //! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::nbody::order`].
 
+mod entries;
 mod moves;
+mod narrow;
+mod ranks;
 mod solvers;
+mod sums;
 mod team;
 mod vector;
 
-use kernels_gpu::nbody::order::chunk_length;
+use std::ops::Range;
+use std::rc::Rc;
 
-use self::solvers::{Field, ROW, Sums, T};
+use kernels_gpu::nbody::order::chunk_length;
+use kernels_gpu::nbody::scalar::softening_floor_f32;
+
+use self::entries::{BasicEntry, Entries, ReducedEntry};
+pub use self::ranks::Ranks;
+use self::ranks::Shares;
+use self::solvers::{Field, ROW};
 use self::team::{Shared, Team};
-use self::vector::Vector;
 use super::engine::{Run, start};
-use super::{Bodies, Engine, Integrator, Precision, Schedule, Solver, Validated};
+use super::{Bodies, Engine, Integrator, Partials, Precision, Schedule, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
 use crate::simd::Simd;
 
 /// Memory for the sums of rows that are computed at the same time, before they are added up.
 const ROWS_BYTES: usize = 256 << 20;
-/// Bodies that a thread takes at a time in the basic solver and in sums.
+/// Bodies that a thread takes at a time in the basic solver.
 const BLOCK: usize = 64;
 
 /// Integrates on the CPU.
@@ -25,6 +35,8 @@ const BLOCK: usize = 64;
 pub struct CpuEngine {
     team: Team,
     simd: Simd,
+    partials: Partials,
+    ranks: Option<Rc<dyn Ranks>>,
 }
 
 impl CpuEngine {
@@ -53,7 +65,42 @@ impl CpuEngine {
         Ok(Self {
             team: Team::new(threads, schedule)?,
             simd,
+            partials: Partials::default(),
+            ranks: None,
         })
+    }
+
+    /// With the reduced solver's partial sums kept like this.
+    pub fn with_partials(self, partials: Partials) -> Self {
+        Self { partials, ..self }
+    }
+
+    /// As one of several processes that share the bodies; each of them has such an engine. Partial sums are those of rows.
+    pub fn with_ranks(self, ranks: Rc<dyn Ranks>) -> Self {
+        let ranks = (ranks.size() > 1).then_some(ranks);
+        Self { ranks, ..self }
+    }
+
+    /// Bytes that the reduced solver takes for partial sums of `n` bodies.
+    pub fn partials_bytes(&self, n: usize) -> usize {
+        self.planes_of_partials(n, Solver::Reduced) * n.next_multiple_of(ROW) * size_of::<f64>()
+    }
+
+    fn planes_of_partials(&self, n: usize, solver: Solver) -> usize {
+        let padded = n.next_multiple_of(ROW);
+        let threads = self.team.threads();
+        match (solver, self.partials) {
+            (Solver::Basic, _) => 0,
+            (Solver::Reduced, Partials::Threads) if self.ranks.is_none() => 3 * threads,
+            _ if threads > 1 || self.ranks.is_some() => {
+                let row = 3 * padded * size_of::<f64>();
+                // Ranks must agree on it, even if they have different numbers of threads.
+                let least = if self.ranks.is_some() { 1 } else { 2 * threads };
+                let wanted = (ROWS_BYTES / row).max(least);
+                3 * wanted.min(padded / ROW)
+            }
+            _ => 0,
+        }
     }
 }
 
@@ -70,8 +117,12 @@ impl Engine for CpuEngine {
         } else {
             format!(", {} schedule", self.team.schedule().name())
         };
+        let ranks = match &self.ranks {
+            Some(ranks) => format!("{} MPI ranks, each ", ranks.size()),
+            None => String::new(),
+        };
         format!(
-            "{}, {}, {threads} thread{s}{schedule}",
+            "{}, {}, {ranks}{threads} thread{s}{schedule}",
             crate::machine::cpu_name(),
             self.simd
         )
@@ -82,10 +133,6 @@ impl Engine for CpuEngine {
         problem: &Validated,
         bodies: &Bodies,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
-        if problem.specification().precision != Precision::F64 {
-            let why = "--precision f32 is computed on a GPU only; f64 on any machine";
-            return Err(EngineError::NoGpu(why.into()));
-        }
         let mut state = CpuRun::new(self, problem, bodies)?;
         start(problem.specification().integrator, &mut state)?;
         Ok(Box::new(state))
@@ -95,6 +142,7 @@ impl Engine for CpuEngine {
 /// Bodies under way on the CPU.
 struct CpuRun<'a> {
     engine: &'a CpuEngine,
+    lanes: Entries,
     integrator: Integrator,
     solver: Solver,
     planar: bool,
@@ -109,8 +157,11 @@ struct CpuRun<'a> {
     mass: Vec<f64>,
     /// x₀, v₀, Σx, Σv of a Runge–Kutta step.
     stages: Option<Box<[[Vec<f64>; 3]; 4]>>,
-    /// P of the rows under way: rows × 3 × padded.
-    rows: Vec<f64>,
+    /// Partial sums of the reduced solver: of rows, or of threads.
+    partials: Vec<f64>,
+    shares: Shares,
+    /// The bodies of this rank, all if there are no others.
+    own: Vec<Range<usize>>,
 }
 
 impl<'a> CpuRun<'a> {
@@ -122,16 +173,9 @@ impl<'a> CpuRun<'a> {
         let spec = problem.specification();
         let n = bodies.len();
         let padded = n.next_multiple_of(ROW);
-        let rows = match spec.solver {
-            Solver::Reduced if engine.team.threads() > 1 => {
-                let row = 3 * padded * size_of::<f64>();
-                let wanted = (ROWS_BYTES / row).max(2 * engine.team.threads());
-                wanted.min(padded / ROW)
-            }
-            _ => 0,
-        };
+        let partials = engine.planes_of_partials(n, spec.solver);
         let stages = spec.integrator == Integrator::RungeKutta4;
-        let planes = 10 + if stages { 12 } else { 0 } + 3 * rows;
+        let planes = 10 + if stages { 12 } else { 0 } + partials;
         let bytes = planes * padded * size_of::<f64>();
         let available = crate::machine::available_memory();
         if available > 0 && bytes as u64 > available {
@@ -156,13 +200,28 @@ impl<'a> CpuRun<'a> {
         let zero = || [vec![0.0; padded], vec![0.0; padded], vec![0.0; padded]];
         let mut g: Vec<f64> = bodies.mass.iter().map(|m| spec.g * m).collect();
         g.resize(padded, 0.0);
+        let (shares, own) = match &engine.ranks {
+            Some(ranks) => {
+                let shares = Shares::new(n, ranks.size(), spec.solver, partials / 3);
+                let own = shares.of[ranks.rank()].clone();
+                (shares, own)
+            }
+            None => (Shares::alone(n), vec![Range { start: 0, end: n }]),
+        };
+        let narrow = spec.precision != Precision::F64;
+        let mut softening2 = spec.softening * spec.softening;
+        if narrow {
+            let strongest = g.iter().fold(0.0_f64, |most, g| most.max(g.abs()));
+            softening2 = softening2.max(softening_floor_f32(strongest));
+        }
         Ok(Self {
             engine,
+            lanes: lanes(engine.simd, spec.precision),
             integrator: spec.integrator,
             solver: spec.solver,
             planar: spec.dimensions == 2,
             dt: spec.dt,
-            softening2: spec.softening * spec.softening,
+            softening2,
             n,
             x,
             v: planes(&bodies.velocity),
@@ -170,223 +229,155 @@ impl<'a> CpuRun<'a> {
             g,
             mass: bodies.mass.clone(),
             stages: stages.then(|| Box::new([zero(), zero(), zero(), zero()])),
-            rows: vec![0.0; rows * 3 * padded],
+            partials: vec![0.0; partials * padded],
+            shares,
+            own,
         })
     }
 
     fn solve(&mut self) {
-        match self.engine.simd {
-            Simd::Scalar => self.solve_in::<f64>(&scalar::LANES),
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => self.solve_in::<crate::simd::F64x4>(&avx2::LANES),
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => self.solve_in::<crate::simd::F64x8>(&avx512::LANES),
-        }
-    }
-
-    fn solve_in<V: Vector>(&mut self, lanes: &Entries) {
-        let field = Field {
-            x: &self.x[0],
-            y: &self.x[1],
-            z: &self.x[2],
-            g: &self.g,
-            n: self.n,
-            chunk: chunk_length(self.n as u32) as usize,
-            softening2: self.softening2,
-        };
-        let team = &self.engine.team;
-        let [ax, ay, az] = &mut self.a;
+        let lanes = self.lanes;
+        self.learn_positions();
+        let dimensions = if self.planar { 0 } else { 1 };
         match self.solver {
-            Solver::Basic => {
-                let basic = if self.planar {
-                    lanes.basic[0]
-                } else {
-                    lanes.basic[1]
-                };
-                let out = [Shared::new(ax), Shared::new(ay), Shared::new(az)];
-                team.each(self.n.div_ceil(BLOCK), |block| {
-                    let first = block * BLOCK;
-                    let count = BLOCK.min((self.n - first).next_multiple_of(V::WIDTH));
-                    // SAFETY: every block has bodies of its own; the planes are filled up to whole rows, and a CpuEngine
-                    // holds only instruction sets that the machine has.
-                    unsafe { basic(&field, first, count, &out) };
-                });
-            }
-            Solver::Reduced => {
-                let reduced = if self.planar {
-                    lanes.reduced[0]
-                } else {
-                    lanes.reduced[1]
-                };
-                let sums = [ax, ay, az];
-                if self.rows.is_empty() {
-                    serial(&field, reduced, sums);
-                } else {
-                    parallel(&field, reduced, sums, &mut self.rows, team);
-                }
-            }
+            Solver::Basic => self.basic(lanes.basic[dimensions], &lanes),
+            Solver::Reduced => self.reduced(lanes.reduced[dimensions]),
         }
     }
-}
 
-/// Rows one after the other, added to the sums as they come.
-fn serial(f: &Field<'_>, reduced: ReducedEntry, [ax, ay, az]: [&mut Vec<f64>; 3]) {
-    for a in [&mut *ax, &mut *ay, &mut *az] {
-        a.fill(0.0);
-    }
-    for row in 0..f.n.div_ceil(ROW) {
-        let mut behind = |base: usize, sums: &Sums<T>| {
-            for (a, sums) in [&mut *ax, &mut *ay, &mut *az].into_iter().zip(&sums.0) {
-                for (a, sum) in a[base..base + T].iter_mut().zip(sums) {
-                    *a += sum;
-                }
-            }
+    /// The positions of other ranks' bodies.
+    fn learn_positions(&mut self) {
+        let Some(ranks) = &self.engine.ranks else {
+            return;
         };
-        // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-        let q = unsafe { reduced(f, row, &mut behind) };
-        for (a, q) in [&mut *ax, &mut *ay, &mut *az].into_iter().zip(&q.0) {
-            // All rows before have been added: A is complete.
-            for (a, q) in a[row * ROW..].iter_mut().zip(q) {
-                *a += q;
-            }
+        let planes = if self.planar {
+            &mut self.x[..2]
+        } else {
+            &mut self.x[..]
+        };
+        match self.solver {
+            Solver::Basic => ranks::gather(ranks.as_ref(), &self.shares, planes),
+            Solver::Reduced => ranks::pass_around(ranks.as_ref(), &self.shares, planes),
+        }
+    }
+
+    fn basic(&mut self, basic: BasicEntry, lanes: &Entries) {
+        let field = field(&self.x, &self.g, self.n, self.softening2);
+        let out = self.a.each_mut().map(|a| Shared::new(a));
+        for own in &self.own {
+            self.engine.team.each(own.len().div_ceil(BLOCK), |block| {
+                let first = own.start + block * BLOCK;
+                let count = BLOCK.min((own.end - first).next_multiple_of(lanes.width));
+                // SAFETY: every block has bodies of its own; the planes are filled up to whole rows, and a CpuEngine holds only
+                // instruction sets that the machine has.
+                unsafe { basic(&field, first, count, &out) };
+            });
+        }
+    }
+
+    fn reduced(&mut self, reduced: ReducedEntry) {
+        let field = field(&self.x, &self.g, self.n, self.softening2);
+        let team = &self.engine.team;
+        let sums = self.a.each_mut();
+        if let Some(ranks) = &self.engine.ranks {
+            let rows = sums::Rows::new(&mut self.partials, sums[0].len());
+            return relay(
+                &field,
+                reduced,
+                sums,
+                rows,
+                &self.shares,
+                ranks.as_ref(),
+                team,
+            );
+        }
+        if self.engine.partials == Partials::Threads {
+            return sums::textbook(&field, reduced, sums, &mut self.partials, team);
+        }
+        let [ax, ay, az] = sums;
+        for a in [&mut *ax, &mut *ay, &mut *az] {
+            a.fill(0.0);
+        }
+        if self.partials.is_empty() {
+            let rows = 0..field.n.div_ceil(ROW);
+            sums::serial(&field, reduced, [ax, ay, az], rows);
+        } else {
+            sums::parallel(&field, reduced, [ax, ay, az], &mut self.partials, team);
         }
     }
 }
 
-/// Rows side by side: first each into memory of its own, then body by body added up in the order of the rows.
-fn parallel(
+/// The solvers in the fastest lanes for a precision.
+fn lanes(simd: Simd, precision: Precision) -> Entries {
+    match (precision, simd) {
+        (Precision::F64, Simd::Scalar) => entries::scalar::LANES,
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F64, Simd::Avx2) => entries::avx2::LANES,
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F64, Simd::Avx512) => entries::avx512::LANES,
+        (Precision::F32, Simd::Scalar) => entries::single::LANES,
+        (Precision::FloatFloat, Simd::Scalar) => entries::double::LANES,
+        // Bodies travel within vectors of 8 lanes at most.
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F32, _) => entries::single_avx2::LANES,
+        #[cfg(target_arch = "x86_64")]
+        (Precision::FloatFloat, _) => entries::double_avx2::LANES,
+    }
+}
+
+fn field<'a>(x: &'a [Vec<f64>; 3], g: &'a [f64], n: usize, softening2: f64) -> Field<'a> {
+    Field {
+        x: &x[0],
+        y: &x[1],
+        z: &x[2],
+        g,
+        n,
+        chunk: chunk_length(n as u32) as usize,
+        softening2,
+    }
+}
+
+/// The groups of rows of this rank: what they do is added to the sums that come from the rank of the group before and handed on
+/// to that of the next.
+fn relay(
     f: &Field<'_>,
     reduced: ReducedEntry,
-    sums: [&mut Vec<f64>; 3],
-    memory: &mut [f64],
+    [ax, ay, az]: [&mut Vec<f64>; 3],
+    mut rows: sums::Rows<'_>,
+    shares: &Shares,
+    ranks: &dyn Ranks,
     team: &Team,
 ) {
-    let padded = sums[0].len();
-    let at_once = memory.len() / (3 * padded);
-    let rows = f.n.div_ceil(ROW);
-    let out = sums.map(|a| {
-        a.fill(0.0);
-        Shared::new(a)
-    });
-    let p = Shared::new(memory);
-    let mut own = vec![Sums::<ROW>::ZERO; at_once];
-    let mut first = 0;
-    while first < rows {
-        let count = at_once.min(rows - first);
-        // As plain numbers: 3 × ROW a row.
-        let q = Shared::new(own.as_flattened_sums());
-        team.each(count, |index| {
-            let mut behind = |base: usize, sums: &Sums<T>| {
-                for (d, sums) in sums.0.iter().enumerate() {
-                    // SAFETY: every row has planes of its own.
-                    let to = unsafe { p.range((index * 3 + d) * padded + base, T) };
-                    to.copy_from_slice(sums);
-                }
-            };
-            // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-            let sums = unsafe { reduced(f, first + index, &mut behind) };
-            // SAFETY: every row has its own.
-            unsafe { q.range(index * 3 * ROW, 3 * ROW) }.copy_from_slice(sums.0.as_flattened());
-        });
-        // Bodies of the rows before these are complete.
-        let start = first * ROW / BLOCK;
-        team.each(f.n.div_ceil(BLOCK) - start, |block| {
-            let base = (start + block) * BLOCK;
-            let row = base / ROW;
-            for (d, out) in out.iter().enumerate() {
-                // SAFETY: every block has bodies of its own.
-                let a = unsafe { out.range(base, BLOCK) };
-                for index in 0..count.min(row.saturating_sub(first)) {
-                    // SAFETY: nobody writes any more.
-                    let from = unsafe { p.range((index * 3 + d) * padded + base, BLOCK) };
-                    a.iter_mut().zip(from).for_each(|(a, p)| *a += *p);
-                }
-                if row < first + count {
-                    let at = ((row - first) * 3 + d) * ROW + base % ROW;
-                    // SAFETY: as above.
-                    let from = unsafe { q.range(at, BLOCK) };
-                    a.iter_mut().zip(from).for_each(|(a, q)| *a += *q);
-                }
+    let (all, padded) = (f.n.div_ceil(ROW), ax.len());
+    let groups = all.div_ceil(shares.group);
+    for group in (ranks.rank()..groups).step_by(ranks.size()) {
+        let first = group * shares.group;
+        let count = shares.group.min(all - first);
+        rows.compute(f, reduced, (first, count), team);
+        let from = first * ROW;
+        let length = padded - from;
+        if group == 0 {
+            for a in [&mut *ax, &mut *ay, &mut *az] {
+                a.fill(0.0);
             }
-        });
-        first += count;
-    }
-}
-
-/// Sums as plain numbers.
-trait Flat {
-    fn as_flattened_sums(&mut self) -> &mut [f64];
-}
-
-impl Flat for Vec<Sums<ROW>> {
-    fn as_flattened_sums(&mut self) -> &mut [f64] {
-        const { assert!(size_of::<Sums<ROW>>() == 3 * ROW * size_of::<f64>()) };
-        // SAFETY: Sums is an array of numbers without padding, as asserted.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.len() * 3 * ROW) }
-    }
-}
-
-/// [`solvers::basic`] for a number of bodies from one on, in lanes.
-type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[Shared<'_>; 3]);
-/// [`solvers::reduced`] of a row, in lanes.
-type ReducedEntry = unsafe fn(&Field<'_>, usize, &mut dyn FnMut(usize, &Sums<T>)) -> Sums<ROW>;
-
-/// The solvers in one instruction set, in two and three dimensions.
-struct Entries {
-    basic: [BasicEntry; 2],
-    reduced: [ReducedEntry; 2],
-}
-
-macro_rules! entries {
-    ($($(#[$cfg:meta])* $name:ident, $vector:ty $(, $feature:literal)?;)*) => {$(
-        $(#[$cfg])*
-        mod $name {
-            use super::{Entries, Field, ROW, Shared, Sums, T, Vector, solvers};
-
-            pub(super) const LANES: Entries = Entries {
-                basic: [basic::<2>, basic::<3>],
-                reduced: [reduced::<2>, reduced::<3>],
-            };
-
-            /// # Safety
-            /// The machine has the instruction set, and nobody else uses the bodies' places in `out`.
-            $(#[target_feature(enable = $feature)])?
-            #[allow(unused_unsafe)]
-            unsafe fn basic<const D: usize>(
-                f: &Field<'_>,
-                first: usize,
-                count: usize,
-                out: &[Shared<'_>; 3],
-            ) {
-                for i in (first..first + count).step_by(<$vector>::WIDTH) {
-                    let a = solvers::basic::<$vector, D>(f, i);
-                    for (out, a) in out.iter().zip(a) {
-                        // SAFETY: the caller's promise.
-                        a.store(unsafe { out.range(i, <$vector>::WIDTH) });
-                    }
-                }
-            }
-
-            /// # Safety
-            /// The machine has the instruction set.
-            $(#[target_feature(enable = $feature)])?
-            unsafe fn reduced<const D: usize>(
-                f: &Field<'_>,
-                row: usize,
-                behind: &mut dyn FnMut(usize, &Sums<T>),
-            ) -> Sums<ROW> {
-                solvers::reduced::<$vector, D>(f, row, &mut |base, sums| behind(base, sums))
+        } else {
+            let mut sums = vec![0.0; 3 * length];
+            ranks.receive((group - 1) % ranks.size(), &mut sums);
+            for (a, sums) in [&mut *ax, &mut *ay, &mut *az]
+                .into_iter()
+                .zip(sums.chunks_exact(length))
+            {
+                a[from..].copy_from_slice(sums);
             }
         }
-    )*};
-}
-
-entries! {
-    scalar, f64;
-    #[cfg(target_arch = "x86_64")]
-    avx2, crate::simd::F64x4, "avx2,fma";
-    #[cfg(target_arch = "x86_64")]
-    avx512, crate::simd::F64x8, "avx512f";
+        rows.add(f.n, [&mut *ax, &mut *ay, &mut *az], team);
+        if group + 1 < groups {
+            let behind = from + count * ROW;
+            let sums = [&*ax, &*ay, &*az].map(|a| &a[behind..]).concat();
+            ranks.send((group + 1) % ranks.size(), sums);
+        }
+    }
+    ranks.delivered();
 }
 
 impl Run for CpuRun<'_> {
@@ -397,7 +388,8 @@ impl Run for CpuRun<'_> {
         let stride = (1_000_000 / pairs.max(1)).clamp(1, 4096);
         let mut done = 0;
         while done < steps {
-            if monitor.cancelled() {
+            let here = monitor.cancelled();
+            if self.engine.ranks.as_ref().map_or(here, |r| r.any(here)) {
                 return Err(EngineError::Cancelled);
             }
             for _ in 0..stride.min(steps - done) {
@@ -410,6 +402,10 @@ impl Run for CpuRun<'_> {
     }
 
     fn bodies(&mut self) -> Result<Bodies, EngineError> {
+        if let Some(ranks) = &self.engine.ranks {
+            ranks::gather(ranks.as_ref(), &self.shares, &mut self.x);
+            ranks::gather(ranks.as_ref(), &self.shares, &mut self.v);
+        }
         let gather = |planes: &[Vec<f64>; 3]| -> Vec<[f64; 3]> {
             (0..self.n)
                 .map(|i| [planes[0][i], planes[1][i], planes[2][i]])

@@ -1,38 +1,42 @@
-//! The operations of the integrators on planes of numbers. Compilers make vectors of these by themselves; a fused
-//! multiply-add is one whatever the instruction set.
+//! The operations of the integrators on planes of numbers.
+
+use std::ops::Range;
 
 use kernels_gpu::integrator::System;
 
 use super::CpuRun;
+use super::entries::AdvanceEntry;
 use crate::divergence::EngineError;
 
-/// to += h · by, fused, in every plane.
-fn advance(to: &mut [Vec<f64>; 3], by: &[Vec<f64>; 3], h: f64, n: usize) {
+/// Lanes of a vector at most.
+const MOST_LANES: usize = 8;
+
+/// to += h · by, fused, in every plane, for some bodies.
+fn advance(
+    entry: AdvanceEntry,
+    to: &mut [Vec<f64>; 3],
+    by: &[Vec<f64>; 3],
+    h: f64,
+    bodies: &[Range<usize>],
+) {
     for (to, by) in to.iter_mut().zip(by) {
-        plane(&mut to[..n], &by[..n], h);
+        for range in bodies {
+            let (to, by) = (&mut to[range.clone()], &by[range.clone()]);
+            let whole = to.len() - to.len() % MOST_LANES;
+            let (to, rest) = to.split_at_mut(whole);
+            let (by, rest_by) = by.split_at(whole);
+            // The last ones fill a vector with zeros: bodies that fill up planes must not move.
+            let (mut last, mut last_by) = ([0.0; MOST_LANES], [0.0; MOST_LANES]);
+            last[..rest.len()].copy_from_slice(rest);
+            last_by[..rest.len()].copy_from_slice(rest_by);
+            // SAFETY: a CpuEngine holds only instruction sets that the machine has.
+            unsafe {
+                entry(to, by, h);
+                entry(&mut last, &last_by, h);
+            }
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
     }
-}
-
-#[inline(always)]
-fn plane_body(to: &mut [f64], by: &[f64], h: f64) {
-    for (to, by) in to.iter_mut().zip(by) {
-        *to = h.mul_add(*by, *to);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn plane_fma(to: &mut [f64], by: &[f64], h: f64) {
-    plane_body(to, by, h);
-}
-
-fn plane(to: &mut [f64], by: &[f64], h: f64) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        // SAFETY: just asked for.
-        return unsafe { plane_fma(to, by, h) };
-    }
-    plane_body(to, by, h);
 }
 
 /// to = from, in every plane.
@@ -51,12 +55,12 @@ impl System for CpuRun<'_> {
     }
 
     fn kick(&mut self, h: f64) -> Result<(), EngineError> {
-        advance(&mut self.v, &self.a, h, self.n);
+        advance(self.lanes.advance, &mut self.v, &self.a, h, &self.own);
         Ok(())
     }
 
     fn drift(&mut self, h: f64) -> Result<(), EngineError> {
-        advance(&mut self.x, &self.v, h, self.n);
+        advance(self.lanes.advance, &mut self.x, &self.v, h, &self.own);
         Ok(())
     }
 
@@ -72,21 +76,21 @@ impl System for CpuRun<'_> {
 
     fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
         let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
-        advance(sum_x, &self.v, weight, self.n);
-        advance(sum_v, &self.a, weight, self.n);
+        advance(self.lanes.advance, sum_x, &self.v, weight, &self.own);
+        advance(self.lanes.advance, sum_v, &self.a, weight, &self.own);
         copy(&mut self.x, x0, self.n);
-        advance(&mut self.x, &self.v, h, self.n);
+        advance(self.lanes.advance, &mut self.x, &self.v, h, &self.own);
         copy(&mut self.v, v0, self.n);
-        advance(&mut self.v, &self.a, h, self.n);
+        advance(self.lanes.advance, &mut self.v, &self.a, h, &self.own);
         Ok(())
     }
 
     fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
         let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
         copy(&mut self.x, x0, self.n);
-        advance(&mut self.x, sum_x, h, self.n);
+        advance(self.lanes.advance, &mut self.x, sum_x, h, &self.own);
         copy(&mut self.v, v0, self.n);
-        advance(&mut self.v, sum_v, h, self.n);
+        advance(self.lanes.advance, &mut self.v, sum_v, h, &self.own);
         Ok(())
     }
 }

@@ -11,8 +11,11 @@ use super::vector::Vector;
 pub(super) const T: usize = TILE as usize;
 /// Bodies of a row.
 pub(super) const ROW: usize = T * K;
-/// Vectors of a row that meet a body of a tile in one step.
+/// Bodies of a row over those of a tile.
 const K: usize = <f64 as Scalar>::LANE_BODIES;
+/// Vectors of bodies that meet another body together: enough independent work to hide the latencies of a weight, and an even number,
+/// since the seeds of two fill one vector.
+pub(super) const TOGETHER: usize = 4;
 
 /// What the pulls depend on. The slices have at least n numbers, filled up to whole rows with bodies of strength 0 that
 /// lie apart from each other and from all others.
@@ -37,23 +40,40 @@ impl<const N: usize> Sums<N> {
     pub(super) const ZERO: Self = Self([[0.0; N]; 3]);
 }
 
-/// The pulls by all bodies on the [`Vector::WIDTH`] bodies from `i` on.
+/// Vectors of bodies from `at` on.
 #[inline(always)]
-pub(super) fn basic<V: Vector, const D: usize>(f: &Field<'_>, i: usize) -> [V; 3] {
-    let p = [[V::load(&f.x[i..]), V::load(&f.y[i..]), V::load(&f.z[i..])]];
+fn positions<V: Vector>(f: &Field<'_>, at: usize) -> [[V; 3]; TOGETHER] {
+    let mut p = [[V::zero(); 3]; TOGETHER];
+    for (k, p) in p.iter_mut().enumerate() {
+        let at = at + k * V::WIDTH;
+        *p = [
+            V::load(&f.x[at..]),
+            V::load(&f.y[at..]),
+            V::load(&f.z[at..]),
+        ];
+    }
+    p
+}
+
+/// The pulls by all bodies on the [`TOGETHER`] vectors of them from `i` on.
+#[inline(always)]
+pub(super) fn basic<V: Vector, const D: usize>(f: &Field<'_>, i: usize) -> [[V; 3]; TOGETHER] {
+    let p = positions::<V>(f, i);
     let softening2 = V::splat(f.softening2);
-    let mut total = [V::zero(); 3];
+    let mut total = [[V::zero(); 3]; TOGETHER];
     let mut start = 0;
     while start < f.n {
         let end = (start + f.chunk).min(f.n);
-        let mut a = [[V::zero(); 3]];
+        let mut a = [[V::zero(); 3]; TOGETHER];
         let bodies = f.x[start..end].iter().zip(&f.y[start..end]);
         for (((&x, &y), &z), &g) in bodies.zip(&f.z[start..end]).zip(&f.g[start..end]) {
             let j = [V::splat(x), V::splat(y), V::splat(z)];
-            one_sided::<V, 1, D>(&p, &mut a, &j, V::splat(g), softening2);
+            one_sided::<V, TOGETHER, D>(&p, &mut a, &j, V::splat(g), softening2);
         }
-        for (total, a) in total.iter_mut().zip(a[0]) {
-            *total = *total + a;
+        for (total, a) in total.iter_mut().zip(a) {
+            for (total, a) in total.iter_mut().zip(a) {
+                *total = *total + a;
+            }
         }
         start = end;
     }
@@ -71,6 +91,10 @@ pub(super) fn reduced<V: Vector, const D: usize>(
     let first = row * ROW;
     let row_end = first + ROW;
     let mut q = Sums::<ROW>::ZERO;
+    let mut minus_g = [0.0; ROW];
+    for (m, g) in minus_g.iter_mut().zip(&f.g[first..row_end]) {
+        *m = -g;
+    }
     let mut base = first;
     while base < f.n {
         let end = (base / f.chunk + 1) * f.chunk;
@@ -81,7 +105,7 @@ pub(super) fn reduced<V: Vector, const D: usize>(
             base = row_end;
         }
         while base < end {
-            let sums = tile::<V, D>(f, first, base, &mut a);
+            let sums = tile::<V, D>(f, first, &minus_g, base, &mut a);
             behind(base, &sums);
             base += T;
         }
@@ -104,27 +128,28 @@ fn within<V: Vector, const D: usize>(
 ) {
     let softening2 = V::splat(f.softening2);
     let count = (f.n - first).min(ROW);
-    let mut i = 0;
-    while i < count {
-        let at = first + i;
-        let p = [[
-            V::load(&f.x[at..]),
-            V::load(&f.y[at..]),
-            V::load(&f.z[at..]),
-        ]];
-        let mut sums = [[
-            V::load(&a.0[0][i..]),
-            V::load(&a.0[1][i..]),
-            V::load(&a.0[2][i..]),
-        ]];
-        for j in by.clone() {
-            let body = [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])];
-            one_sided::<V, 1, D>(&p, &mut sums, &body, V::splat(f.g[j]), softening2);
+    for i in (0..count).step_by(TOGETHER * V::WIDTH) {
+        let p = positions::<V>(f, first + i);
+        let mut sums = [[V::zero(); 3]; TOGETHER];
+        for (k, sums) in sums.iter_mut().enumerate() {
+            let at = i + k * V::WIDTH;
+            *sums = [
+                V::load(&a.0[0][at..]),
+                V::load(&a.0[1][at..]),
+                V::load(&a.0[2][at..]),
+            ];
         }
-        for (sums, a) in sums[0].into_iter().zip(&mut a.0) {
-            sums.store(&mut a[i..]);
+        let bodies = f.x[by.clone()].iter().zip(&f.y[by.clone()]);
+        let more = f.z[by.clone()].iter().zip(&f.g[by.clone()]);
+        for ((&x, &y), (&z, &g)) in bodies.zip(more) {
+            let j = [V::splat(x), V::splat(y), V::splat(z)];
+            one_sided::<V, TOGETHER, D>(&p, &mut sums, &j, V::splat(g), softening2);
         }
-        i += V::WIDTH;
+        for (k, sums) in sums.into_iter().enumerate() {
+            for (sums, a) in sums.into_iter().zip(&mut a.0) {
+                sums.store(&mut a[i + k * V::WIDTH..]);
+            }
+        }
     }
 }
 
@@ -162,6 +187,7 @@ impl Travellers {
 fn tile<V: Vector, const D: usize>(
     f: &Field<'_>,
     first: usize,
+    minus_g: &[f64; ROW],
     base: usize,
     a: &mut Sums<ROW>,
 ) -> Sums<T> {
@@ -181,10 +207,6 @@ fn tile<V: Vector, const D: usize>(
         &f.y[first..first + ROW],
         &f.z[first..first + ROW],
     );
-    let mut minus_g = [0.0; ROW];
-    for (m, g) in minus_g.iter_mut().zip(&f.g[first..first + ROW]) {
-        *m = -g;
-    }
     // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
     let (lanes, vectors) = (V::WIDTH, T / V::WIDTH);
     for low in 0..lanes {
@@ -211,33 +233,37 @@ fn tile<V: Vector, const D: usize>(
                     V::load(&t.a[1][j..]),
                     V::load(&t.a[2][j..]),
                 ];
-                let mut p = [[V::zero(); 3]; K];
-                let mut strength = [V::zero(); K];
-                let mut sums = [[V::zero(); 3]; K];
-                for k in 0..K {
-                    let at = k * T + i;
-                    p[k] = [V::load(&px[at..]), V::load(&py[at..]), V::load(&pz[at..])];
-                    strength[k] = V::load(&minus_g[at..]);
-                    sums[k] = [
-                        V::load(&a.0[0][at..]),
-                        V::load(&a.0[1][at..]),
-                        V::load(&a.0[2][at..]),
-                    ];
-                }
-                mutual::<V, K, D>(
-                    &p,
-                    &strength,
-                    &mut sums,
-                    &body,
-                    V::load(&t.g[j..]),
-                    &mut pulled,
-                    softening2,
-                );
-                for d in 0..D {
-                    pulled[d].store(&mut t.a[d][j..]);
-                    for (k, sums) in sums.iter().enumerate() {
-                        sums[d].store(&mut a.0[d][k * T + i..]);
+                for first in (0..K).step_by(TOGETHER) {
+                    let mut p = [[V::zero(); 3]; TOGETHER];
+                    let mut strength = [V::zero(); TOGETHER];
+                    let mut sums = [[V::zero(); 3]; TOGETHER];
+                    for k in 0..TOGETHER {
+                        let at = (first + k) * T + i;
+                        p[k] = [V::load(&px[at..]), V::load(&py[at..]), V::load(&pz[at..])];
+                        strength[k] = V::load(&minus_g[at..]);
+                        sums[k] = [
+                            V::load(&a.0[0][at..]),
+                            V::load(&a.0[1][at..]),
+                            V::load(&a.0[2][at..]),
+                        ];
                     }
+                    mutual::<V, TOGETHER, D>(
+                        &p,
+                        &strength,
+                        &mut sums,
+                        &body,
+                        V::load(&t.g[j..]),
+                        &mut pulled,
+                        softening2,
+                    );
+                    for d in 0..D {
+                        for (k, sums) in sums.iter().enumerate() {
+                            sums[d].store(&mut a.0[d][(first + k) * T + i..]);
+                        }
+                    }
+                }
+                for (pulled, a) in pulled.iter().zip(&mut t.a).take(D) {
+                    pulled.store(&mut a[j..]);
                 }
             }
         }

@@ -42,28 +42,63 @@ impl Team {
         self.schedule
     }
 
-    /// Does `work` for each of `units`, in no particular order, and returns when all are done.
+    /// Does `work` for each of `units` that pulls are computed of, in no particular order, and returns when all are done.
     pub(super) fn each(&self, units: usize, work: impl Fn(usize) + Sync + Send) {
+        self.deal(self.schedule, units, work);
+    }
+
+    /// As [`each`](Self::each), for units that are summed up.
+    pub(super) fn each_sum(&self, units: usize, work: impl Fn(usize) + Sync + Send) {
+        let schedule = match self.schedule {
+            Schedule::CyclicForces => Schedule::Block,
+            other => other,
+        };
+        self.deal(schedule, units, work);
+    }
+
+    /// Lets every thread do `work` with its number and the units that the schedule gives it: none is shared out while they
+    /// work, so that `dynamic` is dealt as `cyclic` is.
+    pub(super) fn threads_with_units(
+        &self,
+        units: usize,
+        work: impl Fn(usize, &mut dyn Iterator<Item = usize>) + Sync + Send,
+    ) {
+        let Some(pool) = self.pool.as_ref() else {
+            return work(0, &mut (0..units));
+        };
+        let threads = pool.current_num_threads();
+        pool.broadcast(|c| {
+            let t = c.index();
+            match self.schedule {
+                Schedule::Block => work(t, &mut block(t, threads, units)),
+                _ => work(t, &mut (t..units).step_by(threads)),
+            }
+        });
+    }
+
+    fn deal(&self, schedule: Schedule, units: usize, work: impl Fn(usize) + Sync + Send) {
         let Some(pool) = self.pool.as_ref().filter(|_| units > 1) else {
             (0..units).for_each(work);
             return;
         };
         let threads = pool.current_num_threads();
-        match self.schedule {
+        match schedule {
             Schedule::Dynamic => {
                 pool.install(|| (0..units).into_par_iter().with_max_len(1).for_each(work));
             }
             Schedule::Block => {
-                pool.broadcast(|c| {
-                    let t = c.index();
-                    (t * units / threads..(t + 1) * units / threads).for_each(&work);
-                });
+                pool.broadcast(|c| block(c.index(), threads, units).for_each(&work));
             }
-            Schedule::Cyclic => {
+            Schedule::Cyclic | Schedule::CyclicForces => {
                 pool.broadcast(|c| (c.index()..units).step_by(threads).for_each(&work));
             }
         }
     }
+}
+
+/// The part of the units that thread `t` has in one piece.
+fn block(t: usize, threads: usize, units: usize) -> std::ops::Range<usize> {
+    t * units / threads..(t + 1) * units / threads
 }
 
 /// A slice that several threads write to, each to places of its own.

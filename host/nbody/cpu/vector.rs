@@ -63,37 +63,59 @@ mod lanes {
 
                 #[inline(always)]
                 fn weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
-                    // No `map`: it would not be inlined into a function with this instruction set.
-                    let mut w = r2;
-                    if Self::all_ordinary(&r2) {
-                        for k in 0..K {
-                            w[k] = inv_cube::ordinary(r2[k]);
-                        }
-                    } else {
-                        for k in 0..K {
-                            w[k] = $slow(r2[k]);
-                        }
+                    if let Some(w) = Self::ordinary_weights(r2) {
+                        return w;
                     }
-                    w
+                    // Mostly those of a body with itself: r² = 0. (No `map`: it would not be inlined into a function with this
+                    // instruction set.)
+                    let mut filled = r2;
+                    for k in 0..K {
+                        filled[k] = r2[k].zero_to_one();
+                    }
+                    if let Some(mut w) = Self::ordinary_weights(filled) {
+                        for k in 0..K {
+                            w[k] = w[k].zero_where_zero(r2[k]);
+                        }
+                        return w;
+                    }
+                    let mut w = [[0.0; $n]; K];
+                    for k in 0..K {
+                        w[k] = r2[k].to_array();
+                        $slow(&mut w[k]);
+                    }
+                    let mut weights = r2;
+                    for k in 0..K {
+                        weights[k] = Self::from_array(w[k]);
+                    }
+                    weights
                 }
             }
 
-            /// Weights among which some are not ordinary: mostly those of a body with itself.
-            #[cold]
-            #[inline(always)]
-            fn $slow(r2: $name) -> $name {
-                let given = r2.to_array();
-                let filled = $name::from_array(given.map(|x| if x == 0.0 { 1.0 } else { x }));
-                if $name::all_ordinary(&[filled]) {
-                    let mut w = inv_cube::ordinary(filled).to_array();
-                    for (w, given) in w.iter_mut().zip(given) {
-                        if given == 0.0 {
-                            *w = 0.0;
-                        }
+            impl $name {
+                /// Weights if all r² are ordinary.
+                #[inline(always)]
+                fn ordinary_weights<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
+                    if K % 2 == 0 {
+                        return Self::ordinary_pairs(r2);
                     }
-                    $name::from_array(w)
-                } else {
-                    $name::from_array(given.map(Pull::weight))
+                    if !Self::all_ordinary(&r2) {
+                        return None;
+                    }
+                    let mut w = r2;
+                    for k in 0..K {
+                        w[k] = inv_cube::ordinary(r2[k]);
+                    }
+                    Some(w)
+                }
+            }
+
+            /// Weights among which some are very large or small. Through memory, so that the way that is always taken keeps to
+            /// registers.
+            #[cold]
+            #[inline(never)]
+            fn $slow(r2: &mut [f64; $n]) {
+                for x in r2 {
+                    *x = x.weight();
                 }
             }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Bodies, Specification};
 use super::FileError;
+use super::write::{History, Moment};
 use crate::io::IoError;
 use crate::io::npz::{NpzReader, NpzWriter};
 
@@ -20,6 +21,8 @@ pub struct Checkpoint {
     pub start_energy: Option<f64>,
     /// The bodies after these steps.
     pub bodies: Bodies,
+    /// What was recorded until then, so that a resumed run writes the files of an uninterrupted one.
+    pub history: History,
 }
 
 /// All but the bodies. Numbers in JSON have the digits that give the same bits back.
@@ -50,6 +53,21 @@ impl Checkpoint {
         file.array("mass", &[n], &self.bodies.mass)?;
         file.array("position", &[n, 3], self.bodies.position.as_flattened())?;
         file.array("velocity", &[n, 3], self.bodies.velocity.as_flattened())?;
+        let history = &self.history;
+        let looks = history.moments.len();
+        file.array("history_step", &[looks], &history.steps())?;
+        let width = Moment::NUMBERS;
+        file.array("history", &[looks, width], &history.numbers())?;
+        let times = history.times.len();
+        file.array("history_time", &[times], &history.times)?;
+        let positions: Vec<f64> = history
+            .positions
+            .iter()
+            .flatten()
+            .flatten()
+            .copied()
+            .collect();
+        file.array("history_position", &[times, n, 3], &positions)?;
         file.text(HEAD, &json)?;
         file.finish()
     }
@@ -59,7 +77,8 @@ impl Checkpoint {
     /// # Errors
     /// [`FileError`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let json = NpzReader::open(path)?.text(HEAD)?;
+        let mut file = NpzReader::open(path)?;
+        let json = file.text(HEAD)?;
         let head: Head = serde_json::from_str(&json).map_err(|e| FileError::Contents {
             path: path.to_owned(),
             reason: format!("{HEAD} is not that of an N-body run: {e}"),
@@ -80,11 +99,37 @@ impl Checkpoint {
                 ),
             });
         }
+        let history = history(path, &mut file, bodies.len())?;
         Ok(Self {
             specification,
             step,
             start_energy,
             bodies,
+            history,
         })
     }
+}
+
+fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileError> {
+    let steps = file.array::<f64>("history_step")?;
+    let numbers = file.array::<f64>("history")?;
+    let times = file.array::<f64>("history_time")?;
+    let positions = file.array::<f64>("history_position")?;
+    let (looks, k) = (steps.values.len(), times.values.len());
+    if numbers.shape != [looks, Moment::NUMBERS] || positions.shape != [k, n, 3] {
+        return Err(FileError::Contents {
+            path: path.to_owned(),
+            reason: "the arrays of its history do not belong together".into(),
+        });
+    }
+    let rows = numbers.values.chunks_exact(Moment::NUMBERS);
+    let moments = steps.values.iter().zip(rows);
+    let (vectors, _) = positions.values.as_chunks::<3>();
+    Ok(History {
+        moments: moments
+            .map(|(step, row)| Moment::from_numbers(*step as u64, row))
+            .collect(),
+        positions: vectors.chunks_exact(n.max(1)).map(<[_]>::to_vec).collect(),
+        times: times.values,
+    })
 }

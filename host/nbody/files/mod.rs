@@ -15,7 +15,7 @@ mod write;
 pub use checkpoint::Checkpoint;
 pub use read::read_bodies;
 pub use textbook::Textbook;
-pub use write::{BodyFormat, write_bodies, write_series, write_trajectory};
+pub use write::{BodyFormat, History, Moment, write_bodies, write_series, write_trajectory};
 
 use std::path::PathBuf;
 

@@ -97,76 +97,146 @@ fn table(bodies: &Bodies, dimensions: u8, separator: &str, names: bool) -> Strin
     text
 }
 
-/// A column of the series: its name and how it is found.
-type Column = (&'static str, fn(&Diagnostics) -> f64);
+/// The diagnostics at a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// Steps taken.
+    pub step: u64,
+    /// The time.
+    pub time: f64,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+}
 
-const COLUMNS: [Column; 19] = [
-    ("kinetic", |d| d.kinetic),
-    ("potential", |d| d.potential),
-    ("total", |d| d.total),
-    ("momentum_x", |d| d.momentum[0]),
-    ("momentum_y", |d| d.momentum[1]),
-    ("momentum_z", |d| d.momentum[2]),
-    ("angular_momentum_x", |d| d.angular_momentum[0]),
-    ("angular_momentum_y", |d| d.angular_momentum[1]),
-    ("angular_momentum_z", |d| d.angular_momentum[2]),
-    ("centre_x", |d| d.centre_of_mass[0]),
-    ("centre_y", |d| d.centre_of_mass[1]),
-    ("centre_z", |d| d.centre_of_mass[2]),
-    ("virial_ratio", |d| d.virial_ratio),
-    ("lagrange_10", |d| d.lagrange[0]),
-    ("lagrange_25", |d| d.lagrange[1]),
-    ("lagrange_50", |d| d.lagrange[2]),
-    ("lagrange_75", |d| d.lagrange[3]),
-    ("lagrange_90", |d| d.lagrange[4]),
-    ("energy_error", |_| 0.0),
+/// Names of the numbers of a [`Moment`] after its time.
+const COLUMNS: [&str; Moment::NUMBERS - 1] = [
+    "kinetic",
+    "potential",
+    "total",
+    "momentum_x",
+    "momentum_y",
+    "momentum_z",
+    "angular_momentum_x",
+    "angular_momentum_y",
+    "angular_momentum_z",
+    "centre_x",
+    "centre_y",
+    "centre_z",
+    "virial_ratio",
+    "lagrange_10",
+    "lagrange_25",
+    "lagrange_50",
+    "lagrange_75",
+    "lagrange_90",
 ];
 
-/// Writes the diagnostics of some snapshots, as `.npz` (an array a column) or CSV of any other name. The energy error is
-/// relative to `start_energy`.
+impl Moment {
+    /// Time and diagnostics as numbers.
+    pub(super) const NUMBERS: usize = 19;
+
+    pub(super) fn numbers(&self) -> [f64; Self::NUMBERS] {
+        let d = &self.diagnostics;
+        let ([px, py, pz], [lx, ly, lz]) = (d.momentum, d.angular_momentum);
+        let ([x, y, z], [r10, r25, r50, r75, r90]) = (d.centre_of_mass, d.lagrange);
+        [
+            self.time,
+            d.kinetic,
+            d.potential,
+            d.total,
+            px,
+            py,
+            pz,
+            lx,
+            ly,
+            lz,
+            x,
+            y,
+            z,
+            d.virial_ratio,
+            r10,
+            r25,
+            r50,
+            r75,
+            r90,
+        ]
+    }
+
+    /// The opposite of [`numbers`](Self::numbers).
+    pub(super) fn from_numbers(step: u64, n: &[f64]) -> Self {
+        let three = |at: usize| [n[at], n[at + 1], n[at + 2]];
+        Self {
+            step,
+            time: n[0],
+            diagnostics: Diagnostics {
+                kinetic: n[1],
+                potential: n[2],
+                total: n[3],
+                momentum: three(4),
+                angular_momentum: three(7),
+                centre_of_mass: three(10),
+                virial_ratio: n[13],
+                lagrange: [n[14], n[15], n[16], n[17], n[18]],
+            },
+        }
+    }
+}
+
+/// What was seen of a run on its way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// Diagnostics, if they were asked for.
+    pub moments: Vec<Moment>,
+    /// Times of [`positions`](Self::positions).
+    pub times: Vec<f64>,
+    /// Positions of all bodies, if they were asked for.
+    pub positions: Vec<Vec<[f64; 3]>>,
+}
+
+impl History {
+    /// Exactly: there are fewer than 2⁵³.
+    pub(super) fn steps(&self) -> Vec<f64> {
+        self.moments.iter().map(|m| m.step as f64).collect()
+    }
+
+    pub(super) fn numbers(&self) -> Vec<f64> {
+        self.moments.iter().flat_map(Moment::numbers).collect()
+    }
+}
+
+/// Writes diagnostics over time, as `.npz` (an array a column) or CSV of any other name: step, time, energies, momenta, centre,
+/// virial ratio, Lagrange radii, and the error of the energy relative to `start_energy`.
 ///
 /// # Errors
 /// [`IoError`]; nothing of the file is left.
 pub fn write_series(
     path: &Path,
-    series: &[(u64, f64, Diagnostics)],
+    moments: &[Moment],
     start_energy: f64,
     specification: &Specification,
 ) -> Result<(), IoError> {
-    let columns: Vec<(&str, Vec<f64>)> = COLUMNS
-        .iter()
-        .map(|(name, value)| {
-            let of = |d: &Diagnostics| match *name {
-                "energy_error" => (d.total - start_energy) / start_energy.abs(),
-                _ => value(d),
-            };
-            (*name, series.iter().map(|(.., d)| of(d)).collect())
-        })
-        .collect();
+    let error = |m: &Moment| (m.diagnostics.total - start_energy) / start_energy.abs();
+    let column = |k: usize| -> Vec<f64> { moments.iter().map(|m| m.numbers()[k]).collect() };
     if path.extension().is_some_and(|e| e == "npz") {
         let mut file = NpzWriter::create(path)?;
-        let rows = [series.len()];
-        let steps: Vec<f64> = series.iter().map(|(step, ..)| *step as f64).collect();
-        let times: Vec<f64> = series.iter().map(|(_, time, _)| *time).collect();
+        let rows = [moments.len()];
+        let steps: Vec<f64> = moments.iter().map(|m| m.step as f64).collect();
         file.array("step", &rows, &steps)?;
-        file.array("time", &rows, &times)?;
-        for (name, values) in &columns {
-            file.array(name, &rows, values)?;
+        file.array("time", &rows, &column(0))?;
+        for (k, name) in COLUMNS.iter().enumerate() {
+            file.array(name, &rows, &column(k + 1))?;
         }
+        let errors: Vec<f64> = moments.iter().map(error).collect();
+        file.array("energy_error", &rows, &errors)?;
         file.text("spec.json", &json(specification))?;
         return file.finish();
     }
-    let mut csv = String::from("step,time");
-    for (name, _) in &columns {
-        let _ = write!(csv, ",{name}");
-    }
-    csv.push('\n');
-    for (row, (step, time, _)) in series.iter().enumerate() {
-        let _ = write!(csv, "{step},{time:?}");
-        for (_, values) in &columns {
-            let _ = write!(csv, ",{:?}", values[row]);
+    let mut csv = format!("step,time,{},energy_error\n", COLUMNS.join(","));
+    for m in moments {
+        let _ = write!(csv, "{}", m.step);
+        for number in m.numbers() {
+            let _ = write!(csv, ",{number:?}");
         }
-        csv.push('\n');
+        let _ = writeln!(csv, ",{:?}", error(m));
     }
     text(path, &csv)
 }

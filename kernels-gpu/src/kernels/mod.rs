@@ -58,10 +58,11 @@ pub use nbody_move::{
 };
 pub use nbody_plain::{nbody_plain_f32, nbody_plain_f64};
 pub use nbody_reduced::{
-    nbody_atomic_f32, nbody_atomic_f64, nbody_gather_f32, nbody_gather_f64, nbody_reduced_f32,
-    nbody_reduced_f64,
+    nbody_atomic_f32, nbody_atomic_f64, nbody_equal_f32, nbody_equal_f64, nbody_gather_f32,
+    nbody_gather_f64, nbody_reduced_f32, nbody_reduced_f64,
 };
 pub use nbody_tile::{
     nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
-    nbody_tile_f32_k4_u16, nbody_tile_f64_k1, nbody_tile_f64_k2, nbody_tile_f64_k4,
+    nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,
+    nbody_tile_f64_k4,
 };

@@ -44,6 +44,8 @@ tile! {
     nbody_tile_f32_k4_u1: f32, 4, 1;
     /// `f32`, four bodies a thread, the loop unrolled 16 times.
     nbody_tile_f32_k4_u16: f32, 4, 16;
+    /// `f32`, eight bodies a thread, the loop unrolled eight times: for many bodies.
+    nbody_tile_f32_k8: f32, 8, 8;
     /// `f64`, one body a thread.
     nbody_tile_f64_k1: f64, 1, 4;
     /// `f64`, two bodies a thread.

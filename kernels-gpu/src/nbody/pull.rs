@@ -144,6 +144,62 @@ pub fn add_scaled<S: Pull, const D: usize>(a: &mut [S; 3], k: S, d: &[S; 3]) {
     }
 }
 
+/// Most bodies that a lane or thread can hold.
+pub const MOST: usize = 8;
+
+/// Does it for each k < `K` in turn, spelled out: arrays that are indexed by k then stay in registers, whatever LLVM thinks of
+/// unrolling the loop.
+#[inline(always)]
+pub fn each<const K: usize>(mut what: impl FnMut(usize)) {
+    const { assert!(K <= MOST) };
+    if K > 0 {
+        what(0);
+    }
+    if K > 1 {
+        what(1);
+    }
+    if K > 2 {
+        what(2);
+    }
+    if K > 3 {
+        what(3);
+    }
+    if K > 4 {
+        what(4);
+    }
+    if K > 5 {
+        what(5);
+    }
+    if K > 6 {
+        what(6);
+    }
+    if K > 7 {
+        what(7);
+    }
+}
+
+/// Calls `what` with the number, separation and weight of each of `K` bodies' pairs with body j: one after the other, or with all
+/// weights computed first where that is cheaper.
+#[inline(always)]
+fn pairs<S: Pull, const K: usize, const D: usize>(
+    p: &[[S; 3]; K],
+    j: &[S; 3],
+    softening2: S,
+    mut what: impl FnMut(usize, &[S; 3], S),
+) {
+    if S::TOGETHER {
+        let (mut d, mut r2) = (*p, [softening2; K]);
+        each::<K>(|k| (d[k], r2[k]) = separation::<S, D>(&p[k], j, softening2));
+        let w = S::weights(r2);
+        each::<K>(|k| what(k, &d[k], w[k]));
+    } else {
+        each::<K>(|k| {
+            let (d, r2) = separation::<S, D>(&p[k], j, softening2);
+            what(k, &d, r2.weight());
+        });
+    }
+}
+
 /// Body j pulls `K` bodies: their sums `a` grow.
 #[inline(always)]
 pub fn one_sided<S: Pull, const K: usize, const D: usize>(
@@ -153,28 +209,9 @@ pub fn one_sided<S: Pull, const K: usize, const D: usize>(
     g_j: S,
     softening2: S,
 ) {
-    if S::TOGETHER {
-        let mut d = *p;
-        let mut r2 = [softening2; K];
-        let mut k = 0;
-        while k < K {
-            (d[k], r2[k]) = separation::<S, D>(&p[k], j, softening2);
-            k += 1;
-        }
-        let w = S::weights(r2);
-        k = 0;
-        while k < K {
-            add_scaled::<S, D>(&mut a[k], g_j * w[k], &d[k]);
-            k += 1;
-        }
-    } else {
-        let mut k = 0;
-        while k < K {
-            let (d, r2) = separation::<S, D>(&p[k], j, softening2);
-            add_scaled::<S, D>(&mut a[k], g_j * r2.weight(), &d);
-            k += 1;
-        }
-    }
+    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+        add_scaled::<S, D>(&mut a[k], g_j * w, d);
+    });
 }
 
 /// Body j and `K` bodies pull each other: their sums `a` and its sum `a_j` grow. `minus_g` holds the strengths of the `K`
@@ -190,29 +227,36 @@ pub fn mutual<S: Pull, const K: usize, const D: usize>(
     a_j: &mut [S; 3],
     softening2: S,
 ) {
-    if S::TOGETHER {
-        let mut d = *p;
-        let mut r2 = [softening2; K];
-        let mut k = 0;
-        while k < K {
-            (d[k], r2[k]) = separation::<S, D>(&p[k], j, softening2);
-            k += 1;
-        }
-        let w = S::weights(r2);
-        k = 0;
-        while k < K {
-            add_scaled::<S, D>(&mut a[k], g_j * w[k], &d[k]);
-            add_scaled::<S, D>(a_j, minus_g[k] * w[k], &d[k]);
-            k += 1;
-        }
-    } else {
-        let mut k = 0;
-        while k < K {
-            let (d, r2) = separation::<S, D>(&p[k], j, softening2);
-            let w = r2.weight();
-            add_scaled::<S, D>(&mut a[k], g_j * w, &d);
-            add_scaled::<S, D>(a_j, minus_g[k] * w, &d);
-            k += 1;
-        }
-    }
+    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+        add_scaled::<S, D>(&mut a[k], g_j * w, d);
+        add_scaled::<S, D>(a_j, minus_g[k] * w, d);
+    });
+}
+
+/// [`one_sided`] without the strength of j: what bodies of equal strengths have in common is multiplied later.
+#[inline(always)]
+pub fn one_sided_equal<S: Pull, const K: usize, const D: usize>(
+    p: &[[S; 3]; K],
+    a: &mut [[S; 3]; K],
+    j: &[S; 3],
+    softening2: S,
+) {
+    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+        add_scaled::<S, D>(&mut a[k], w, d)
+    });
+}
+
+/// [`mutual`] without the strengths.
+#[inline(always)]
+pub fn mutual_equal<S: Pull, const K: usize, const D: usize>(
+    p: &[[S; 3]; K],
+    a: &mut [[S; 3]; K],
+    j: &[S; 3],
+    a_j: &mut [S; 3],
+    softening2: S,
+) {
+    pairs::<S, K, D>(p, j, softening2, |k, d, w| {
+        add_scaled::<S, D>(&mut a[k], w, d);
+        add_scaled::<S, D>(a_j, -w, d);
+    });
 }

@@ -7,7 +7,7 @@
 use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
 
 use super::order::{TILE, partner};
-use super::pull::{mutual, one_sided};
+use super::pull::{each, mutual, mutual_equal, one_sided, one_sided_equal};
 use super::{Body, Scalar};
 
 /// All lanes.
@@ -21,24 +21,57 @@ pub struct Reduced<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a chunk, [`chunk_length`](super::order::chunk_length).
+    /// Bodies of a row, a multiple of [`TILE`].
+    pub length: u32,
+    /// Bodies of a chunk, a multiple of a row's.
     pub chunk: u32,
     /// First row of this launch.
     pub row: u32,
     /// Rows of this launch.
     pub rows: u32,
-    /// Distance of the planes of the partial sums: [`n`](Self::n) rounded up to whole rows.
+    /// Distance of the planes of the partial sums: the bodies from the first row of this launch on, to whole rows.
     pub stride: u32,
 }
 
-impl<S: Scalar> Reduced<S> {
-    /// Bodies of a row.
-    pub const ROW: u32 = TILE * S::LANE_BODIES as u32;
-
+impl<S> Reduced<S> {
     /// Number of chunks.
     #[inline(always)]
     pub fn chunks(&self) -> u32 {
         self.n.div_ceil(self.chunk)
+    }
+
+    /// First body of the launch's rows: where the planes begin.
+    #[inline(always)]
+    pub fn first(&self) -> u32 {
+        self.row * self.length
+    }
+
+    /// How many of the launch's rows meet bodies of this chunk: those that do not lie behind it.
+    #[inline(always)]
+    pub fn rows_of(&self, chunk: u32) -> u32 {
+        let end = ((chunk + 1) * self.chunk).min(self.n).div_ceil(self.length);
+        end.saturating_sub(self.row).min(self.rows)
+    }
+
+    /// Pairs of row and chunk of the launch: one for each warp.
+    pub fn units(&self) -> u32 {
+        (0..self.chunks()).map(|chunk| self.rows_of(chunk)).sum()
+    }
+
+    /// Row and chunk of a unit, if there are so many.
+    #[inline(always)]
+    pub fn unit(&self, unit: u32) -> Option<(u32, u32)> {
+        let mut before = 0;
+        let mut chunk = 0;
+        while chunk < self.chunks() {
+            let rows = self.rows_of(chunk);
+            if unit - before < rows {
+                return Some((self.row + (unit - before), chunk));
+            }
+            before += rows;
+            chunk += 1;
+        }
+        None
     }
 }
 
@@ -51,13 +84,14 @@ pub trait Sink<S> {
 }
 
 /// The pulls between row `row` and the part of `chunk` that does not lie before it. Called by all lanes of a warp with the same
-/// row and chunk; `K` is [`Scalar::LANE_BODIES`].
+/// row and chunk. `K` is the number of bodies that a lane holds, `UNROLL` the steps of a tile that are spelled out.
+/// With `EQUAL` strengths are left out: the sums are to be multiplied by that of all bodies.
 ///
 /// # Safety
-/// `bodies` is valid for n rounded up to whole rows; those from n on pull with strength 0 and lie apart from each other and
-/// from all others.
+/// `bodies` is valid for n rounded up to whole rows; those from n on pull with strength 0 (with `EQUAL` they lie
+/// so far away that they do not pull) and lie apart from each other and from all others.
 #[inline(always)]
-pub unsafe fn sweep<S: Scalar, const K: usize>(
+pub unsafe fn sweep<S: Scalar, const K: usize, const UNROLL: u32, const EQUAL: bool>(
     job: &Reduced<S>,
     bodies: *const Body<S>,
     row: u32,
@@ -66,8 +100,8 @@ pub unsafe fn sweep<S: Scalar, const K: usize>(
 ) {
     let lane = warp::lane_id();
     let zero = S::zero();
-    let first = row * Reduced::<S>::ROW;
-    let behind = first + Reduced::<S>::ROW;
+    let first = row * job.length;
+    let behind = first + job.length;
     let end = ((chunk + 1) * job.chunk).min(job.n);
     let mut base = (chunk * job.chunk).max(first);
     if base >= end {
@@ -76,14 +110,12 @@ pub unsafe fn sweep<S: Scalar, const K: usize>(
     let mut p = [[zero; 3]; K];
     let mut minus_g = [zero; K];
     let mut a = [[zero; 3]; K];
-    let mut k = 0;
-    while k < K {
+    each::<K>(|k| {
         // SAFETY: within the row.
         let b = unsafe { *bodies.add((first + k as u32 * TILE + lane) as usize) };
         p[k] = b.vector();
         minus_g[k] = -b.g;
-        k += 1;
-    }
+    });
     // The row itself: each lane's bodies meet all of the row's, ascending.
     while base < behind.min(end) {
         // SAFETY: within the row.
@@ -92,15 +124,21 @@ pub unsafe fn sweep<S: Scalar, const K: usize>(
         let mut r = 0;
         while r < count {
             // SAFETY: all lanes are here.
-            let j = unsafe {
-                [
-                    warp_shuffle_idx(WARP, b.x, r, TILE).0,
-                    warp_shuffle_idx(WARP, b.y, r, TILE).0,
-                    warp_shuffle_idx(WARP, b.z, r, TILE).0,
+            let ([x, y, z], g) = unsafe {
+                (
+                    [
+                        warp_shuffle_idx(WARP, b.x, r, TILE).0,
+                        warp_shuffle_idx(WARP, b.y, r, TILE).0,
+                        warp_shuffle_idx(WARP, b.z, r, TILE).0,
+                    ],
                     warp_shuffle_idx(WARP, b.g, r, TILE).0,
-                ]
+                )
             };
-            one_sided::<S, K, 3>(&p, &mut a, &[j[0], j[1], j[2]], j[3], job.softening2);
+            if EQUAL {
+                one_sided_equal::<S, K, 3>(&p, &mut a, &[x, y, z], job.softening2);
+            } else {
+                one_sided::<S, K, 3>(&p, &mut a, &[x, y, z], g, job.softening2);
+            }
             r += 1;
         }
         base += TILE;
@@ -108,29 +146,66 @@ pub unsafe fn sweep<S: Scalar, const K: usize>(
     // What is behind it: each pair once.
     while base < end {
         // SAFETY: base < n, and bodies are padded to whole tiles.
-        let b = unsafe { *bodies.add((base + lane) as usize) };
-        let (mut j, mut g_j, mut a_j) = (b.vector(), b.g, [zero; 3]);
+        let mut j = unsafe { *bodies.add((base + lane) as usize) };
+        let mut a_j = [zero; 3];
+        let mut meet = |mask: u32| {
+            // The next body is on its way while this one is met.
+            // SAFETY: all lanes are here.
+            let next = unsafe { travelled(j, mask) };
+            let (x, eps2) = (j.vector(), job.softening2);
+            if EQUAL {
+                mutual_equal::<S, K, 3>(&p, &mut a, &x, &mut a_j, eps2);
+            } else {
+                mutual::<S, K, 3>(&p, &minus_g, &mut a, &x, j.g, &mut a_j, eps2);
+            }
+            // SAFETY: all lanes are here.
+            a_j = unsafe { swapped(a_j, mask) };
+            j = next;
+        };
         let mut s = 0;
         while s < TILE {
-            mutual::<S, K, 3>(&p, &minus_g, &mut a, &j, g_j, &mut a_j, job.softening2);
-            // After the last step back to the lane of the start.
-            let mask = partner(s) ^ partner((s + 1) % TILE);
-            // SAFETY: all lanes are here.
-            unsafe {
-                j = swapped(j, mask);
-                a_j = swapped(a_j, mask);
-                g_j = warp_shuffle_xor(WARP, g_j, mask, TILE).0;
+            // Spelled out: LLVM does not unroll loops this long. Constant masks, but for the last step of a round, which after
+            // the last round leads back to the lane of the start.
+            if UNROLL >= 2 {
+                meet(mask(0));
             }
-            s += 1;
+            if UNROLL >= 4 {
+                meet(mask(1));
+                meet(mask(2));
+            }
+            if UNROLL >= 8 {
+                meet(mask(3));
+                meet(mask(4));
+                meet(mask(5));
+                meet(mask(6));
+            }
+            s += UNROLL;
+            meet(mask(s - 1));
         }
         sink.behind(row, base + lane, a_j);
         base += TILE;
     }
-    k = 0;
-    while k < K {
-        sink.own(chunk, first + k as u32 * TILE + lane, a[k]);
-        k += 1;
-    }
+    each::<K>(|k| sink.own(chunk, first + k as u32 * TILE + lane, a[k]));
+}
+
+/// By which exclusive-or bodies travel after step `s`.
+#[inline(always)]
+const fn mask(s: u32) -> u32 {
+    partner(s) ^ partner((s + 1) % TILE)
+}
+
+/// # Safety
+/// All lanes call it with the same mask.
+#[inline(always)]
+unsafe fn travelled<S: Scalar>(b: Body<S>, mask: u32) -> Body<S> {
+    // SAFETY: the caller's promise.
+    let ([x, y, z], g) = unsafe {
+        (
+            swapped(b.vector(), mask),
+            warp_shuffle_xor(WARP, b.g, mask, TILE).0,
+        )
+    };
+    Body { x, y, z, g }
 }
 
 /// # Safety
@@ -148,7 +223,7 @@ unsafe fn swapped<S: Scalar>(v: [S; 3], mask: u32) -> [S; 3] {
 }
 
 /// Memory for the sums of a launch: P(row, body) as three planes a row, Q(chunk, body) as three planes a chunk, each
-/// plane `stride` numbers long. The pointers are valid for that.
+/// plane `stride` numbers long, beginning with body `first`. The pointers are valid for that.
 #[derive(Clone, Copy, Debug)]
 pub struct Partials<S> {
     /// rows × 3 × stride.
@@ -157,16 +232,31 @@ pub struct Partials<S> {
     pub q: *mut S,
     /// First row that `p` holds.
     pub row: u32,
+    /// First body of a plane.
+    pub first: u32,
     /// Length of a plane.
     pub stride: u32,
 }
 
 impl<S: Scalar> Partials<S> {
-    /// Where the first component of `body` in the `index`-th triple of planes of `of` is.
+    /// The memory of a launch.
+    #[inline(always)]
+    pub fn new(job: &Reduced<S>, p: *mut S, q: *mut S) -> Self {
+        Self {
+            p,
+            q,
+            row: job.row,
+            first: job.first(),
+            stride: job.stride,
+        }
+    }
+
+    /// Where component 0 of `body` in the `index`-th triple of planes of `of` is.
     #[inline(always)]
     fn place(&self, of: *mut S, index: u32, body: u32) -> *mut S {
+        let plane = index as usize * 3 * self.stride as usize;
         // SAFETY: within the planes.
-        unsafe { of.add(index as usize * 3 * self.stride as usize + body as usize) }
+        unsafe { of.add(plane + (body - self.first) as usize) }
     }
 
     #[inline(always)]
@@ -177,19 +267,6 @@ impl<S: Scalar> Partials<S> {
             *place = a[0];
             *place.add(stride) = a[1];
             *place.add(2 * stride) = a[2];
-        }
-    }
-
-    #[inline(always)]
-    fn plus(&self, total: [S; 3], place: *const S) -> [S; 3] {
-        let stride = self.stride as usize;
-        // SAFETY: within the planes.
-        unsafe {
-            [
-                total[0] + *place,
-                total[1] + *place.add(stride),
-                total[2] + *place.add(2 * stride),
-            ]
         }
     }
 }
@@ -206,58 +283,91 @@ impl<S: Scalar> Sink<S> for Partials<S> {
     }
 }
 
-/// Adds up what the rows of a launch did to body `b`, in the order of [`order`](super::order). `sums` holds A of the rows of
-/// earlier launches and gets that of these as well; once the body's own row is among them, A + Q.
+/// The sum, one by one, of `count` numbers that lie `stride` apart, added to `total`.
 ///
 /// # Safety
-/// `sums` is valid for n values and the planes for what `job` says; each `b` < n is handled by one thread.
+/// They are valid.
 #[inline(always)]
-pub unsafe fn gather<S: Scalar>(job: &Reduced<S>, from: &Partials<S>, sums: *mut Body<S>, b: u32) {
-    let zero = S::zero();
-    let row_of_b = b / Reduced::<S>::ROW;
+unsafe fn sum<S: Scalar>(mut total: S, mut at: *const S, count: u32, stride: usize) -> S {
+    // Eight loads under way at a time; the additions keep their order.
+    let mut left = count;
+    while left >= 8 {
+        let mut x = [S::zero(); 8];
+        let mut k = 0;
+        while k < 8 {
+            // SAFETY: the caller's promise.
+            x[k] = unsafe { *at.add(k * stride) };
+            k += 1;
+        }
+        k = 0;
+        while k < 8 {
+            total = total + x[k];
+            k += 1;
+        }
+        at = at.wrapping_add(8 * stride);
+        left -= 8;
+    }
+    while left > 0 {
+        // SAFETY: the caller's promise.
+        total = total + unsafe { *at };
+        at = at.wrapping_add(stride);
+        left -= 1;
+    }
+    total
+}
+
+/// Adds up what the rows of a launch did to component `d` of body `b`, in the order of [`order`](super::order). `sums` holds A
+/// of the rows of earlier launches and gets that of these as well; once the body's own row is among them, A + Q. Bodies of earlier
+/// rows are left alone.
+///
+/// # Safety
+/// `sums` is valid for n values and the planes for what `job` says; each `b` < n and `d` < 3 is handled by one thread.
+#[inline(always)]
+pub unsafe fn gather<S: Scalar>(
+    job: &Reduced<S>,
+    from: &Partials<S>,
+    sums: *mut Body<S>,
+    b: u32,
+    d: u32,
+) {
+    let row_of_b = b / job.length;
     if row_of_b < job.row {
         return;
     }
-    // SAFETY: b < n.
-    let place = unsafe { &mut *sums.add(b as usize) };
-    let mut total = if job.row == 0 {
-        [zero; 3]
-    } else {
-        place.vector()
-    };
-    let last = (job.row + job.rows).min(row_of_b);
-    let mut row = job.row;
-    while row < last {
-        total = from.plus(total, from.place(from.p, row - job.row, b));
-        row += 1;
-    }
+    let stride = job.stride as usize;
+    // SAFETY: b < n and d < 3: within the body.
+    let place = unsafe { &mut *sums.add(b as usize).cast::<S>().add(d as usize) };
+    let before = if job.row == 0 { S::zero() } else { *place };
+    let rows = (job.row + job.rows).min(row_of_b) - job.row;
+    let p = from.place(from.p, 0, b).wrapping_add(d as usize * stride);
+    // SAFETY: within the planes.
+    let mut total = unsafe { sum(before, p, rows, 3 * stride) };
     if row_of_b < job.row + job.rows {
-        let mut own = [zero; 3];
-        let mut chunk = row_of_b * Reduced::<S>::ROW / job.chunk;
-        while chunk < job.chunks() {
-            own = from.plus(own, from.place(from.q, chunk, b));
-            chunk += 1;
-        }
-        total = [total[0] + own[0], total[1] + own[1], total[2] + own[2]];
+        let chunk = row_of_b * job.length / job.chunk;
+        let q = from
+            .place(from.q, chunk, b)
+            .wrapping_add(d as usize * stride);
+        // SAFETY: within the planes.
+        total = total + unsafe { sum(S::zero(), q, job.chunks() - chunk, 3 * stride) };
     }
-    *place = Body {
-        x: total[0],
-        y: total[1],
-        z: total[2],
-        g: zero,
-    };
+    *place = total;
 }
 
-/// Accelerations in memory that all warps add to.
+/// Accelerations in memory that all warps add to, `scale` times what they found.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomics<S> {
     /// n rounded up to whole rows.
     pub sums: *mut Body<S>,
+    /// The strength of all bodies, where the sums are without it.
+    pub scale: Option<S>,
 }
 
 impl<S: Scalar> Atomics<S> {
     #[inline(always)]
-    fn add(&self, body: u32, a: [S; 3]) {
+    fn add(&self, body: u32, mut a: [S; 3]) {
+        if let Some(scale) = self.scale {
+            a = [a[0] * scale, a[1] * scale, a[2] * scale];
+        }
         // SAFETY: `sums` holds every body, and is only added to.
         unsafe {
             let place = self.sums.add(body as usize).cast::<S>();

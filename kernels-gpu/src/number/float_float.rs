@@ -37,6 +37,18 @@ fn fast_two_sum<S: Single>(a: S, b: S) -> FloatFloat<S> {
 }
 
 impl<S: Single> FloatFloat<S> {
+    /// `hi` + `lo`, of which `lo` is at most half a unit in the last place of `hi`.
+    #[inline(always)]
+    pub fn from_parts(hi: S, lo: S) -> Self {
+        Self { hi, lo }
+    }
+
+    /// The two parts.
+    #[inline(always)]
+    pub fn parts(self) -> (S, S) {
+        (self.hi, self.lo)
+    }
+
     /// The product of two `f32`, exactly.
     #[inline(always)]
     fn product(a: S, b: S) -> Self {

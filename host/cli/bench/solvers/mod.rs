@@ -1,0 +1,182 @@
+//! `trisolar bench solvers`: the textbook's tables of n-body solvers (7.3, 7.5 to 7.7) anew, on this machine, and its own serial
+//! loops in C beside ours on one core.
+
+mod graphics;
+mod peer;
+mod processes;
+mod threads;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::json;
+use trisolar::divergence::Unattended;
+use trisolar::io::IoError;
+use trisolar::io::atomic::{check_writable, write_with};
+use trisolar::machine;
+use trisolar::nbody::{
+    Bodies, Engine, Integrator, Model, Precision, Solver, Specification, Validated,
+};
+
+use crate::cli::{Failure, interrupt, report, values};
+
+/// Measures the solvers on the textbook's line of particles.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Measure N-body solvers: the textbook's tables anew, and its C loops beside ours on one core"
+)]
+pub(crate) struct Args {
+    /// Steps of tables 7.3, 7.5 and 7.6
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    steps: u64,
+    /// Most threads and processes, 1 to 4096 [default: as many as the machine has cores, 16 at most]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// Repeats, of which the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: u32,
+    /// Write what was measured to a CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Print one JSON object instead of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct Row {
+    /// The table that it belongs to.
+    pub table: &'static str,
+    /// What was measured.
+    pub name: String,
+    /// Threads or processes.
+    pub workers: usize,
+    pub bodies: usize,
+    pub steps: u64,
+    pub seconds: f64,
+    /// What the textbook says.
+    pub book_seconds: Option<f64>,
+}
+
+impl Row {
+    /// N² · steps / time, whether each pair is evaluated once or twice.
+    pub(super) fn rate(&self) -> f64 {
+        (self.bodies as f64).powi(2) * self.steps as f64 / self.seconds
+    }
+}
+
+/// Tables of the report, and their rows.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub text: String,
+    pub rows: Vec<Row>,
+}
+
+impl Tables {
+    /// Adds a line.
+    pub(super) fn line(&mut self, text: &str) {
+        self.text.push_str(text.trim_end());
+        self.text.push('\n');
+    }
+
+    /// Adds a line that tells what follows.
+    pub(super) fn heading(&mut self, text: &str) {
+        self.text.push('\n');
+        let lines = textwrap::wrap(text, 80);
+        lines.iter().for_each(|line| self.line(line));
+    }
+}
+
+/// Measures and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(path) = &args.csv {
+        check_writable(path)?;
+    }
+    interrupt::watch()?;
+    let mut tables = Tables::default();
+    tables.line(&format!("cpu           {}", machine::cpu_name()));
+    let most = args.threads.unwrap_or_else(|| machine::threads().min(16));
+    peer::measure(&mut tables, args.repeats)?;
+    threads::measure(&mut tables, args.steps, most, args.repeats)?;
+    processes::measure(&mut tables, args.steps, most, args.repeats)?;
+    graphics::measure(&mut tables, args.repeats)?;
+    tables.line("\nseconds: the fastest of the repeats; (in parentheses: what the textbook says)");
+    if let Some(path) = &args.csv {
+        write_csv(path, &tables.rows)?;
+    }
+    if args.json {
+        return report::json(&json!({"cpu": machine::cpu_name(), "rows": tables.rows}));
+    }
+    report::to_stdout(tables.text.trim_end())
+}
+
+fn write_csv(path: &std::path::Path, rows: &[Row]) -> Result<(), IoError> {
+    let mut text = String::from(
+        "table,name,workers,bodies,steps,seconds,interactions_per_second,book_seconds\n",
+    );
+    for r in rows {
+        let book = r.book_seconds.map_or(String::new(), |s| s.to_string());
+        text.push_str(&format!(
+            "{},\"{}\",{},{},{},{},{},{book}\n",
+            r.table,
+            r.name,
+            r.workers,
+            r.bodies,
+            r.steps,
+            r.seconds,
+            r.rate()
+        ));
+    }
+    write_with(path, |file| {
+        std::io::Write::write_all(file, text.as_bytes()).map_err(|e| file.error(e))
+    })
+}
+
+/// The textbook's problem: a line of particles, explicit Euler, two dimensions.
+pub(super) fn problem(
+    n: usize,
+    solver: Solver,
+    precision: Precision,
+) -> Result<Validated, Failure> {
+    let spec = Specification {
+        g: Model::Line.natural_g(),
+        dt: 0.01,
+        dimensions: 2,
+        integrator: Integrator::ExplicitEuler,
+        solver,
+        precision,
+        ..Specification::default()
+    };
+    let bodies = Model::Line.build(Some(n), 0, spec.g, 2);
+    bodies
+        .and_then(|b| spec.validate(b))
+        .map_err(|e| Failure::Failed(e.to_string()))
+}
+
+/// Seconds of the fastest of some runs, without starting up, and the bodies at the end.
+pub(super) fn fastest(
+    engine: &dyn Engine,
+    problem: &Validated,
+    steps: u64,
+    repeats: u32,
+) -> Result<(f64, Bodies), Failure> {
+    let mut best = f64::INFINITY;
+    let mut end = Bodies::default();
+    for _ in 0..repeats {
+        interrupt::check()?;
+        let mut run = engine.start(problem, problem.bodies())?;
+        let start = Instant::now();
+        run.advance(steps, &Unattended)?;
+        // On a GPU, steps are done when their results are there.
+        end = run.bodies()?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok((best, end))
+}
+
+/// 1, 2, 4, … as in the textbook, up to `most`.
+pub(super) fn doublings(most: usize, last: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1), |n| Some(2 * n)).take_while(move |n| *n <= most.min(last))
+}

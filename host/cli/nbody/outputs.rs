@@ -1,0 +1,101 @@
+//! The files of a run.
+
+use std::path::{Path, PathBuf};
+
+use trisolar::io::atomic::check_writable;
+use trisolar::nbody::files::BodyFormat;
+
+use super::super::Failure;
+use super::options::Args;
+
+/// The files to be written, their names checked.
+pub(super) struct Outputs {
+    pub states: Vec<(PathBuf, BodyFormat)>,
+    pub series: Option<PathBuf>,
+    pub trajectory: Option<PathBuf>,
+    pub energy_plot: Option<PathBuf>,
+    pub orbit_plot: Option<PathBuf>,
+    pub animation: Option<PathBuf>,
+    pub checkpoint: Option<PathBuf>,
+    pub config: Option<PathBuf>,
+}
+
+impl Outputs {
+    pub(super) fn new(args: &Args) -> Result<Self, Failure> {
+        let bad = |path: &Path, option: &str, reason: &str| {
+            Failure::value(&path.display().to_string(), option, reason)
+        };
+        let mut states = Vec::new();
+        for path in &args.out {
+            let format = BodyFormat::of(path).map_err(|reason| bad(path, "--out", reason))?;
+            states.push((path.clone(), format));
+        }
+        let ends = |path: &Path, allowed: &[&str]| {
+            path.extension()
+                .and_then(|e| e.to_str())
+                .is_some_and(|e| allowed.contains(&e))
+        };
+        if let Some(path) = args.series.as_ref().filter(|p| !ends(p, &["csv", "npz"])) {
+            return Err(bad(path, "--series", "the name must end in .csv or .npz"));
+        }
+        for (option, path, ending) in [
+            ("--trajectory", &args.trajectory, "npz"),
+            ("--checkpoint", &args.checkpoint, "npz"),
+            ("--animation", &args.animation, "gif"),
+            ("--save-config", &args.save_config, "toml"),
+        ] {
+            if let Some(path) = path.as_ref().filter(|p| !ends(p, &[ending])) {
+                let reason = format!("the name must end in .{ending}");
+                return Err(bad(path, option, &reason));
+            }
+        }
+        if args.view.is_some() && args.animation.is_none() {
+            return Err(Failure::BadInput("--view needs --animation".into()));
+        }
+        let plot = |what: &str| {
+            args.plots.as_ref().map(|prefix| {
+                let mut name = prefix.clone().into_os_string();
+                name.push(format!("-{what}.png"));
+                PathBuf::from(name)
+            })
+        };
+        let outputs = Self {
+            states,
+            series: args.series.clone(),
+            trajectory: args.trajectory.clone(),
+            animation: args.animation.clone(),
+            checkpoint: args.checkpoint.clone(),
+            config: args.save_config.clone(),
+            energy_plot: plot("energy"),
+            orbit_plot: plot("orbits"),
+        };
+        for path in outputs.paths() {
+            check_writable(path)?;
+        }
+        Ok(outputs)
+    }
+    /// All of them.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let states = self.states.iter().map(|(path, _)| path);
+        let others = [
+            &self.series,
+            &self.trajectory,
+            &self.energy_plot,
+            &self.orbit_plot,
+            &self.animation,
+            &self.checkpoint,
+            &self.config,
+        ];
+        states.chain(others.into_iter().flatten())
+    }
+
+    /// Whether something is drawn or written that needs the positions of all looks.
+    pub(super) fn want_positions(&self) -> bool {
+        self.trajectory.is_some() || self.orbit_plot.is_some() || self.animation.is_some()
+    }
+
+    /// Whether something needs the energies of all looks.
+    pub(super) fn want_energy(&self) -> bool {
+        self.series.is_some() || self.energy_plot.is_some()
+    }
+}

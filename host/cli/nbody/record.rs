@@ -1,0 +1,302 @@
+//! What is seen of a run on its way, and what is made of it: printed states, files, plots, the summary.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
+use trisolar::nbody::files::{
+    Checkpoint, History, Moment, Textbook, write_bodies, write_series, write_trajectory,
+};
+use trisolar::nbody::{Diagnostics, Engine, Snapshot, Validated};
+
+use super::super::Failure;
+use super::super::report::{self, Lines};
+use super::options::{Args, Format};
+use super::outputs::Outputs;
+
+/// Bodies whose orbits are drawn at most.
+const MOST_ORBITS: usize = 100;
+/// Checkpoints are not written more often than this.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Nor may they take a larger part of the time than one in so many.
+const SHARE: u32 = 20;
+
+/// What is seen on the way.
+pub(super) struct Record<'a> {
+    pub args: &'a Args,
+    pub problem: &'a Validated,
+    pub outputs: &'a Outputs,
+    pub wants_energy: bool,
+    /// Steps between looks.
+    pub every: u64,
+    pub start_energy: Option<f64>,
+    pub history: History,
+    pub last: Snapshot,
+    /// When the last checkpoint was written, and how long that took.
+    pub saved: Option<(Instant, Duration)>,
+}
+
+impl Record<'_> {
+    /// Looks at the bodies, of the start or of a regular step.
+    pub(super) fn look(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
+        if self.args.format == Format::Textbook {
+            self.print(snapshot)?;
+        }
+        if self.wants_energy {
+            let spec = self.problem.specification();
+            let diagnostics = Diagnostics::of(&snapshot.bodies, spec.g, spec.softening);
+            self.start_energy.get_or_insert(diagnostics.total);
+            self.history.moments.push(Moment {
+                step: snapshot.step,
+                time: snapshot.time,
+                diagnostics,
+            });
+        }
+        if self.outputs.want_positions() {
+            self.history.times.push(snapshot.time);
+            let positions = snapshot.bodies.position.clone();
+            self.history.positions.push(positions);
+        }
+        Ok(())
+    }
+
+    fn print(&self, snapshot: &Snapshot) -> Result<(), Failure> {
+        let last = snapshot.step == self.problem.specification().steps;
+        let regular = snapshot.step.is_multiple_of(self.every) || self.args.every.is_none();
+        if if self.args.final_only { last } else { regular } {
+            let state = Textbook {
+                time: snapshot.time,
+                bodies: &snapshot.bodies,
+            }
+            .to_string();
+            // `to_stdout` ends the last line itself.
+            report::to_stdout(state.strip_suffix('\n').unwrap_or(&state))?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of where the run is, and writes a checkpoint if the last one is old.
+    pub(super) fn pause(&mut self, snapshot: Snapshot) -> Result<(), Failure> {
+        self.last = snapshot;
+        let last = self.last.step == self.problem.specification().steps;
+        let old = self
+            .saved
+            .is_none_or(|(when, took)| when.elapsed() >= INTERVAL.max(SHARE * took));
+        if last || old { self.save() } else { Ok(()) }
+    }
+
+    /// Writes the checkpoint and the series so far, if there are to be any.
+    pub(super) fn save(&mut self) -> Result<(), Failure> {
+        let began = Instant::now();
+        if let Some(path) = &self.outputs.checkpoint {
+            let checkpoint = Checkpoint {
+                specification: self.problem.specification().clone(),
+                step: self.last.step,
+                start_energy: self.start_energy,
+                bodies: self.last.bodies.clone(),
+                history: self.history.clone(),
+            };
+            checkpoint.write(path)?;
+        }
+        self.write_series()?;
+        self.saved = Some((Instant::now(), began.elapsed()));
+        Ok(())
+    }
+
+    fn write_series(&self) -> Result<(), Failure> {
+        if let Some(path) = &self.outputs.series {
+            let start_energy = self.start_energy.unwrap_or(f64::NAN);
+            let spec = self.problem.specification();
+            write_series(path, &self.history.moments, start_energy, spec)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all files of the end.
+    pub(super) fn write(&self) -> Result<(), Failure> {
+        let spec = self.problem.specification();
+        for (path, format) in &self.outputs.states {
+            write_bodies(path, *format, &self.last, spec)?;
+        }
+        self.write_series()?;
+        let History {
+            times, positions, ..
+        } = &self.history;
+        if let Some(path) = &self.outputs.trajectory {
+            write_trajectory(path, times, positions, &self.problem.bodies().mass, spec)?;
+        }
+        if let Some(path) = &self.outputs.energy_plot {
+            self.draw_energy(path)?;
+        }
+        if let Some(path) = &self.outputs.orbit_plot {
+            self.draw_orbits(path)?;
+        }
+        if let Some(path) = &self.outputs.animation {
+            self.animate(path)?;
+        }
+        Ok(())
+    }
+
+    fn json_specification(&self) -> String {
+        serde_json::to_string(self.problem.specification()).unwrap_or_default()
+    }
+
+    fn draw_energy(&self, path: &Path) -> Result<(), Failure> {
+        let moments = &self.history.moments;
+        let times: Vec<f64> = moments.iter().map(|m| m.time).collect();
+        let errors: Vec<f64> = moments.iter().map(|m| self.error(&m.diagnostics)).collect();
+        let axis = |name: &str, unit: &str| PlotAxis {
+            name: name.into(),
+            unit: unit.into(),
+            division: Division::Linear,
+            range: None,
+        };
+        let look = LinePlot {
+            title: "Relative error of the total energy".into(),
+            theme: self.args.theme,
+            x: axis("time", ""),
+            y: axis("(E - E0) / |E0|", ""),
+        };
+        let series = Series {
+            name: self.problem.specification().integrator.name(),
+            x: &times,
+            y: &errors,
+            error: None,
+            marks: plot::Marks::Line,
+        };
+        Ok(plot::lines(
+            path,
+            &[series],
+            &look,
+            Some(&self.json_specification()),
+        )?)
+    }
+
+    /// Does something with the paths of the bodies.
+    fn with_orbits<T>(&self, work: impl FnOnce(&[Trajectory<'_>], &Orbits) -> T) -> T {
+        let n = self.last.bodies.len().min(MOST_ORBITS);
+        let points: Vec<Vec<[f64; 3]>> = (0..n)
+            .map(|i| self.history.positions.iter().map(|p| p[i]).collect())
+            .collect();
+        let name = |i| {
+            if n <= 12 {
+                format!("body {i}")
+            } else {
+                String::new()
+            }
+        };
+        let names: Vec<String> = (0..n).map(name).collect();
+        let paths: Vec<Trajectory<'_>> = points
+            .iter()
+            .zip(&names)
+            .map(|(points, name)| Trajectory { name, points })
+            .collect();
+        let orbits = Orbits {
+            theme: self.args.theme,
+            ..Orbits::default()
+        };
+        work(&paths, &orbits)
+    }
+
+    fn draw_orbits(&self, path: &Path) -> Result<(), Failure> {
+        let spec = self.json_specification();
+        Ok(self.with_orbits(|bodies, o| plot::trajectories(path, bodies, o, Some(&spec)))?)
+    }
+
+    fn animate(&self, path: &Path) -> Result<(), Failure> {
+        let usual = match self.problem.specification().dimensions {
+            2 => View::Xy,
+            _ => View::Space,
+        };
+        let view = self.args.view.unwrap_or(usual);
+        Ok(self
+            .with_orbits(|bodies, o| plot::animation(path, &self.history.times, bodies, o, view))?)
+    }
+
+    /// Relative to the magnitude of the start's energy.
+    fn error(&self, d: &Diagnostics) -> f64 {
+        let start = self.start_energy.unwrap_or(f64::NAN);
+        (d.total - start) / start.abs()
+    }
+
+    pub(super) fn report(
+        &self,
+        name: &str,
+        engine: &dyn Engine,
+        notes: &[String],
+        steps: u64,
+        seconds: f64,
+    ) -> Result<(), Failure> {
+        let spec = self.problem.specification();
+        let n = self.problem.bodies().len();
+        let interactions =
+            (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.accelerations());
+        let last = self.history.moments.last().map(|m| &m.diagnostics);
+        if self.args.json {
+            return report::json(&json!({
+                "start": name,
+                "bodies": n,
+                "specification": spec,
+                "engine": engine.name(),
+                "device": engine.device(),
+                "steps": steps,
+                "seconds": seconds,
+                "interactions_per_second": interactions / seconds,
+                "time": self.last.time,
+                "start_energy": self.start_energy,
+                "energy_error": last.map(|d| self.error(d)),
+                "diagnostics": last,
+                "notes": notes,
+            }));
+        }
+        if self.args.quiet || self.args.format == Format::Textbook {
+            return Ok(());
+        }
+        let mut lines = Lines::default();
+        lines.add(
+            "start",
+            &format!("{name}, {} bodies", report::grouped(n as u64)),
+        );
+        lines.add(
+            "integration",
+            &format!(
+                "{} steps of {} by {}, {} solver, {}, softening {:?}, G = {:?}",
+                report::grouped(steps),
+                spec.dt,
+                spec.integrator,
+                spec.solver,
+                spec.precision,
+                spec.softening,
+                spec.g
+            ),
+        );
+        lines.add("engine", &format!("{}: {}", engine.name(), engine.device()));
+        lines.add(
+            "time",
+            &format!(
+                "{}, {:.3e} interactions/s",
+                report::seconds(seconds),
+                interactions / seconds
+            ),
+        );
+        if let Some(d) = last {
+            lines.add(
+                "energy",
+                &format!(
+                    "{:.12e} at t = {}, error {:+.3e}",
+                    d.total,
+                    self.last.time,
+                    self.error(d)
+                ),
+            );
+        }
+        for note in notes {
+            lines.add("note", note);
+        }
+        for path in self.outputs.paths() {
+            lines.add_whole("file", &path.display().to_string());
+        }
+        report::to_stdout(lines.as_str())
+    }
+}

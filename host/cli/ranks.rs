@@ -1,0 +1,179 @@
+//! The processes that `mpirun` started, as a command sees them: rank 0 reads, writes and reports, all compute.
+
+use super::Failure;
+
+/// How many processes a launcher says that it started.
+fn launched() -> usize {
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse().ok())
+        .unwrap_or(1)
+}
+
+/// Refuses to run as several processes, each of which would do all of the work and write the same files.
+pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
+    match launched() {
+        0 | 1 => Ok(()),
+        n => Err(Failure::BadInput(format!(
+            "trisolar {command} is one process, but a launcher such as mpirun started {n}"
+        ))),
+    }
+}
+
+/// The processes of this run; just one without a launcher.
+pub(crate) struct Team {
+    #[cfg(feature = "mpi")]
+    world: Option<std::rc::Rc<trisolar::mpi::World>>,
+    /// Whether all know that rank 0 has failed.
+    #[cfg(feature = "mpi")]
+    told: std::cell::Cell<bool>,
+}
+
+#[cfg(not(feature = "mpi"))]
+impl Team {
+    /// This process alone.
+    pub(crate) fn join() -> Result<Self, Failure> {
+        match launched() {
+            0 | 1 => Ok(Self {}),
+            n => Err(Failure::BadInput(format!(
+                "a launcher such as mpirun started {n} processes, but this program was built without the feature `mpi`"
+            ))),
+        }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        1
+    }
+
+    pub(crate) fn leads(&self) -> bool {
+        true
+    }
+
+    pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
+        given
+    }
+
+    pub(crate) fn share(
+        &self,
+        made: impl FnOnce() -> Result<Vec<u8>, Failure>,
+    ) -> Result<Vec<u8>, Failure> {
+        made()
+    }
+
+    pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
+        None
+    }
+
+    pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
+        result
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl Team {
+    /// The processes that the launcher started.
+    pub(crate) fn join() -> Result<Self, Failure> {
+        let world = match launched() {
+            0 | 1 => None,
+            _ => Some(
+                trisolar::mpi::World::join()
+                    .ok_or_else(|| Failure::Failed("MPI has been started before".into()))?,
+            ),
+        };
+        let team = Self {
+            world,
+            told: std::cell::Cell::new(false),
+        };
+        if let Some(world) = &team.world {
+            use trisolar::nbody::Ranks as _;
+            super::interrupt::watch_as(format!(
+                "rank {} of {} ends: the run was cancelled, or another rank was lost; files written so far are complete",
+                world.rank(),
+                world.size()
+            ))?;
+        }
+        Ok(team)
+    }
+
+    /// How many processes there are.
+    pub(crate) fn size(&self) -> usize {
+        self.ranks().map_or(1, |r| r.size())
+    }
+
+    /// Whether this is the one that reads, writes and reports.
+    pub(crate) fn leads(&self) -> bool {
+        self.ranks().is_none_or(|r| r.rank() == 0)
+    }
+
+    /// Threads of a process: unless the user says how many, those of the machine are shared out.
+    pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
+        let here = std::env::var("OMPI_COMM_WORLD_LOCAL_SIZE").ok();
+        match (given, &self.world) {
+            (None, Some(world)) => {
+                use trisolar::nbody::Ranks as _;
+                let here = here.and_then(|n| n.parse().ok()).unwrap_or(world.size());
+                Some((trisolar::machine::threads() / here.max(1)).max(1))
+            }
+            _ => given,
+        }
+    }
+
+    /// What rank 0 has `made`, or its failure, for all.
+    pub(crate) fn share(
+        &self,
+        made: impl FnOnce() -> Result<Vec<u8>, Failure>,
+    ) -> Result<Vec<u8>, Failure> {
+        let Some(world) = &self.world else {
+            return made();
+        };
+        // The last byte is 0, or the exit code of a failure.
+        let mut message = Vec::new();
+        let mut failure = None;
+        if self.leads() {
+            match made() {
+                Ok(bytes) => {
+                    message = bytes;
+                    message.push(0);
+                }
+                Err(e) => {
+                    message.push(e.exit_code());
+                    failure = Some(e);
+                }
+            }
+        }
+        world.broadcast(&mut message);
+        self.told.set(failure.is_some());
+        match (failure, message.pop()) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(0)) => Ok(message),
+            (None, code) => Err(Failure::Elsewhere(code.unwrap_or(1))),
+        }
+    }
+
+    /// The processes to share bodies with.
+    pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
+        let world = self.world.clone()?;
+        Some(world)
+    }
+
+    /// The MPI world, if there are several processes.
+    pub(crate) fn world(&self) -> Option<&trisolar::mpi::World> {
+        self.world.as_deref()
+    }
+
+    /// Ends the others as well if this process failed on its own: they would wait for it.
+    pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
+        let Some(world) = &self.world else {
+            return result;
+        };
+        match result {
+            Err(failure @ (Failure::Failed(_) | Failure::BadInput(_))) if !self.told.get() => {
+                if let Some(message) = failure.message() {
+                    super::report::to_stderr(&format!("error: {message}"));
+                }
+                world.abort(failure.exit_code().into())
+            }
+            result => result,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The solvers compiled for each instruction set.
+
+use kernels_gpu::number::FloatFloat;
+
+use super::narrow::Narrow;
+use super::solvers::{self, Field, ROW, Sums, T};
+use super::team::Shared;
+use super::vector::Vector;
+
+/// [`solvers::basic`] for a number of bodies from one on, in lanes.
+pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[Shared<'_>; 3]);
+/// [`solvers::reduced`] of a row, in lanes.
+pub(super) type ReducedEntry =
+    unsafe fn(&Field<'_>, usize, &mut dyn FnMut(usize, &Sums<T>)) -> Sums<ROW>;
+
+/// to += h · by for as many numbers as both have, up to whole vectors.
+pub(super) type AdvanceEntry = unsafe fn(&mut [f64], &[f64], f64);
+
+/// The solvers in one instruction set, in two and three dimensions.
+#[derive(Clone, Copy)]
+pub(super) struct Entries {
+    pub basic: [BasicEntry; 2],
+    pub reduced: [ReducedEntry; 2],
+    /// to += h · by, fused, for whole vectors.
+    pub advance: AdvanceEntry,
+    /// Bodies that [`basic`](Self::basic) takes side by side.
+    pub width: usize,
+}
+
+#[inline(always)]
+fn advance_in<V: Vector>(to: &mut [f64], by: &[f64], h: f64) {
+    let h = V::splat(h);
+    let vectors = to.chunks_exact_mut(V::WIDTH).zip(by.chunks_exact(V::WIDTH));
+    for (to, by) in vectors {
+        h.mul_add(V::load(by), V::load(to)).store(to);
+    }
+}
+
+/// With the dimensions that a plane is computed in: 3 gives it the same bits, and saves code where speed matters less.
+macro_rules! entries {
+    ($($(#[$cfg:meta])* $name:ident, $vector:ty, $plane:literal $(, $feature:literal)?;)*) => {$(
+        $(#[$cfg])*
+        pub(super) mod $name {
+            #[allow(unused_imports)]
+            use super::{
+                Entries, Field, FloatFloat, Narrow, ROW, Shared, Sums, T, Vector, advance_in, solvers,
+            };
+
+            pub(in super::super) const LANES: Entries = Entries {
+                basic: [basic::<$plane>, basic::<3>],
+                reduced: [reduced::<$plane>, reduced::<3>],
+                advance,
+                width: solvers::TOGETHER * <$vector>::WIDTH,
+            };
+
+            /// # Safety
+            /// The machine has the instruction set.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn advance(to: &mut [f64], by: &[f64], h: f64) {
+                advance_in::<$vector>(to, by, h);
+            }
+
+            /// # Safety
+            /// The machine has the instruction set, and nobody else uses the bodies' places in `out`.
+            $(#[target_feature(enable = $feature)])?
+            #[allow(unused_unsafe)]
+            unsafe fn basic<const D: usize>(
+                f: &Field<'_>,
+                first: usize,
+                count: usize,
+                out: &[Shared<'_>; 3],
+            ) {
+                const WIDTH: usize = <$vector>::WIDTH;
+                for i in (first..first + count).step_by(solvers::TOGETHER * WIDTH) {
+                    let sums = solvers::basic::<$vector, D>(f, i);
+                    for (k, a) in sums.into_iter().enumerate() {
+                        for (out, a) in out.iter().zip(a) {
+                            // SAFETY: the caller's promise.
+                            a.store(unsafe { out.range(i + k * WIDTH, WIDTH) });
+                        }
+                    }
+                }
+            }
+
+            /// # Safety
+            /// The machine has the instruction set.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn reduced<const D: usize>(
+                f: &Field<'_>,
+                row: usize,
+                behind: &mut dyn FnMut(usize, &Sums<T>),
+            ) -> Sums<ROW> {
+                solvers::reduced::<$vector, D>(f, row, &mut |base, sums| behind(base, sums))
+            }
+        }
+    )*};
+}
+
+entries! {
+    scalar, f64, 2;
+    #[cfg(target_arch = "x86_64")]
+    avx2, crate::simd::F64x4, 2, "avx2,fma";
+    #[cfg(target_arch = "x86_64")]
+    avx512, crate::simd::F64x8, 2, "avx512f";
+    single, Narrow<f32>, 3;
+    #[cfg(target_arch = "x86_64")]
+    single_avx2, Narrow<crate::simd::F32x8>, 3, "avx2,fma";
+    double, Narrow<FloatFloat<f32>>, 3;
+    #[cfg(target_arch = "x86_64")]
+    double_avx2, Narrow<FloatFloat<crate::simd::F32x8>>, 3, "avx2,fma";
+}
