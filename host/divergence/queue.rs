@@ -50,6 +50,8 @@ pub(super) struct Queue<'a> {
     total: u64,
     /// Steps that the monitor knows of.
     told: Mutex<u64>,
+    /// Called when all devices are ready.
+    at_start: Option<&'a (dyn Fn() + Sync)>,
 }
 
 struct State {
@@ -132,11 +134,19 @@ impl<'a> Queue<'a> {
             steps,
             total,
             told: Mutex::new(0),
+            at_start: None,
         };
         for capacity in capacities {
             queue.join(*capacity);
         }
         queue
+    }
+
+    /// Calls this when all devices are ready.
+    #[must_use]
+    pub fn at_start(mut self, call: Option<&'a (dyn Fn() + Sync)>) -> Self {
+        self.at_start = call;
+        self
     }
 
     /// Another device.
@@ -299,6 +309,9 @@ impl Share<'_> {
         queue.changed.notify_all();
         while state.end.is_none() && state.started.is_none() {
             if state.members.iter().all(|m| m.ready || m.gone) {
+                if let Some(call) = queue.at_start {
+                    call();
+                }
                 state.started = Some(Instant::now());
                 break;
             }
