@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,8 @@ struct Record {
 }
 
 const FORMAT: u32 = 1;
+/// How long a run that was killed may keep its lock: drivers of GPUs take some time to clean up after it.
+const DYING: Duration = Duration::from_secs(4);
 
 /// Why an unfinished map cannot be worked on.
 #[derive(Debug, thiserror::Error)]
@@ -205,11 +207,16 @@ impl Store {
         valid: &Validated,
         state: State,
     ) -> Result<Self, StoreError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { part }),
-            // Not every file system has locks.
-            Err(TryLockError::Error(_)) => {}
+        let patience = Instant::now() + DYING;
+        loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if Instant::now() < patience => {
+                    thread::sleep(Duration::from_millis(50));
+                }
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { part }),
+                // Not every file system has locks.
+                Ok(()) | Err(TryLockError::Error(_)) => break,
+            }
         }
         Ok(Self {
             header: npy::header::<u32>(&shape(valid.specification())).len() as u64,

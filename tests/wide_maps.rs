@@ -196,7 +196,9 @@ fn an_interrupted_map_says_how_to_go_on_and_is_not_lost_to_another_run() {
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains(said), "{message}");
     };
+    kill_process(Pid::from_child(&run), Signal::STOP).unwrap();
     refused(&["--resume"], "is being written by another run");
+    kill_process(Pid::from_child(&run), Signal::CONT).unwrap();
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     let output = run.wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);

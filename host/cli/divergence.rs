@@ -31,7 +31,7 @@ mod streamed;
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
 pub(crate) struct Args {
-    /// Begin with the values of a map of the source document: headline, or panorama (x from -40 to 470, 10200x1600 pixels);
+    /// Begin with the values of a map of the source document: headline, or panorama (x from -40 to 470, 10200x1600 pixels, 200000 steps);
     /// --config and options go before them
     #[arg(
         long,

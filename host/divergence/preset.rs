@@ -10,7 +10,7 @@ use super::spec::{Given, OneOrTwo};
 pub enum Preset {
     /// The square of start positions from -20 to 20, 300 × 300 pixels.
     Headline,
-    /// The repetitions to the right: x from -40 to 470, y from -40 to 40, 20 pixels a unit of length.
+    /// The repetitions to the right: x from -40 to 470, y from -40 to 40, 20 pixels a unit of length, 200000 steps.
     Panorama,
 }
 
@@ -34,6 +34,7 @@ impl Preset {
                 size: Some(OneOrTwo::Two([10_200, 1_600])),
                 center: Some([215.0, 0.0]),
                 span: Some(OneOrTwo::Two([510.0, 80.0])),
+                steps: Some(200_000),
                 ..Given::default()
             },
         }
