@@ -112,6 +112,20 @@ mod tests {
 
     use super::*;
 
+    /// The same file with another tag PhotometricInterpretation (262): one value of 16 bits, 3 for a palette, 1 for grey.
+    fn as_grey(mut bytes: Vec<u8>, big: bool) -> Vec<u8> {
+        let mut entry = vec![6, 1, 3, 0, 1, 0, 0, 0];
+        entry.extend(if big {
+            &[0, 0, 0, 0, 3, 0][..]
+        } else {
+            &[3, 0]
+        });
+        let found = bytes.windows(entry.len()).position(|w| w == entry);
+        let value = found.expect("a palette picture") + entry.len() - 2;
+        bytes[value] = 1;
+        bytes
+    }
+
     #[test]
     fn plain_and_big_files_hold_every_entry_the_palette_and_the_specification() {
         let (width, height) = (1000_u32, 2500_u32);
@@ -136,7 +150,7 @@ mod tests {
             .unwrap();
             let bytes = file.into_inner();
             assert_eq!(bytes[2], magic);
-            let mut decoder = Decoder::new(Cursor::new(bytes)).unwrap();
+            let mut decoder = Decoder::new(Cursor::new(&bytes)).unwrap();
             assert_eq!(decoder.dimensions().unwrap(), size);
             let text = decoder.get_tag_ascii_string(Tag::ImageDescription).unwrap();
             assert_eq!(text, "{\"steps\":5}");
@@ -146,6 +160,9 @@ mod tests {
                 let colour = [map[i], map[256 + i], map[512 + i]].map(|c| (c >> 8) as u8);
                 assert_eq!(colour, palette[i]);
             }
+            // The decoder knows no palettes: of a grey picture it gives the entries as they are.
+            let grey = as_grey(bytes, magic == 43);
+            let mut decoder = Decoder::new(Cursor::new(grey)).unwrap();
             let DecodingResult::U8(pixels) = decoder.read_image().unwrap() else {
                 panic!("not bytes")
             };
