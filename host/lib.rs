@@ -21,4 +21,5 @@ pub mod mpi;
 pub mod nbody;
 pub mod output;
 pub mod simd;
+pub mod store;
 pub mod zoom;

@@ -19,6 +19,28 @@ pub struct Style {
     pub colormap: ColourMap,
     /// Written above it.
     pub title: Option<String>,
+    /// How many pixels of the map in each direction are averaged to one of the picture; 0 and 1 for none.
+    pub shrink: usize,
+}
+
+/// A map's values, and what they are of.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    /// What they are of.
+    pub specification: &'a Specification,
+    /// The start states, where there is no grid.
+    pub points: Option<&'a Points>,
+    /// Steps that began with the twins together, row-major or in the order of the points.
+    pub times: &'a [u32],
+}
+
+impl Values<'_> {
+    fn shape(&self) -> Vec<usize> {
+        match self.points {
+            Some(points) => points.shape().to_owned(),
+            None => [1, 0].map(|k| self.specification.size[k] as usize).into(),
+        }
+    }
 }
 
 /// A file to be written.
@@ -41,6 +63,11 @@ impl Output {
         })
     }
 
+    /// Whether it is an npy file.
+    pub fn is_npy(&self) -> bool {
+        self.format == Format::Npy
+    }
+
     /// Its path as given.
     pub fn path(&self) -> &Path {
         &self.path
@@ -52,7 +79,9 @@ impl Output {
     /// What it can hold.
     pub fn check(&self, points: Option<&Points>) -> Result<(), &'static str> {
         match (self.format, points) {
-            (Format::Png, Some(points)) if points.shape().len() != 2 => Err(NO_PICTURE),
+            (Format::Png | Format::Tiff, Some(points)) if points.shape().len() != 2 => {
+                Err(NO_PICTURE)
+            }
             _ => Ok(()),
         }
     }
@@ -62,21 +91,39 @@ impl Output {
     /// # Errors
     /// The file cannot be written; nothing of it is left.
     pub fn write(&self, map: &DivergenceMap, style: &Style) -> Result<(), IoError> {
-        let json = map.specification_json();
-        let shape = map.shape();
+        let of = Values {
+            specification: &map.specification,
+            points: map.points.as_deref(),
+            times: &map.times,
+        };
+        self.write_values(&of, style)
+    }
+
+    /// The same of values wherever they are.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_values(&self, of: &Values<'_>, style: &Style) -> Result<(), IoError> {
+        let Values {
+            specification,
+            points,
+            times,
+        } = *of;
+        let json = crate::divergence::specification_json(specification, points);
+        let shape = of.shape();
         match self.format {
-            Format::Npy => npy::write(&self.path, &shape, &map.times),
+            Format::Npy => npy::write(&self.path, &shape, times),
             Format::Npz => {
                 let mut file = NpzWriter::create(&self.path)?;
-                file.array("times", &shape, &map.times)?;
-                if let Some(points) = &map.points {
+                file.array("times", &shape, times)?;
+                if let Some(points) = points {
                     let (shape, values) = points.array();
                     file.array("points", &shape, values)?;
                 }
                 file.text("spec.json", &json)?;
                 file.finish()
             }
-            Format::Png => {
+            Format::Png | Format::Tiff => {
                 let [height, width] = shape[..] else {
                     let reason = NO_PICTURE.to_owned();
                     return Err(IoError::Data {
@@ -84,18 +131,20 @@ impl Output {
                         reason,
                     });
                 };
-                let steps = map.specification.steps as u32;
+                let steps = specification.steps as u32;
                 let left = |times| f64::from(steps - times);
-                let values = Map::mapped(&map.times, width, height, left);
+                let values = Map::mapped(times, width, height, left).averaged(style.shrink);
                 let look = Look {
                     colour_map: style.colormap,
                     ..Look::default()
                 };
-                if style.bare {
+                if self.format == Format::Tiff {
+                    picture::tiff(&self.path, &values, &look, Some(&json))
+                } else if style.bare {
                     picture::bare(&self.path, &values, &look, Some(&json))
                 } else {
                     let title = style.title.as_deref().unwrap_or_default();
-                    let labels = labels_of(map, title);
+                    let labels = labels_of(of, title);
                     picture::plot(&self.path, &values, &look, &labels, Some(&json))
                 }
             }
@@ -108,8 +157,8 @@ const NO_PICTURE: &str =
     "only points that are arranged in rows and columns make a picture; .npy and .npz hold any";
 
 /// The same for a map that may be of points.
-fn labels_of(map: &DivergenceMap, title: &str) -> Labels {
-    let labels = labels(&map.specification, title);
+fn labels_of(map: &Values<'_>, title: &str) -> Labels {
+    let labels = labels(map.specification, title);
     if map.points.is_none() {
         return labels;
     }

@@ -248,3 +248,28 @@ fn no_command_or_an_unknown_one() {
         .code(2)
         .stderr(predicate::str::contains("--size"));
 }
+
+#[test]
+fn devices_and_drivers_that_cannot_be_meant() {
+    for list in ["", "x", "0,", "-1", "0,64", "1;2", "All"] {
+        refused(
+            &["--gpus", list],
+            &["--gpus", "all, or numbers of GPUs from 0 to 63"],
+        );
+    }
+    refused(
+        &["--driver", "two"],
+        &["--driver", "two", "threads or single"],
+    );
+    refused(
+        &["--backend", "cpu+gpu"],
+        &["--backend", "auto, cpu, gpu or gpu+cpu"],
+    );
+    refused(
+        &["--preset", "wide"],
+        &["--preset", "wide", "headline or panorama"],
+    );
+    for n in ["0", "-2", "1.5", "65537"] {
+        refused(&["--shrink", n], &["--shrink", "from 1 to 65536"]);
+    }
+}

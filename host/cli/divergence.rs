@@ -5,17 +5,21 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 use trisolar::divergence::{
     self, Backend, DivergenceMap, Driver, Given, GpuChoice, Integrator, OneOrThree, OneOrTwo,
-    Plane, Points, Precision, RunOptions, Specification, Start, Validated,
+    Plane, Points, Precision, Preset, RunOptions, Specification, Start, Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
 
+use self::outcome::Outcome;
 use super::progress::Progress;
 use super::ranks::Team;
-use super::report::{self, Lines};
+use super::report;
 use super::values::MapBackend;
 use super::{Failure, config, interrupt, values};
+
+mod outcome;
+mod streamed;
 
 /// For each start position of one body: how many steps until its trajectory and that of a slightly shifted twin
 /// part. Without options, the headline map: 300x300 pixels, 50000 steps.
@@ -27,6 +31,15 @@ use super::{Failure, config, interrupt, values};
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
 pub(crate) struct Args {
+    /// Begin with the values of a map of the source document: headline, or panorama (x from -40 to 470, 10200x1600 pixels, 200000 steps);
+    /// --config and options go before them
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Files",
+        allow_hyphen_values = true
+    )]
+    preset: Option<Preset>,
     #[command(flatten)]
     specification: SpecificationArgs,
 
@@ -40,14 +53,26 @@ pub(crate) struct Args {
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     save_config: Option<PathBuf>,
-    /// Write the map: .png (picture), .npy (array, u32, height x width) or .npz (array and specification); can be
-    /// repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
+    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, u32,
+    /// height x width) or .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     out: Vec<PathBuf>,
+
+    /// Let the map grow on the disk instead of in memory, in NAME.part beside the first .npy file (or the first file):
+    /// for maps larger than memory, and for runs that may be interrupted
+    #[arg(long, help_heading = "Files")]
+    stream: bool,
+    /// Go on with a map that an interrupted run with --stream has begun; the same bytes come as without the
+    /// interruption. Implies --stream; without such a map it is begun
+    #[arg(long, help_heading = "Files")]
+    resume: bool,
 
     /// The picture alone, a pixel of the map each, without axes and colour bar
     #[arg(long, help_heading = "Picture")]
     bare: bool,
+    /// Average N x N pixels of the map to one of the picture, 1 to 65536
+    #[arg(long, value_name = "N", help_heading = "Picture", default_value = "1", allow_hyphen_values = true, value_parser = values::shrink)]
+    shrink: usize,
     /// Colours of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
@@ -205,6 +230,9 @@ impl Args {
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
+        if let Some(preset) = self.preset {
+            given = given.over(preset.given());
+        }
         let specification = Specification::from(given);
         let valid = match &self.points {
             None => specification.validate(),
@@ -255,7 +283,17 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    if let Some(path) = args.points.as_ref().filter(|_| args.stream || args.resume) {
+        let reason =
+            "points are in memory, as --stream and --resume are not; leave one of them out";
+        return Err(refuse(path, "--points", reason));
+    }
     let team = Team::join()?;
+    #[cfg(feature = "mpi")]
+    if (args.stream || args.resume) && team.world().is_some() {
+        let reason = "--stream and --resume are for a single process: leave them or mpirun out";
+        return team.end(Err(Failure::BadInput(reason.into())));
+    }
     let result = run_as(args, &team);
     team.end(result)
 }
@@ -299,31 +337,36 @@ fn run_as(args: Args, team: &Team) -> Result<(), Failure> {
         gpus: args.gpus.unwrap_or_default(),
         driver: args.driver,
     };
-    let progress = Progress::new("divergence", args.quiet || !team.leads());
-    let Some(map) = compute(&valid, &options, &progress, team)? else {
-        // Rank 0 has it.
-        return Ok(());
-    };
-    progress.finish();
-
     let style = Style {
         bare: args.bare,
         colormap: args.colormap,
         title: args.title,
+        shrink: args.shrink,
     };
-    for output in &outputs {
-        interrupt::check()?;
-        output.write(&map, &style)?;
-    }
+    let outcome = if args.stream || args.resume {
+        streamed::run(&valid, &outputs, args.resume, &options, &style, args.quiet)?
+    } else {
+        let progress = Progress::new("divergence", args.quiet || !team.leads());
+        let Some(map) = compute(&valid, &options, &progress, team)? else {
+            // Rank 0 has it.
+            return Ok(());
+        };
+        progress.finish();
+        for output in &outputs {
+            interrupt::check()?;
+            output.write(&map, &style)?;
+        }
+        Outcome::of(&map)
+    };
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();
     files.extend(args.save_config.as_deref());
     if args.json {
-        return report::json(&object(&map, &files));
+        return report::json(&outcome.object(&files));
     }
     if args.quiet {
         return Ok(());
     }
-    report::to_stdout(&summary(&map, &files))
+    report::to_stdout(&outcome.summary(&files))
 }
 
 /// The specification that rank 0 has read.
@@ -348,61 +391,4 @@ fn compute(
     }
     let _ = team;
     Ok(Some(divergence::run(valid, options, progress)?))
-}
-
-/// Pixel-steps per second of the computation itself.
-fn rate(map: &DivergenceMap) -> f64 {
-    let seconds = map.elapsed.as_secs_f64();
-    if seconds > 0.0 {
-        map.pixel_steps as f64 / seconds
-    } else {
-        0.0
-    }
-}
-
-fn object(map: &DivergenceMap, files: &[&Path]) -> serde_json::Value {
-    let specification: serde_json::Value =
-        serde_json::from_str(&map.specification_json()).unwrap_or_default();
-    serde_json::json!({
-        "specification": specification,
-        "engine": map.engine,
-        "device": map.device,
-        "pixel_steps": map.pixel_steps,
-        "seconds": map.elapsed.as_secs_f64(),
-        "rate": rate(map),
-        "never_parted": map.never_parted,
-        "files": files.iter().map(|f| f.to_string_lossy()).collect::<Vec<_>>(),
-        "notes": map.notes,
-    })
-}
-
-fn summary(map: &DivergenceMap, files: &[&Path]) -> String {
-    let mut lines = Lines::default();
-    lines.add("engine", &format!("{}: {}", map.engine, map.device));
-    lines.add("pixel-steps", &report::grouped(map.pixel_steps));
-    lines.add("time", &report::seconds(map.elapsed.as_secs_f64()));
-    lines.add("rate", &format!("{:.3e} pixel-steps/s", rate(map)));
-    let pixels = map.times.len() as u64;
-    let share = 100.0 * map.never_parted as f64 / pixels as f64;
-    let never = report::grouped(map.never_parted);
-    let of = report::grouped(pixels);
-    lines.add(
-        "never parted",
-        &format!(
-            "{share:.2} % ({never} of {of} {})",
-            if map.points.is_some() {
-                "points"
-            } else {
-                "pixels"
-            }
-        ),
-    );
-    for (i, file) in files.iter().enumerate() {
-        let label = if i == 0 { "files" } else { "" };
-        lines.add_whole(label, &file.display().to_string());
-    }
-    for note in &map.notes {
-        lines.add("note", note);
-    }
-    lines.as_str().to_owned()
 }

@@ -32,6 +32,16 @@ impl Progress {
         Self { bar }
     }
 
+    /// Shows `done` of `total`, of which `before` was there at the start: it took no time.
+    pub(crate) fn progress_from(&self, before: u64, done: u64, total: u64) {
+        if self.bar.position() < before {
+            self.bar.set_length(total);
+            self.bar.set_position(before);
+            self.bar.reset_eta();
+        }
+        self.progress(done, total);
+    }
+
     /// Takes the bar off the terminal.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();

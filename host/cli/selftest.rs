@@ -141,7 +141,7 @@ fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
 /// Every kernel on every GPU.
 #[cfg(feature = "gpu")]
 fn gpus() -> Result<Vec<Candidate>, EngineError> {
-    use trisolar::divergence::GpuEngine;
+    use trisolar::divergence::{Backend, FleetEngine, GpuChoice, GpuEngine, RunOptions};
 
     let mut list = Vec::new();
     for device in trisolar::gpu::devices()? {
@@ -153,6 +153,14 @@ fn gpus() -> Result<Vec<Candidate>, EngineError> {
             ));
         }
     }
+    let together = RunOptions {
+        backend: Backend::Gpu,
+        with_cpu: true,
+        gpus: GpuChoice::All,
+        ..RunOptions::default()
+    };
+    let (fleet, _) = FleetEngine::open(u64::MAX, &together)?;
+    list.push(Candidate::new("all GPUs and the CPU together", fleet));
     Ok(list)
 }
 

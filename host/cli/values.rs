@@ -175,6 +175,17 @@ pub(crate) fn driver(text: &str) -> Result<Driver, String> {
     }
 }
 
+/// The most pixels of a map along a side of one of a picture.
+const MAX_SHRINK: usize = 65536;
+
+/// How many pixels are averaged to one.
+pub(crate) fn shrink(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_SHRINK) => Ok(n),
+        _ => Err(format!("must be a whole number from 1 to {MAX_SHRINK}")),
+    }
+}
+
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 4096;
 

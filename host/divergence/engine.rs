@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sink::{Memory, Sink};
 use super::{Points, Specification, Validated};
+use crate::gpu::Energy;
 
 /// Watches a run and may end it.
 pub trait Monitor: Sync {
@@ -55,12 +56,14 @@ pub trait Engine {
             elapsed,
             notes,
             portions,
+            energy,
         } = self.stream(&task, monitor)?;
         Ok(Computed {
             times: memory.into_times(),
             elapsed,
             notes,
             portions,
+            energy,
         })
     }
 }
@@ -93,6 +96,8 @@ pub struct Ran {
     pub notes: Vec<String>,
     /// Which device did how much.
     pub portions: Vec<Portion>,
+    /// What it took on the GPUs, if that can be measured.
+    pub energy: Option<Energy>,
 }
 
 /// What a device contributed to a map.
@@ -115,6 +120,8 @@ pub struct Computed {
     pub notes: Vec<String>,
     /// See [`Ran`].
     pub portions: Vec<Portion>,
+    /// See [`Ran`].
+    pub energy: Option<Energy>,
 }
 
 /// Why a map could not be computed.
@@ -253,6 +260,8 @@ pub struct DivergenceMap {
     pub notes: Vec<String>,
     /// Which device did how much.
     pub portions: Vec<Portion>,
+    /// What it took on the GPUs, if that can be measured.
+    pub energy: Option<Energy>,
 }
 
 impl DivergenceMap {
@@ -282,6 +291,7 @@ impl DivergenceMap {
             elapsed: streamed.ran.elapsed,
             notes: streamed.ran.notes,
             portions: streamed.ran.portions,
+            energy: streamed.ran.energy,
         }
     }
 }

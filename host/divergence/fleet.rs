@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::engine::{
     Backend, Driver, Engine, EngineError, GpuChoice, Monitor, Portion, Ran, RunOptions, Task,
 };
+use super::gpu::measured;
 use super::queue::Queue;
 use super::split::{self, Sum};
 use super::team::{self, Worker};
@@ -124,28 +125,40 @@ impl Engine for FleetEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        if self.driver == Driver::Single {
-            return self.drive_alone(task, monitor);
-        }
         let gpus = self.gpus.iter().map(|gpu| gpu as &dyn Worker);
         let cpu = self.cpu.iter().map(|cpu| cpu as &dyn Worker);
         let workers: Vec<&dyn Worker> = gpus.chain(cpu).collect();
         let reserve = self.reserve.as_ref().map(|cpu| cpu as &dyn Worker);
-        team::run(&workers, reserve, task, monitor)
+        measured(self.gpus.iter(), |at_start| match self.driver {
+            Driver::Threads => team::run_from(&workers, reserve, task, monitor, at_start),
+            Driver::Single => self.drive_alone(task, monitor, at_start),
+        })
     }
 }
 
 impl FleetEngine {
     /// The document's driver: this thread starts every GPU on its part of the pixels, and goes round until all are done.
-    fn drive_alone(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
+    fn drive_alone(
+        &self,
+        task: &Task<'_>,
+        monitor: &dyn Monitor,
+        at_start: Option<&(dyn Fn() + Sync)>,
+    ) -> Result<Ran, EngineError> {
         let steps = task.spec.specification().steps;
         let parts: Vec<Vec<Range<u64>>> = split::evenly(task.spans, self.gpus.len());
         let sum = Sum::new(monitor, &parts, steps);
         let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
+        let capacities = self
+            .gpus
+            .iter()
+            .map(|gpu| gpu.capacity(task.spec.specification()));
         let queues: Vec<Queue<'_>> = parts
             .iter()
             .zip(&monitors)
-            .map(|(part, monitor)| Queue::new(part, steps, &[1], task.sink, monitor))
+            .zip(capacities)
+            .map(|((part, monitor), capacity)| {
+                Queue::new(part, steps, &[capacity], task.sink, monitor)
+            })
             .collect();
         let mut pipelines = Vec::new();
         for ((gpu, queue), part) in self.gpus.iter().zip(&queues).zip(&parts) {
@@ -153,6 +166,9 @@ impl FleetEngine {
             let pixels = part.iter().map(|s| s.end - s.start).sum();
             let grid = gpu.grid(task.spec, pixels)?;
             pipelines.push((gpu, Pipeline::new(grid, queue.share(0), steps)));
+        }
+        if let Some(call) = at_start {
+            call();
         }
         let start = Instant::now();
         let mut running = true;
@@ -174,6 +190,7 @@ impl FleetEngine {
             elapsed,
             notes: Vec::new(),
             portions: portions.collect(),
+            energy: None,
         })
     }
 }

@@ -12,7 +12,7 @@ use super::queue::{Pace, Share};
 use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS};
 use super::{DivergenceKernel, Specification, Validated};
-use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
+use crate::gpu::{Argument, DeviceMemory, EnergyMeter, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;
@@ -96,7 +96,9 @@ impl Engine for GpuEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        team::run(&[self], None, task, monitor)
+        measured([self].into_iter(), |at_start| {
+            team::run_from(&[self], None, task, monitor, at_start)
+        })
     }
 }
 
@@ -147,7 +149,8 @@ impl GpuEngine {
             for span in share.draw(pace, band, band)?.spans {
                 let count = (span.end - span.start) as usize;
                 let job = spec.job(span.start, count as u32);
-                let arguments = [Argument::new(&job), Argument::new(&times.address())];
+                let address = times.address();
+                let arguments = [Argument::new(&job), Argument::new(&address)];
                 // SAFETY: the kernel's parameters are a Job and a pointer to job.count values of device memory, which the
                 // stream's order keeps from other uses.
                 unsafe { kernel.launch(job.count.div_ceil(BLOCK), BLOCK, 0, &arguments)? };
@@ -162,6 +165,24 @@ impl GpuEngine {
             }
         }
     }
+}
+
+/// Runs `run` and adds the energy that these GPUs took, or why it cannot be measured. `run` has to call what it is given when
+/// the computation begins.
+pub(super) fn measured<'a>(
+    gpus: impl Iterator<Item = &'a GpuEngine>,
+    run: impl FnOnce(Option<&(dyn Fn() + Sync)>) -> Result<Ran, EngineError>,
+) -> Result<Ran, EngineError> {
+    let meter = EnergyMeter::new(gpus.map(|engine| &engine.gpu));
+    let mut ran = match &meter {
+        Ok(meter) => run(Some(&|| meter.start()))?,
+        Err(_) => run(None)?,
+    };
+    match meter.and_then(|meter| meter.stop()) {
+        Ok(energy) => ran.energy = Some(energy),
+        Err(reason) => ran.notes.push(format!("energy was not measured: {reason}")),
+    }
+    Ok(ran)
 }
 
 /// The kernel of fetching threads with all its buffers.

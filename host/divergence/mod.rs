@@ -14,6 +14,7 @@ mod ladder;
 mod method;
 mod parameter;
 mod points;
+mod preset;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -43,10 +44,12 @@ pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
 pub use parameter::Parameter;
 pub use points::Points;
+pub use preset::Preset;
 #[cfg(feature = "mpi")]
 pub use ranks::run_on_ranks;
 pub use resume::{Item, Resumed, can_resume, resume};
 pub use sink::Sink;
+pub(crate) use spec::json as specification_json;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
 };

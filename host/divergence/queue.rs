@@ -15,6 +15,8 @@ use super::sink::Sink;
 
 /// How long a device without work waits before it looks for a cancellation again.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// Time between two calls of the monitor, at least.
+const BETWEEN_NEWS: Duration = Duration::from_millis(50);
 /// A device has this much work before it, unless the end is near.
 pub(super) const FAR: Duration = Duration::from_millis(120);
 /// And at least this much.
@@ -48,8 +50,10 @@ pub(super) struct Queue<'a> {
     steps: u64,
     /// Pixels of the run.
     total: u64,
-    /// Steps that the monitor knows of.
-    told: Mutex<u64>,
+    /// Steps that the monitor knows of, and since when.
+    told: Mutex<(u64, Option<Instant>)>,
+    /// Called when all devices are ready.
+    at_start: Option<&'a (dyn Fn() + Sync)>,
 }
 
 struct State {
@@ -131,12 +135,20 @@ impl<'a> Queue<'a> {
             monitor,
             steps,
             total,
-            told: Mutex::new(0),
+            told: Mutex::new((0, None)),
+            at_start: None,
         };
         for capacity in capacities {
             queue.join(*capacity);
         }
         queue
+    }
+
+    /// Calls this when all devices are ready.
+    #[must_use]
+    pub fn at_start(mut self, call: Option<&'a (dyn Fn() + Sync)>) -> Self {
+        self.at_start = call;
+        self
     }
 
     /// Another device.
@@ -192,12 +204,16 @@ impl<'a> Queue<'a> {
         self.tell(u64::MAX);
     }
 
-    /// Tells the monitor of so many steps, one call after the other and never fewer than before.
+    /// Tells the monitor of so many steps: some times a second, one call after the other and never fewer than before.
     fn tell(&self, done: u64) {
         let total = self.total.saturating_mul(self.steps);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        *told = done.min(total).max(*told);
-        self.monitor.progress(*told, total);
+        let lately = told.1.is_some_and(|then| then.elapsed() < BETWEEN_NEWS);
+        if lately && done < total {
+            return;
+        }
+        *told = (done.min(total).max(told.0), Some(Instant::now()));
+        self.monitor.progress(told.0, total);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -299,6 +315,9 @@ impl Share<'_> {
         queue.changed.notify_all();
         while state.end.is_none() && state.started.is_none() {
             if state.members.iter().all(|m| m.ready || m.gone) {
+                if let Some(call) = queue.at_start {
+                    call();
+                }
                 state.started = Some(Instant::now());
                 break;
             }

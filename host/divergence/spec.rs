@@ -868,7 +868,7 @@ fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 /// A specification as JSON text, its keys in their order, without those that the points stand in for.
-pub(super) fn json(specification: &Specification, points: Option<&Points>) -> String {
+pub(crate) fn json(specification: &Specification, points: Option<&Points>) -> String {
     let text = serde_json::to_string(specification).expect("plain numbers and names");
     let Some(points) = points else {
         return text;

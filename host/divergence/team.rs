@@ -31,6 +31,20 @@ pub(super) fn run(
     task: &Task<'_>,
     monitor: &dyn Monitor,
 ) -> Result<Ran, EngineError> {
+    run_from(workers, reserve, task, monitor, None)
+}
+
+/// The same, calling `at_start` when all are ready.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn run_from(
+    workers: &[&dyn Worker],
+    reserve: Option<&dyn Worker>,
+    task: &Task<'_>,
+    monitor: &dyn Monitor,
+    at_start: Option<&(dyn Fn() + Sync)>,
+) -> Result<Ran, EngineError> {
     let specification = task.spec.specification();
     let capacities: Vec<u64> = workers.iter().map(|w| w.capacity(specification)).collect();
     let queue = Queue::new(
@@ -39,7 +53,8 @@ pub(super) fn run(
         &capacities,
         task.sink,
         monitor,
-    );
+    )
+    .at_start(at_start);
     let mut failures: Vec<Failure> = thread::scope(|scope| {
         let threads: Vec<_> = workers
             .iter()
@@ -82,6 +97,7 @@ pub(super) fn run(
             .zip(queue.delivered())
             .map(|(device, pixels)| Portion { device, pixels })
             .collect(),
+        energy: None,
     })
 }
 

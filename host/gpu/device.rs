@@ -194,6 +194,22 @@ impl Gpu {
         &self.info
     }
 
+    /// Where the device is on the PCI bus, as NVML names it.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn bus_id(&self) -> Result<String, GpuError> {
+        let fail = |e| self.fail("reading the device's attributes", e);
+        let device = Device::get_device(self.info.index).map_err(fail)?;
+        let attribute = |a| device.get_attribute(a).map_err(fail);
+        Ok(format!(
+            "{:08x}:{:02x}:{:02x}.0",
+            attribute(DeviceAttribute::PciDomainId)?,
+            attribute(DeviceAttribute::PciBusId)?,
+            attribute(DeviceAttribute::PciDeviceId)?,
+        ))
+    }
+
     /// Makes the device the calling thread's: needed once in a thread other than the one that opened it.
     ///
     /// # Errors

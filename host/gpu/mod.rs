@@ -6,12 +6,16 @@ mod buffer;
 #[cfg(feature = "gpu")]
 mod device;
 mod error;
+#[cfg(feature = "gpu")]
+mod power;
 
 #[cfg(feature = "gpu")]
 pub use buffer::{DeviceMemory, Pinned, Plain};
 #[cfg(feature = "gpu")]
 pub use device::{Argument, Gpu, Kernel, Mark, Residency, devices, driver_version};
 pub use error::GpuError;
+#[cfg(feature = "gpu")]
+pub use power::EnergyMeter;
 
 /// What a GPU is.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -28,6 +32,15 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
     /// Highest clock of the multiprocessors in kHz.
     pub clock_khz: u32,
+}
+
+/// Energy that a computation took on GPUs, by the counters of their drivers, which are renewed some times a second.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Energy {
+    /// Of all GPUs together.
+    pub joules: f64,
+    /// On average over the computation, all GPUs together.
+    pub watts: f64,
 }
 
 /// Whether an NVIDIA driver is installed, be it usable or not.

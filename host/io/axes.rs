@@ -75,7 +75,10 @@ pub(super) fn vertical_axis(
         upwards: true,
         ..s.text(s.label(), Align::Centre)
     };
-    canvas.text(label, [x, frame.y + frame.height / 2.0], upwards);
+    // A label longer than a low frame goes down, not beyond the edge of the sheet.
+    let half = text_width(label, s.label()) / 2.0;
+    let middle = (frame.y + frame.height / 2.0).max(half + s.margin());
+    canvas.text(label, [x, middle], upwards);
 }
 
 /// Ticks, numbers and label lines below a frame.

@@ -9,6 +9,8 @@ use super::IoError;
 pub enum Format {
     /// A picture ([`picture`](super::picture)).
     Png,
+    /// A picture without axes, TIFF or, from 2³¹ pixels on, BigTIFF ([`picture::tiff`](super::picture::tiff)).
+    Tiff,
     /// One array ([`npy`](super::npy)).
     Npy,
     /// Named arrays and the specification that made them ([`npz`](super::npz)).
@@ -17,13 +19,14 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which messages list them.
-    pub const ALL: [Self; 3] = [Self::Png, Self::Npy, Self::Npz];
-    const ALLOWED: &'static str = ".png, .npy and .npz";
+    pub const ALL: [Self; 4] = [Self::Png, Self::Tiff, Self::Npy, Self::Npz];
+    const ALLOWED: &'static str = ".png, .tif (or .tiff), .npy and .npz";
 
     /// The extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Png => "png",
+            Self::Tiff => "tif",
             Self::Npy => "npy",
             Self::Npz => "npz",
         }
@@ -38,9 +41,10 @@ impl Format {
         Self::ALL
             .into_iter()
             .find(|f| {
-                extension
-                    .as_ref()
-                    .is_some_and(|e| e.eq_ignore_ascii_case(f.extension()))
+                extension.as_ref().is_some_and(|e| {
+                    e.eq_ignore_ascii_case(f.extension())
+                        || *f == Self::Tiff && e.eq_ignore_ascii_case("tiff")
+                })
             })
             .ok_or_else(|| IoError::UnknownFormat {
                 path: path.to_owned(),
@@ -60,6 +64,8 @@ mod tests {
             ("a.png", Format::Png),
             ("dir.npz/b.NPY", Format::Npy),
             ("x.y.Npz", Format::Npz),
+            ("wide.tif", Format::Tiff),
+            ("wide.TIFF", Format::Tiff),
         ] {
             assert_eq!(Format::of(Path::new(name)).unwrap(), format);
         }

@@ -3,7 +3,7 @@
 //! - [`atomic`]: a file appears under its name complete, or not at all
 //! - [`format`](mod@format): which format a file name asks for
 //! - [`npy`], [`npz`]: arrays that numpy reads
-//! - [`picture`]: maps as PNG, bare or with axes and a colour bar
+//! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
 //! - [`colour`]: colour maps and ranges
 
@@ -19,5 +19,6 @@ pub mod picture;
 pub mod plot;
 mod png_file;
 mod ticks;
+mod tiff_file;
 
 pub use error::IoError;

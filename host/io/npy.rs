@@ -13,6 +13,11 @@ use super::atomic::AtomicFile;
 
 mod header;
 
+/// What stands before the values of an array of this shape.
+pub(crate) fn header<T: Element>(shape: &[usize]) -> Vec<u8> {
+    header::encode(T::DESCR, shape)
+}
+
 mod sealed {
     pub trait Sealed {}
 }

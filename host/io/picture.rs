@@ -1,4 +1,5 @@
-//! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar.
+//! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar; [`tiff`], a pixel a value,
+//! for large ones.
 //!
 //! Row 0 of a map is the top row of its picture, and the value in row r and column c belongs to the point
 //! (x, y) = (centre - span/2 + span·c/width, centre - span/2 + span·r/height): y grows downwards. On the axes that
@@ -15,6 +16,7 @@ pub use super::canvas::Theme;
 use super::colour::{ColourMap, ColourRange, Scale};
 use super::npy::{Element, data_error};
 use super::png_file::{self, Pixels, encoding_error};
+use super::tiff_file;
 
 mod layout;
 mod resample;
@@ -55,6 +57,43 @@ impl<'a> Map<'a> {
             width,
             height,
             given: values.len(),
+            row: Box::new(row),
+        }
+    }
+
+    /// The map with the mean of every `n` × `n` values in place of them (of the finite ones; of fewer at the right and lower
+    /// edges): what is finer than a pixel of the picture is averaged, not left out.
+    #[must_use]
+    pub fn averaged(self, n: usize) -> Self {
+        if n <= 1 {
+            return self;
+        }
+        let (width, height) = (self.width.div_ceil(n), self.height.div_ceil(n));
+        let given = if self.width.checked_mul(self.height) == Some(self.given) {
+            width * height
+        } else {
+            // Still wrong.
+            usize::MAX
+        };
+        let row = move |y: usize, means: &mut [f64]| {
+            let mut values = vec![0.0; self.width];
+            let mut counts = vec![0_u32; means.len()];
+            means.fill(0.0);
+            for line in y * n..self.height.min((y + 1) * n) {
+                (self.row)(line, &mut values);
+                for (i, &value) in values.iter().enumerate().filter(|(_, v)| v.is_finite()) {
+                    means[i / n] += value;
+                    counts[i / n] += 1;
+                }
+            }
+            for (mean, count) in means.iter_mut().zip(counts) {
+                *mean /= f64::from(count);
+            }
+        };
+        Self {
+            width,
+            height,
+            given,
             row: Box::new(row),
         }
     }
@@ -173,6 +212,37 @@ pub fn bare(
     })
 }
 
+/// Writes the picture alone as TIFF, one pixel a value; as BigTIFF from 2³¹ pixels on.
+///
+/// Colours and memory are as for [`bare`], but for about 1 MiB. The specification goes to the tag ImageDescription.
+///
+/// # Errors
+/// As [`bare`].
+pub fn tiff(
+    path: impl AsRef<Path>,
+    map: &Map<'_>,
+    look: &Look,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let scale = map.scale(look).map_err(|e| data_error(path, e))?;
+    let palette = scale.palette(look.colour_map);
+    let mut values = vec![0.0; map.width];
+    let size = (map.width as u32, map.height as u32);
+    atomic::write_with(path, |file| {
+        let fill = |y: usize, row: &mut [u8]| {
+            (map.row)(y, &mut values);
+            for (pixel, &v) in row.iter_mut().zip(&values) {
+                *pixel = scale.entry(v);
+            }
+        };
+        tiff_file::encode(&mut *file, size, &palette, specification, fill).map_err(|e| match e {
+            ::tiff::TiffError::IoError(e) => file.error(e),
+            e => data_error(file.path(), e.to_string()),
+        })
+    })
+}
+
 fn encode_bare(
     w: impl std::io::Write,
     map: &Map<'_>,
@@ -225,4 +295,29 @@ pub fn plot(
     let canvas = layout::draw(map, scale, look, labels)
         .ok_or_else(|| data_error(path, "the picture is too large".to_owned()))?;
     png_file::write_canvas(path, &canvas, specification)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averaging_takes_every_value_into_account_once() {
+        // 5 × 3 values, by 2: three columns and two rows of means, of fewer values at the edges.
+        let values: Vec<f64> = (0..15).map(f64::from).collect();
+        let map = Map::new(&values, 5, 3).averaged(2);
+        assert_eq!((map.width, map.height, map.given), (3, 2, 6));
+        let mut row = [0.0; 3];
+        (map.row)(0, &mut row);
+        assert_eq!(row, [3.0, 5.0, 6.5]);
+        (map.row)(1, &mut row);
+        assert_eq!(row, [10.5, 12.5, 14.0]);
+        // One that is not finite is left out; a map of a wrong number of values stays wrong.
+        let holed = [1.0, f64::NAN, 2.0, 3.0];
+        let map = Map::new(&holed, 2, 2).averaged(2);
+        (map.row)(0, &mut row[..1]);
+        assert_eq!(row[0], 2.0);
+        let short = Map::new(&values, 4, 4).averaged(2);
+        assert!(short.scale(&Look::default()).is_err());
+    }
 }

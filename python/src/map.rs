@@ -122,6 +122,7 @@ impl Map {
             bare,
             colormap,
             title,
+            ..Style::default()
         };
         py.detach(|| {
             let output = Output::new(&path)?;

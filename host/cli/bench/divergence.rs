@@ -217,7 +217,7 @@ fn common_factor(a: u64, b: u64) -> u64 {
 /// Every GPU on a map that keeps it busy.
 #[cfg(feature = "gpu")]
 fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failure> {
-    use trisolar::divergence::GpuEngine;
+    use trisolar::divergence::{FleetEngine, GpuChoice, GpuEngine, RunOptions};
 
     let valid = args.specification(1000)?;
     let devices = trisolar::gpu::devices().map_err(EngineError::from)?;
@@ -235,6 +235,17 @@ fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failur
             .map_err(|e| Failure::specification(&e, true, None))?;
         engine.compute(&warm_up, &trisolar::divergence::Unattended)?;
         let (mut row, _) = measure(&engine, &valid, format!("gpu, {}", device.name))?;
+        row.of_plain = plain_rate.map(|plain| row.rate / plain);
+        rows.push(row);
+    }
+    if rows.len() > 1 {
+        let all = RunOptions {
+            backend: Backend::Gpu,
+            gpus: GpuChoice::All,
+            ..RunOptions::default()
+        };
+        let (fleet, _) = FleetEngine::open(valid.pixels(), &all)?;
+        let (mut row, _) = measure(&fleet, &valid, format!("gpu, all {}", rows.len()))?;
         row.of_plain = plain_rate.map(|plain| row.rate / plain);
         rows.push(row);
     }

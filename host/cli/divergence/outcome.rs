@@ -1,0 +1,144 @@
+//! What is said about a map that was computed: the summary and the JSON object.
+
+use std::path::Path;
+use std::time::Duration;
+
+use trisolar::divergence::{DivergenceMap, Portion};
+use trisolar::gpu::Energy;
+
+use crate::cli::report::{self, Lines};
+
+/// A map without its values.
+pub(super) struct Outcome {
+    pub specification: serde_json::Value,
+    pub pixels: u64,
+    /// Whether its pixels are points of the user's.
+    pub of_points: bool,
+    pub engine: &'static str,
+    pub device: String,
+    pub elapsed: Duration,
+    /// Of the whole map.
+    pub pixel_steps: u64,
+    /// Of those, what this run has computed.
+    pub computed_steps: u64,
+    /// Pixels that were there before this run, if it goes on with an earlier one.
+    pub resumed: Option<u64>,
+    pub never_parted: u64,
+    pub notes: Vec<String>,
+    pub portions: Vec<Portion>,
+    pub energy: Option<Energy>,
+}
+
+impl Outcome {
+    /// Of a map that was computed at once.
+    pub fn of(map: &DivergenceMap) -> Self {
+        Self {
+            specification: serde_json::from_str(&map.specification_json()).unwrap_or_default(),
+            pixels: map.times.len() as u64,
+            of_points: map.points.is_some(),
+            engine: map.engine,
+            device: map.device.clone(),
+            elapsed: map.elapsed,
+            pixel_steps: map.pixel_steps,
+            computed_steps: map.pixel_steps,
+            resumed: None,
+            never_parted: map.never_parted,
+            notes: map.notes.clone(),
+            portions: map.portions.clone(),
+            energy: map.energy,
+        }
+    }
+
+    /// Pixel-steps per second of the computation itself.
+    fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 {
+            self.computed_steps as f64 / seconds
+        } else {
+            0.0
+        }
+    }
+
+    /// The JSON object.
+    pub fn object(&self, files: &[&Path]) -> serde_json::Value {
+        let mut object = serde_json::json!({
+            "specification": self.specification,
+            "engine": self.engine,
+            "device": self.device,
+            "devices": self.portions,
+            "pixel_steps": self.pixel_steps,
+            "seconds": self.elapsed.as_secs_f64(),
+            "rate": self.rate(),
+            "never_parted": self.never_parted,
+            "files": files.iter().map(|f| f.to_string_lossy()).collect::<Vec<_>>(),
+            "notes": self.notes,
+        });
+        if let Some(energy) = self.energy {
+            object["energy"] = serde_json::json!(energy);
+        }
+        if let Some(pixels) = self.resumed {
+            object["resumed_pixels"] = pixels.into();
+        }
+        object
+    }
+
+    /// The summary.
+    pub fn summary(&self, files: &[&Path]) -> String {
+        let mut lines = Lines::default();
+        lines.add("engine", &format!("{}: {}", self.engine, self.device));
+        if let Some(shares) = self.shares() {
+            lines.add("shares", &shares);
+        }
+        lines.add("pixel-steps", &report::grouped(self.pixel_steps));
+        lines.add("time", &report::seconds(self.elapsed.as_secs_f64()));
+        lines.add("rate", &format!("{:.3e} pixel-steps/s", self.rate()));
+        if let Some(energy) = self.energy {
+            let of = if self.engine == "gpu+cpu" {
+                " (GPUs alone)"
+            } else {
+                ""
+            };
+            let text = format!(
+                "{:.1} J, {:.0} W on average{of}",
+                energy.joules, energy.watts
+            );
+            lines.add("energy", &text);
+        }
+        let share = 100.0 * self.never_parted as f64 / self.pixels as f64;
+        let never = report::grouped(self.never_parted);
+        let of = report::grouped(self.pixels);
+        let what = if self.of_points { "points" } else { "pixels" };
+        lines.add(
+            "never parted",
+            &format!("{share:.2} % ({never} of {of} {what})"),
+        );
+        if let Some(resumed) = self.resumed {
+            let text = format!(
+                "{} pixels were there from an earlier run; time and rate are of the others",
+                report::grouped(resumed)
+            );
+            lines.add("resumed", &text);
+        }
+        for (i, file) in files.iter().enumerate() {
+            let label = if i == 0 { "files" } else { "" };
+            lines.add_whole(label, &file.display().to_string());
+        }
+        for note in &self.notes {
+            lines.add("note", note);
+        }
+        lines.as_str().to_owned()
+    }
+
+    /// Who did how much, if there are several.
+    fn shares(&self) -> Option<String> {
+        let all: u64 = self.portions.iter().map(|p| p.pixels).sum();
+        let share = |p: &Portion| {
+            let percent = 100.0 * p.pixels as f64 / all.max(1) as f64;
+            // `GPU 0, its name` is known by its number.
+            let name = p.device.split(',').next().unwrap_or_default();
+            format!("{name} {percent:.1} %")
+        };
+        let shares: Vec<String> = self.portions.iter().map(share).collect();
+        (shares.len() > 1).then(|| shares.join(", "))
+    }
+}

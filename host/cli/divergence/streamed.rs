@@ -1,0 +1,177 @@
+//! `trisolar divergence --stream` and `--resume`: the map grows in a file, not in memory, and an interrupted run goes on.
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use trisolar::divergence::{self, Monitor, RunOptions, Task, Validated};
+use trisolar::output::{Output, Style, Values};
+use trisolar::store::{Store, StoreError};
+
+use super::outcome::Outcome;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, interrupt, report};
+
+/// How often what is done is made safe: at most this is computed again after the program was killed.
+const RECORDS: Duration = Duration::from_secs(4);
+
+/// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
+/// outputs from there.
+pub(super) fn run(
+    valid: &Validated,
+    outputs: &[Output],
+    resume: bool,
+    options: &RunOptions,
+    style: &Style,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
+    let main = outputs.iter().find(|o| o.is_npy()).unwrap_or(&outputs[0]);
+    let (store, resumed) = open(main.path(), valid, resume)?;
+    let missing = store.missing();
+    let left = pixels(&missing);
+    let there = valid.pixels() - left;
+    let mut outcome = compute(valid, &store, &missing, options, quiet)?;
+    outcome.resumed = resumed.then_some(there);
+    if resume && !resumed {
+        outcome
+            .notes
+            .push("there was nothing to go on with: the map was begun anew".into());
+    }
+
+    let times = store.times()?;
+    let steps = valid.specification().steps as u32;
+    let sum = |times: &[u32]| times.iter().map(|t| u64::from(*t)).sum::<u64>();
+    outcome.pixel_steps = sum(&times);
+    outcome.never_parted = times.iter().filter(|t| **t == steps).count() as u64;
+    outcome.computed_steps = missing
+        .iter()
+        .map(|s| sum(&times[s.start as usize..s.end as usize]))
+        .sum();
+    let values = Values {
+        specification: valid.specification(),
+        points: None,
+        times: &times,
+    };
+    for output in outputs.iter().filter(|o| o.path() != main.path()) {
+        interrupt::check()?;
+        output
+            .write_values(&values, style)
+            .map_err(|e| kept(&e.to_string(), &store))?;
+    }
+    if !main.is_npy() {
+        interrupt::check()?;
+        main.write_values(&values, style)
+            .map_err(|e| kept(&e.to_string(), &store))?;
+    }
+    drop(times);
+    store.finish(main.path(), main.is_npy())?;
+    Ok(outcome)
+}
+
+/// The map's file, and whether an earlier run has begun it.
+fn open(path: &Path, valid: &Validated, resume: bool) -> Result<(Store, bool), Failure> {
+    let refuse = |error: StoreError| match error {
+        StoreError::Io(error) => Failure::from(error),
+        error => Failure::BadInput(error.to_string()),
+    };
+    if resume && let Some(store) = Store::resume(path, valid).map_err(refuse)? {
+        return Ok((store, true));
+    }
+    Ok((Store::begin(path, valid).map_err(refuse)?, false))
+}
+
+/// Computes what is missing.
+fn compute(
+    valid: &Validated,
+    store: &Store,
+    missing: &[Range<u64>],
+    options: &RunOptions,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome {
+        specification: serde_json::json!(valid.specification()),
+        pixels: valid.pixels(),
+        engine: "none",
+        device: "all pixels were there".into(),
+        elapsed: Duration::ZERO,
+        pixel_steps: 0,
+        computed_steps: 0,
+        resumed: None,
+        never_parted: 0,
+        of_points: false,
+        notes: Vec::new(),
+        portions: Vec::new(),
+        energy: None,
+    };
+    if missing.is_empty() {
+        return Ok(outcome);
+    }
+    let progress = Progress::new("divergence", quiet);
+    let steps = valid.specification().steps;
+    let rest = Rest {
+        progress: &progress,
+        before: (valid.pixels() - pixels(missing)).saturating_mul(steps),
+    };
+    let task = Task {
+        spec: valid,
+        spans: missing,
+        sink: store,
+    };
+    let (streamed, recorded) =
+        store.recording(RECORDS, || divergence::stream(&task, options, &rest));
+    progress.finish();
+    let streamed = streamed.map_err(|error| match Failure::from(error) {
+        Failure::Interrupted => {
+            if !quiet {
+                report::to_stderr(&format!("note: {}", how_to_go_on(store)));
+            }
+            Failure::Interrupted
+        }
+        Failure::Failed(message) => kept(&message, store),
+        failure => failure,
+    })?;
+    recorded.map_err(|e| kept(&e.to_string(), store))?;
+    outcome.engine = streamed.engine;
+    outcome.device = streamed.device;
+    outcome.elapsed = streamed.ran.elapsed;
+    outcome.notes = streamed.ran.notes;
+    outcome.portions = streamed.ran.portions;
+    outcome.energy = streamed.ran.energy;
+    Ok(outcome)
+}
+
+/// A failure after which what was computed is still there.
+fn kept(message: &str, store: &Store) -> Failure {
+    Failure::Failed(format!("{message}\nhint: {}", how_to_go_on(store)))
+}
+
+fn how_to_go_on(store: &Store) -> String {
+    format!(
+        "what is computed is kept in {}; the same command with --resume goes on from there",
+        store.part().display()
+    )
+}
+
+fn pixels(spans: &[Range<u64>]) -> u64 {
+    spans.iter().map(|s| s.end - s.start).sum()
+}
+
+/// Progress over the whole map, of which a part was there before.
+struct Rest<'a> {
+    progress: &'a Progress,
+    before: u64,
+}
+
+impl Monitor for Rest<'_> {
+    fn progress(&self, done: u64, total: u64) {
+        self.progress.progress_from(
+            self.before,
+            self.before.saturating_add(done),
+            self.before.saturating_add(total),
+        );
+    }
+
+    fn cancelled(&self) -> bool {
+        interrupt::interrupted()
+    }
+}

@@ -1,0 +1,78 @@
+//! Maps of the source document by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::spec::{Given, OneOrTwo};
+
+/// A map of the source document; see [`given`](Self::given).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The square of start positions from -20 to 20, 300 × 300 pixels.
+    Headline,
+    /// The repetitions to the right: x from -40 to 470, y from -40 to 40, 20 pixels a unit of length, 200000 steps.
+    Panorama,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Headline, Self::Panorama];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Headline => "headline",
+            Self::Panorama => "panorama",
+        }
+    }
+
+    /// The values in which it differs from the headline map.
+    pub fn given(self) -> Given {
+        match self {
+            Self::Headline => Given::default(),
+            Self::Panorama => Given {
+                size: Some(OneOrTwo::Two([10_200, 1_600])),
+                center: Some([215.0, 0.0]),
+                span: Some(OneOrTwo::Two([510.0, 80.0])),
+                steps: Some(200_000),
+                ..Given::default()
+            },
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|p| p.name() == text);
+        found.ok_or_else(|| "must be headline or panorama".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::divergence::Specification;
+
+    #[test]
+    fn the_panorama_has_the_documents_range_and_square_pixels() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.to_string().parse(), Ok(preset));
+        }
+        let valid = Specification::from(Preset::Panorama.given());
+        let valid = valid.validate().expect("valid");
+        let grid = valid.job(0, 1).grid;
+        let corner = grid.start(0);
+        assert_eq!([corner[0], corner[1]], [-40.0, -40.0]);
+        let last = grid.start(valid.pixels() - 1);
+        assert!((last[0] - 469.95).abs() < 1e-9 && (last[1] - 39.95).abs() < 1e-9);
+        assert_eq!(valid.warnings(), [""; 0]);
+    }
+}

@@ -1,0 +1,557 @@
+//! A map in a file while it is being computed: for maps larger than memory, and for runs that are interrupted.
+//!
+//! Beside the file `NAME` that is wanted there is `NAME.part`, an npy file in which every pixel has its place, and
+//! `NAME.part.json`, which says what map it is of and which pixels are there for certain. The latter is replaced as a whole, after
+//! the former has been synchronised with the disk: whatever ends the program, [`Store::resume`] finds a state from which the
+//! same bytes come.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use memmap2::Mmap;
+use serde::{Deserialize, Serialize};
+
+use crate::divergence::{EngineError, Sink, Specification, Validated};
+use crate::io::IoError;
+use crate::io::{atomic, npy};
+
+/// What the file beside holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// Of this file: [`FORMAT`].
+    format: u32,
+    /// What wrote it.
+    program: String,
+    /// The map.
+    specification: Specification,
+    /// Pixels that are there: first and end of each span, ascending.
+    done: Vec<[u64; 2]>,
+}
+
+const FORMAT: u32 = 1;
+/// How long a run that was killed may keep its lock: drivers of GPUs take some time to clean up after it.
+const DYING: Duration = Duration::from_secs(4);
+
+/// Why an unfinished map cannot be worked on.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is one already, which must not be lost.
+    #[error("{} holds an unfinished map; --resume goes on with it; remove it and {} to begin anew", .part.display(), .record.display())]
+    Unfinished {
+        /// The map.
+        part: PathBuf,
+        /// What is said about it.
+        record: PathBuf,
+    },
+    /// It is of another map.
+    #[error("{} is of another map: {what} differs; give the options it was begun with, or another --out", .part.display())]
+    Other {
+        /// The map.
+        part: PathBuf,
+        /// What differs: names of values, with both values.
+        what: String,
+    },
+    /// Another run works on it.
+    #[error("{} is being written by another run", .part.display())]
+    Busy {
+        /// The map.
+        part: PathBuf,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+/// A map in a file, some of whose pixels are there.
+#[derive(Debug)]
+pub struct Store {
+    part: PathBuf,
+    record: PathBuf,
+    specification: Specification,
+    file: File,
+    /// Bytes before the first pixel.
+    header: u64,
+    pixels: u64,
+    state: Mutex<State>,
+    /// Wakes the thread that writes records.
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Pixels that are in the file: first to end.
+    done: BTreeMap<u64, u64>,
+    /// Why nothing more can be taken.
+    failed: Option<String>,
+    over: bool,
+}
+
+impl State {
+    fn add(&mut self, span: Range<u64>) {
+        let (mut start, mut end) = (span.start, span.end);
+        if let Some((&before, &its_end)) = self.done.range(..=start).next_back()
+            && its_end >= start
+        {
+            start = before;
+            end = end.max(its_end);
+        }
+        while let Some((&next, &its_end)) = self.done.range(start..=end).next() {
+            self.done.remove(&next);
+            end = end.max(its_end);
+        }
+        self.done.insert(start, end);
+    }
+}
+
+/// `path` with more at its end.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+impl Store {
+    /// Begins a map that is to be at `path`, and takes the disk space it needs.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfinished`] if one was begun before; no space, or the file cannot be written.
+    pub fn begin(path: &Path, valid: &Validated) -> Result<Self, StoreError> {
+        let (part, record) = (beside(path, ".part"), beside(path, ".part.json"));
+        if part.exists() || record.exists() {
+            return Err(StoreError::Unfinished { part, record });
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&part)
+            .map_err(|e| IoError::system(&part, "create", e))?;
+        let store = Self::over(part, record, file, valid, State::default())?;
+        let begun = store.reserve().and_then(|()| store.write_record());
+        if let Err(error) = begun {
+            // Nothing was computed yet.
+            let _ = fs::remove_file(&store.part);
+            return Err(error.into());
+        }
+        Ok(store)
+    }
+
+    /// Goes on with a map that was begun for `path`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
+    pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
+        let (part, record) = (beside(path, ".part"), beside(path, ".part.json"));
+        let text = match fs::read_to_string(&record) {
+            Ok(text) => text,
+            // A part without a record holds nothing for certain.
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !part.exists() => return Ok(None),
+            Err(e) => return Err(IoError::system(&record, "read", e).into()),
+        };
+        let malformed = |path: &Path, reason: String| IoError::Malformed {
+            path: path.to_owned(),
+            reason,
+        };
+        let read: Record =
+            serde_json::from_str(&text).map_err(|e| malformed(&record, e.to_string()))?;
+        if read.format != FORMAT {
+            let reason = format!("it was written by {}, in another format", read.program);
+            return Err(malformed(&record, reason).into());
+        }
+        if read.specification != *valid.specification() {
+            let what = differences(&read.specification, valid.specification());
+            return Err(StoreError::Other { part, what });
+        }
+        let mut state = State::default();
+        let mut end = 0;
+        for [first, its_end] in read.done {
+            if first < end || its_end <= first || its_end > valid.pixels() {
+                let reason = format!("pixels {first} to {its_end} are not in order");
+                return Err(malformed(&record, reason).into());
+            }
+            end = its_end;
+            state.add(first..its_end);
+        }
+        // The last thing that happens to a map is that it gets its name; its record goes after that.
+        let complete = state.done.get(&0) == Some(&valid.pixels());
+        let named = complete && !part.exists() && path.extension().is_some_and(|e| e == "npy");
+        let source = if named { path.to_owned() } else { part };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&source)
+            .map_err(|e| IoError::system(&source, "read", e))?;
+        let length = file
+            .metadata()
+            .map_err(|e| IoError::system(&source, "read", e))?
+            .len();
+        let store = Self::over(source, record, file, valid, state)?;
+        if length != store.length() {
+            let reason = format!("it has {length} bytes instead of {}", store.length());
+            return Err(malformed(&store.part, reason).into());
+        }
+        Ok(Some(store))
+    }
+
+    fn over(
+        part: PathBuf,
+        record: PathBuf,
+        file: File,
+        valid: &Validated,
+        state: State,
+    ) -> Result<Self, StoreError> {
+        let patience = Instant::now() + DYING;
+        loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if Instant::now() < patience => {
+                    thread::sleep(Duration::from_millis(50));
+                }
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { part }),
+                // Not every file system has locks.
+                Ok(()) | Err(TryLockError::Error(_)) => break,
+            }
+        }
+        Ok(Self {
+            header: npy::header::<u32>(&shape(valid.specification())).len() as u64,
+            pixels: valid.pixels(),
+            specification: valid.specification().clone(),
+            part,
+            record,
+            file,
+            state: Mutex::new(state),
+            over: Condvar::new(),
+        })
+    }
+
+    /// Bytes of the whole file.
+    fn length(&self) -> u64 {
+        self.header + 4 * self.pixels
+    }
+
+    /// Takes the space on the disk, so that it cannot be missing later, and writes the header.
+    fn reserve(&self) -> Result<(), IoError> {
+        let failed = |e| IoError::system(&self.part, "write", e);
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{FallocateFlags, fallocate};
+            use rustix::io::Errno;
+            match fallocate(&self.file, FallocateFlags::empty(), 0, self.length()) {
+                // Not every file system can.
+                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+                Err(e) => return Err(failed(e.into())),
+            }
+        }
+        self.file.set_len(self.length()).map_err(failed)?;
+        let header = npy::header::<u32>(&shape(&self.specification));
+        self.file.write_all_at(&header, 0).map_err(failed)
+    }
+
+    /// Pixels that are missing.
+    pub fn missing(&self) -> Vec<Range<u64>> {
+        let mut spans = Vec::new();
+        let mut next = 0;
+        for (&start, &end) in &self.lock().done {
+            if next < start {
+                spans.push(next..start);
+            }
+            next = end;
+        }
+        if next < self.pixels {
+            spans.push(next..self.pixels);
+        }
+        spans
+    }
+
+    /// The file that holds the map.
+    pub fn part(&self) -> &Path {
+        &self.part
+    }
+
+    /// Writes the record every `every` (more often at first) while `run` is at work, and once more after it.
+    ///
+    /// # Errors
+    /// The last record could not be written. (If another could not, the run ends with that: nothing is taken any more.)
+    pub fn recording<T>(
+        &self,
+        every: Duration,
+        run: impl FnOnce() -> T,
+    ) -> (T, Result<(), IoError>) {
+        let result = thread::scope(|scope| {
+            scope.spawn(|| self.write_records(every));
+            // Also if `run` panics, or the scope would wait for ever.
+            struct Over<'a>(&'a Store);
+            impl Drop for Over<'_> {
+                fn drop(&mut self) {
+                    self.0.lock().over = true;
+                    self.0.over.notify_all();
+                }
+            }
+            let _over = Over(self);
+            run()
+        });
+        (result, self.write_record())
+    }
+
+    fn write_records(&self, every: Duration) {
+        let mut state = self.lock();
+        // Often at first: short runs are not all lost either.
+        let mut pause = every / 32;
+        while !state.over {
+            let waited = self.over.wait_timeout(state, pause);
+            let (waiting, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = waiting;
+            if !outcome.timed_out() || state.over {
+                continue;
+            }
+            drop(state);
+            let written = self.write_record();
+            pause = (2 * pause).min(every);
+            state = self.lock();
+            if let Err(error) = written {
+                state.failed.get_or_insert(error.to_string());
+            }
+        }
+        state.over = false;
+    }
+
+    /// Makes sure of the pixels that are in the file, and says so in the record.
+    fn write_record(&self) -> Result<(), IoError> {
+        let done = self.lock().done.iter().map(|(&a, &b)| [a, b]).collect();
+        self.file
+            .sync_data()
+            .map_err(|e| IoError::system(&self.part, "write", e))?;
+        let record = Record {
+            format: FORMAT,
+            program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
+            specification: self.specification.clone(),
+            done,
+        };
+        let text = serde_json::to_string_pretty(&record).expect("plain data");
+        atomic::write_with(&self.record, |file| {
+            file.write_all(text.as_bytes()).map_err(|e| file.error(e))
+        })
+    }
+
+    /// The whole map, row-major, as memory that the system reads from the file when it is looked at.
+    ///
+    /// # Errors
+    /// Pixels are missing, or the file cannot be mapped.
+    pub fn times(&self) -> Result<Times, IoError> {
+        let missing: u64 = self.missing().iter().map(|s| s.end - s.start).sum();
+        let wrong = |reason: String| IoError::Malformed {
+            path: self.part.clone(),
+            reason,
+        };
+        if missing > 0 {
+            return Err(wrong(format!("{missing} pixels are missing")));
+        }
+        if cfg!(target_endian = "big") {
+            return Err(wrong("it holds little-endian numbers".into()));
+        }
+        // SAFETY: the file is this program's own, under a lock that other runs respect; whoever shortens it meanwhile ends this
+        // program, as with any mapped file.
+        let map =
+            unsafe { Mmap::map(&self.file) }.map_err(|e| IoError::system(&self.part, "read", e))?;
+        Ok(Times {
+            map,
+            header: self.header as usize,
+        })
+    }
+
+    /// The map is complete and all files made from it are written: it gets its name, if that is of an npy file, and the
+    /// rest is removed.
+    ///
+    /// # Errors
+    /// The file cannot be renamed or removed.
+    pub fn finish(self, path: &Path, as_npy: bool) -> Result<(), IoError> {
+        self.file
+            .sync_all()
+            .map_err(|e| IoError::system(&self.part, "write", e))?;
+        if self.part != path {
+            let moved = if as_npy {
+                fs::rename(&self.part, path)
+            } else {
+                fs::remove_file(&self.part)
+            };
+            moved.map_err(|e| IoError::system(path, "write", e))?;
+        }
+        fs::remove_file(&self.record).map_err(|e| IoError::system(&self.record, "remove", e))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for Store {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        if let Some(failed) = &self.lock().failed {
+            return Err(EngineError::Sink(failed.clone()));
+        }
+        let at = self.header + 4 * first;
+        let written = if cfg!(target_endian = "little") {
+            self.file.write_all_at(bytemuck::cast_slice(times), at)
+        } else {
+            let swapped: Vec<u32> = times.iter().map(|t| t.to_le()).collect();
+            self.file.write_all_at(bytemuck::cast_slice(&swapped), at)
+        };
+        written
+            .map_err(|e| EngineError::Sink(IoError::system(&self.part, "write", e).to_string()))?;
+        self.lock().add(first..first + times.len() as u64);
+        Ok(())
+    }
+}
+
+/// A map in a file, as memory.
+#[derive(Debug)]
+pub struct Times {
+    map: Mmap,
+    header: usize,
+}
+
+impl std::ops::Deref for Times {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        // A header's length is a multiple of 64, and maps begin on a page.
+        bytemuck::cast_slice(&self.map[self.header..])
+    }
+}
+
+/// Rows and columns.
+fn shape(specification: &Specification) -> [usize; 2] {
+    [1, 0].map(|k| specification.size[k] as usize)
+}
+
+/// The values in which two specifications differ: there, and here.
+fn differences(there: &Specification, here: &Specification) -> String {
+    let object = |s| serde_json::to_value(s).expect("plain data");
+    let (there, here) = (object(there), object(here));
+    let keys = here.as_object().into_iter().flat_map(|map| map.keys());
+    let found: Vec<String> = keys
+        .filter(|key| there[*key] != here[*key])
+        .map(|key| {
+            let option = key.replace('_', "-");
+            format!("--{option} ({} there, {} here)", there[key], here[key])
+        })
+        .collect();
+    found.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(width: u64, steps: u64) -> Validated {
+        let specification = Specification {
+            size: [width, 4],
+            steps,
+            ..Specification::default()
+        };
+        specification.validate().expect("valid")
+    }
+
+    #[test]
+    fn spans_that_touch_become_one() {
+        let mut state = State::default();
+        for span in [4..6, 10..12, 0..2, 6..10, 2..3, 3..4, 20..21] {
+            state.add(span);
+        }
+        let done: Vec<_> = state.done.into_iter().collect();
+        assert_eq!(done, [(0, 12), (20, 21)]);
+    }
+
+    #[test]
+    fn what_was_recorded_is_there_after_resuming_and_the_rest_is_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("map.npy");
+        let valid = map(5, 100);
+        assert!(Store::resume(&path, &valid).expect("nothing").is_none());
+        let store = Store::begin(&path, &valid).expect("begins");
+        store.put(3, &[7, 8]).expect("takes");
+        let busy = Store::resume(&path, &valid).expect_err("it is in use");
+        assert!(matches!(busy, StoreError::Busy { .. }), "{busy}");
+        store.write_record().expect("writes");
+        store.put(10, &[9; 10]).expect("takes");
+        drop(store);
+
+        let unfinished = Store::begin(&path, &valid).expect_err("not to be lost");
+        assert!(unfinished.to_string().contains("--resume"), "{unfinished}");
+        let other = Store::resume(&path, &map(5, 101)).expect_err("another map");
+        assert!(
+            other.to_string().contains("--steps (100 there, 101 here)"),
+            "{other}"
+        );
+
+        let store = Store::resume(&path, &valid).expect("ours").expect("there");
+        assert_eq!(store.missing(), [0..3, 5..20]);
+        assert!(store.times().is_err());
+        store.put(0, &[1, 2, 3]).expect("takes");
+        store.put(5, &[4; 15]).expect("takes");
+        store.write_record().expect("writes");
+        let times: Vec<u32> = store.times().expect("complete").to_vec();
+        assert_eq!(times[..6], [1, 2, 3, 7, 8, 4]);
+        store.finish(&path, true).expect("finishes");
+        let array = npy::read::<u32>(&path).expect("an npy file");
+        assert_eq!((array.shape, array.values), (vec![4, 5], times));
+        assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1);
+    }
+
+    #[test]
+    fn a_map_that_has_its_name_but_still_its_record_is_complete() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("map.npy");
+        let valid = map(2, 100);
+        let store = Store::begin(&path, &valid).expect("begins");
+        store.put(0, &[5; 8]).expect("takes");
+        store.write_record().expect("writes");
+        fs::rename(store.part(), &path).expect("renames");
+        drop(store);
+        let store = Store::resume(&path, &valid).expect("ours").expect("there");
+        assert_eq!(store.times().expect("complete")[..], [5; 8]);
+        store.finish(&path, true).expect("finishes");
+        assert!(path.exists());
+        assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1);
+    }
+
+    #[test]
+    fn a_record_or_a_part_that_is_not_whole_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("map.npy");
+        let valid = map(2, 100);
+        drop(Store::begin(&path, &valid).expect("begins"));
+        let (part, record) = (beside(&path, ".part"), beside(&path, ".part.json"));
+        let text = fs::read_to_string(&record).expect("there");
+        for wrong in [
+            "",
+            "{}",
+            &text.replace("\"done\": []", "\"done\": [[3, 2]]"),
+            &text.replace("\"done\": []", "\"done\": [[0, 9]]"),
+            &text.replace("\"done\": []", "\"done\": [[4, 6], [5, 7]]"),
+            &text.replace("\"format\": 1", "\"format\": 99"),
+        ] {
+            assert_ne!(wrong, text);
+            fs::write(&record, wrong).expect("writes");
+            let error = Store::resume(&path, &valid).expect_err("not whole");
+            assert!(error.to_string().contains("map.npy.part"), "{error}");
+        }
+        fs::write(&record, &text).expect("writes");
+        File::options()
+            .write(true)
+            .open(&part)
+            .expect("there")
+            .set_len(90)
+            .expect("cuts");
+        let error = Store::resume(&path, &valid).expect_err("too short");
+        assert!(error.to_string().contains("90 bytes instead of"), "{error}");
+        fs::remove_file(&record).expect("there");
+        assert!(Store::resume(&path, &valid).is_err());
+    }
+}

@@ -1,0 +1,361 @@
+//! Maps that grow on the disk: the same files as in memory, whatever interrupts the run.
+
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use trisolar::io::npy;
+
+fn trisolar(directory: &Path) -> Command {
+    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
+    command.current_dir(directory);
+    command
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A map of a second or two on one thread, with early and late partings.
+const MAP: [&str; 10] = [
+    "--size",
+    "161x120",
+    "--steps",
+    "20000",
+    "--dt",
+    "0.001",
+    "--backend",
+    "cpu",
+    "--threads",
+    "1",
+];
+const FILES: [&str; 8] = [
+    "--out", "m.npy", "--out", "m.png", "--out", "m.tif", "--out", "m.npz",
+];
+
+/// The files of the map as they come without `--stream`.
+fn reference() -> &'static [(String, Vec<u8>)] {
+    static FILES_OF: std::sync::OnceLock<Vec<(String, Vec<u8>)>> = std::sync::OnceLock::new();
+    FILES_OF.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        trisolar(directory.path())
+            .arg("divergence")
+            .args(MAP)
+            .args(FILES)
+            .arg("--quiet")
+            .assert()
+            .success();
+        contents(directory.path())
+    })
+}
+
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    names(directory)
+        .into_iter()
+        .map(|name| {
+            let bytes = std::fs::read(directory.join(&name)).unwrap();
+            (name, bytes)
+        })
+        .collect()
+}
+
+fn assert_same_files(directory: &Path) {
+    let found = contents(directory);
+    let name = |files: &[(String, Vec<u8>)]| files.iter().map(|f| f.0.clone()).collect::<Vec<_>>();
+    assert_eq!(name(&found), name(reference()));
+    for ((name, bytes), (_, expected)) in found.iter().zip(reference()) {
+        assert!(bytes == expected, "{name} differs");
+    }
+}
+
+fn started(directory: &Path, more: &[&str]) -> Child {
+    Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+        .current_dir(directory)
+        .arg("divergence")
+        .args(MAP)
+        .args(FILES)
+        .args(more)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_streamed_map_has_the_files_of_one_in_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = trisolar(directory.path())
+        .arg("divergence")
+        .args(MAP)
+        .args(FILES)
+        .args(["--stream", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert_same_files(directory.path());
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let times = npy::read::<u32>(directory.path().join("m.npy"))
+        .unwrap()
+        .values;
+    let sum: u64 = times.iter().map(|t| u64::from(*t)).sum();
+    assert_eq!(object["pixel_steps"], sum);
+    assert_eq!(
+        object["never_parted"],
+        times.iter().filter(|t| **t == 20000).count()
+    );
+    assert_eq!(object["devices"][0]["pixels"], 161 * 120);
+    assert_eq!(object["resumed_pixels"], Value::Null);
+}
+
+#[test]
+fn a_map_killed_again_and_again_resumes_to_the_same_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut pause = 90;
+    let mut kills = 0;
+    let start = Instant::now();
+    loop {
+        let mut run = started(directory.path(), &["--resume"]);
+        sleep(Duration::from_millis(pause));
+        if let Some(status) = run.try_wait().unwrap() {
+            assert!(
+                status.success(),
+                "after {kills} kills, the last after {pause} ms"
+            );
+            break;
+        }
+        kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
+        run.wait().unwrap();
+        kills += 1;
+        // Longer and longer, so that a busy machine gets there too.
+        pause = 150 + 10 * kills + (pause * 7919 + 31) % 500;
+        assert!(start.elapsed() < Duration::from_secs(120), "{kills} kills");
+    }
+    assert!(kills > 1, "it was too fast");
+    // What a killed run was about to rename is left behind, under names that say so.
+    for name in names(directory.path()) {
+        if name.starts_with(".trisolar-") {
+            std::fs::remove_file(directory.path().join(name)).unwrap();
+        }
+    }
+    assert_same_files(directory.path());
+}
+
+/// Waits until the run has recorded some pixels.
+fn recorded(directory: &Path) {
+    let start = Instant::now();
+    loop {
+        let record = std::fs::read_to_string(directory.join("m.npy.part.json"));
+        let some = record.ok().and_then(|text| {
+            let record: Value = serde_json::from_str(&text).ok()?;
+            record["done"].as_array().map(|spans| !spans.is_empty())
+        });
+        if some == Some(true) {
+            return;
+        }
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "nothing was recorded"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_interrupted_map_says_how_to_go_on_and_is_not_lost_to_another_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Process::new(assert_cmd::cargo::cargo_bin("trisolar"));
+    let run = command
+        .current_dir(directory.path())
+        .arg("divergence")
+        .args(MAP)
+        .args(FILES)
+        .args(["--stream"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    recorded(directory.path());
+
+    let refused = |more: &[&str], said: &str| {
+        let output = trisolar(directory.path())
+            .arg("divergence")
+            .args(MAP)
+            .args(FILES)
+            .args(more)
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(said), "{message}");
+    };
+    kill_process(Pid::from_child(&run), Signal::STOP).unwrap();
+    refused(&["--resume"], "is being written by another run");
+    kill_process(Pid::from_child(&run), Signal::CONT).unwrap();
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{message}");
+    assert!(
+        message.contains("m.npy.part; the same command with --resume goes on"),
+        "{message}"
+    );
+    assert_eq!(names(directory.path()), ["m.npy.part", "m.npy.part.json"]);
+
+    refused(&["--stream"], "--resume goes on with it");
+    refused(
+        &["--resume", "--dt", "0.002"],
+        "is of another map: --dt (0.001 there, 0.002 here) differs",
+    );
+    let output = trisolar(directory.path())
+        .arg("divergence")
+        .args(MAP)
+        .args(FILES)
+        .args(["--resume", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let there = object["resumed_pixels"].as_u64().expect("some");
+    let computed = object["devices"][0]["pixels"].as_u64().expect("some");
+    assert!(there > 0 && computed > 0);
+    assert_eq!(there + computed, 161 * 120);
+    assert_same_files(directory.path());
+}
+
+#[test]
+fn resuming_where_nothing_was_begun_begins_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = trisolar(directory.path())
+        .args([
+            "divergence",
+            "--size",
+            "8",
+            "--steps",
+            "5",
+            "--resume",
+            "--out",
+            "only.png",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("the map was begun anew"), "{text}");
+    assert_eq!(names(directory.path()), ["only.png"]);
+}
+
+/// Limits are those of the shell that starts the program.
+#[cfg(target_os = "linux")]
+fn limited(directory: &Path, limit: &str, arguments: &str) -> std::process::Output {
+    let script = format!("{limit}; exec \"$0\" divergence --backend cpu --threads 1 {arguments}");
+    Process::new("sh")
+        .current_dir(directory)
+        .args(["-c", &script])
+        .arg(assert_cmd::cargo::cargo_bin("trisolar"))
+        .output()
+        .unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_map_larger_than_memory_is_computed_on_the_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    // 56 MiB, of 40 that may be used.
+    let limit = "ulimit -d 40000";
+    let map = "--size 4096x3584 --steps 1 --quiet --out m.npy --out m.tif --shrink 4";
+    let output = limited(directory.path(), limit, map);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("out of memory") && message.contains("--stream"),
+        "{message}"
+    );
+    assert!(names(directory.path()).is_empty());
+
+    let output = limited(directory.path(), limit, &format!("{map} --stream"));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    assert_eq!(names(directory.path()), ["m.npy", "m.tif"]);
+    let array = npy::read::<u32>(directory.path().join("m.npy")).unwrap();
+    assert_eq!(array.shape, [3584, 4096]);
+    assert!(array.values.iter().all(|times| *times == 1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_without_room_is_said_before_anything_is_computed() {
+    let directory = tempfile::tempdir().unwrap();
+    // Blocks of 512 bytes: a file may have 1 MiB. The signal that comes with it would end the program.
+    let limit = "trap '' XFSZ; ulimit -f 2048";
+    let start = Instant::now();
+    let output = limited(directory.path(), limit, "--size 2000 --out m.npy --stream");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.starts_with("error: cannot write m.npy.part: "),
+        "{message}"
+    );
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(names(directory.path()).is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_computed_stays_when_a_picture_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("full.png")).unwrap();
+    let arguments = "--size 40 --steps 50 --out m.npy --out full.png --stream";
+    let output = limited(directory.path(), "true", arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("the disk is full"), "{message}");
+    assert!(
+        message.contains("m.npy.part; the same command with --resume"),
+        "{message}"
+    );
+    std::fs::remove_file(directory.path().join("full.png")).unwrap();
+    let output = limited(
+        directory.path(),
+        "true",
+        "--size 40 --steps 50 --out m.npy --out full.png --resume",
+    );
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("all pixels were there"));
+    assert_eq!(names(directory.path()), ["full.png", "m.npy"]);
+}
+
+#[test]
+fn the_panorama_is_a_preset_that_options_change() {
+    let directory = tempfile::tempdir().unwrap();
+    trisolar(directory.path())
+        .args([
+            "divergence",
+            "--preset",
+            "panorama",
+            "--size",
+            "51x8",
+            "--steps",
+            "3",
+            "--quiet",
+        ])
+        .args(["--out", "p.npy", "--save-config", "p.toml"])
+        .assert()
+        .success();
+    let text = std::fs::read_to_string(directory.path().join("p.toml")).unwrap();
+    let given = trisolar::config::parse(&text).unwrap();
+    let specification = trisolar::divergence::Specification::from(given);
+    assert_eq!(specification.size, [51, 8]);
+    assert_eq!(
+        (specification.center, specification.span),
+        ([215.0, 0.0], [510.0, 80.0])
+    );
+    assert_eq!(specification.steps, 3);
+}
