@@ -13,7 +13,7 @@ use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, divergence_plain};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
 use super::queue::{Pace, Share};
 use super::team::{self, Worker};
-use super::tiles::{Counters, Device, Pipeline, SETS};
+use super::tiles::{Counters, Device, Pipeline, SETS, Take};
 use super::{DivergenceKernel, Integrator, Precision, Specification, Validated};
 
 /// Runs the kernels' code in emulated grids.
@@ -293,11 +293,7 @@ impl<R: Lanes, I: Stepper<R>> Device for Grid<'_, R, I> {
         }
     }
 
-    fn results(
-        &mut self,
-        runs: &[Range<u32>],
-        take: &mut dyn FnMut(u32, &[u32]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
+    fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
         for run in runs {
             let values = (run.start * TILE) as usize..(run.end * TILE) as usize;
             take(run.start, &self.times[values])?;

@@ -10,7 +10,7 @@ use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
 use super::queue::{Pace, Share};
 use super::team::{self, Worker};
-use super::tiles::{self, Device, Pipeline, SETS};
+use super::tiles::{self, Device, Pipeline, SETS, Take};
 use super::{DivergenceKernel, Specification, Validated};
 use crate::gpu::{Argument, DeviceMemory, EnergyMeter, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
 
@@ -331,11 +331,7 @@ impl Device for Grid<'_> {
     }
 
     /// While one piece is on its way through page-locked memory, the one before is put into place.
-    fn results(
-        &mut self,
-        runs: &[Range<u32>],
-        take: &mut dyn FnMut(u32, &[u32]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
+    fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
         let (gpu, times, staging) = (self.gpu, &self.times, &mut self.staging);
         let length = |piece: &Range<u32>| piece.len() * TILE as usize;
         let mut under_way: Option<(Range<u32>, usize, Mark<'_>)> = None;

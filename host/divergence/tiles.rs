@@ -15,6 +15,9 @@ pub(super) const SETS: usize = 2;
 /// Launches within the time that the queue plans ahead.
 const LAUNCHES_AHEAD: f64 = 2.4;
 
+/// Takes the results from a slot on.
+pub(super) type Take<'a> = dyn FnMut(u32, &[u32]) -> Result<(), EngineError> + 'a;
+
 /// A device whose threads fetch pixels from a ring of tiles. Each of its [`SETS`] launches in flight has its own copy of the
 /// counters.
 pub(super) trait Device {
@@ -35,11 +38,7 @@ pub(super) trait Device {
     /// The counters as that launch left them.
     fn counters(&self, set: usize) -> Counters<'_>;
     /// Hands each of these runs of slots to `take`, with its results.
-    fn results(
-        &mut self,
-        runs: &[Range<u32>],
-        take: &mut dyn FnMut(u32, &[u32]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError>;
+    fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError>;
 }
 
 /// What a launch leaves.

@@ -181,7 +181,7 @@ impl<S: Starts> Feed for Fetch<'_, S> {
                 self.shared.next.fetch_sub(1, Ordering::Relaxed);
                 return None;
             }
-            let position = (ticket / TILE & self.ring.mask) as usize;
+            let position = ((ticket / TILE) & self.ring.mask) as usize;
             // SAFETY: the kernel's caller vouches for the tiles of tickets below the limit.
             let tile = unsafe { *self.ring.tiles.add(position) };
             let within = ticket % TILE;
