@@ -60,6 +60,12 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
             "{engine}"
         );
     }
+    let clusters = object["clusters"].as_array().unwrap();
+    assert!(
+        clusters.iter().all(|r| r["different"] == 0),
+        "{clusters:#?}"
+    );
+    assert!(clusters.iter().any(|r| r["engine"] == "emulator"));
     let maps = object["maps"].as_array().unwrap();
     let large = &maps[0];
     assert!(large["pixels"].as_u64().unwrap() >= 256 * 256);

@@ -88,6 +88,24 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
         ),
         ("--input twins.txt --softening 0", "they coincide"),
         ("--resume none.npz", "no such file"),
+        ("--precision single", "must be f64 or float-float"),
+        ("--w0 5", "goes with --model king"),
+        ("--model king --w0 20", "must be from 0.1 to 16"),
+        ("--model burrau --n 3", "does not go with --model burrau"),
+        ("--neighbours 9", "goes with --scheme ahmad-cohen"),
+        (
+            "--scheme ahmad-cohen --order 6",
+            "must be 4 with --scheme ahmad-cohen",
+        ),
+        (
+            "--scheme ahmad-cohen --neighbours 0",
+            "must be from 1 to 4096",
+        ),
+        ("--gpus 2", "goes with --backend gpu"),
+        (
+            "--precision float-float --softening 1e10",
+            "at most 1e9 with --precision float-float",
+        ),
     ] {
         cluster(folder.path())
             .args(args.split(' '))
@@ -95,4 +113,66 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
             .code(2)
             .stderr(contains(message));
     }
+}
+
+#[test]
+fn the_neighbour_scheme_resumes_to_the_same_bytes_and_reports_its_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &str| {
+        let mut command = cluster(folder.path());
+        command.args(args.split_whitespace()).assert().success()
+    };
+    let start = "--model king --w0 5 --n 150 --scheme ahmad-cohen --neighbours 10";
+    run(&format!("{start} --end 0.5 --out whole.txt")).stdout(contains("neighbours in the mean"));
+    run(&format!(
+        "{start} --end 0.21875 --checkpoint half.npz --quiet"
+    ));
+    run("--resume half.npz --end 0.5 --out resumed.txt --quiet");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("whole.txt") == read("resumed.txt"));
+}
+
+#[test]
+fn burraus_problem_is_known_to_eight_digits_at_time_20() {
+    let folder = tempfile::tempdir().unwrap();
+    cluster(folder.path())
+        .args("--model burrau --order 8 --eta 0.06 --eta-start 0.01 --iterations 3".split(' '))
+        .args("--end 20 --every 20 --out end.npz --quiet".split(' '))
+        .assert()
+        .success();
+    let bodies = trisolar::hermite::files::read_bodies(&folder.path().join("end.npz")).unwrap();
+    for (x, known) in bodies[0]
+        .position
+        .iter()
+        .zip([3.004292636696399, 0.511925235024686, 0.0])
+    {
+        assert!((x - known).abs() < 1e-8, "{x} {known}");
+    }
+}
+
+#[test]
+fn bench_measures_rates_and_units_of_every_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = |more: &[&str]| {
+        let mut command = Command::cargo_bin("trisolar").unwrap();
+        command
+            .current_dir(folder.path())
+            .args(["bench", "cluster"]);
+        command.args("--backend cpu --n 64 --order 4 --seconds 0.05".split(' '));
+        let out = command
+            .args(more)
+            .assert()
+            .success()
+            .get_output()
+            .stdout
+            .clone();
+        String::from_utf8(out).unwrap()
+    };
+    let object: serde_json::Value = serde_json::from_str(&bench(&["--json"])).unwrap();
+    for rate in object["rates"].as_array().unwrap() {
+        let flops = 60.0 * rate["pairs_per_second"].as_f64().unwrap();
+        assert!(flops > 0.0 && (rate["flops"].as_f64().unwrap() / flops - 1.0).abs() < 1e-9);
+    }
+    assert!(object["units"][0]["steps"].as_u64().unwrap() > 0);
+    assert!(bench(&[]).lines().all(|l| l.chars().count() <= 80));
 }

@@ -78,7 +78,7 @@ pub(crate) struct Args {
     /// How forces are evaluated: plain (all at once), or ahmad-cohen (those of neighbours at shorter steps, order 4) [default: plain]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     scheme: Option<Scheme>,
-    /// Neighbours a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the root of n, 10 to 200]
+    /// Neighbours a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the root of n, 10 to 50]
     #[arg(
         long,
         value_name = "N",

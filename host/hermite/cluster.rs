@@ -11,9 +11,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::spec::SMALLEST_RATIO;
+use super::with_lanes::with_lanes;
 use super::{
     Engine, Forces, HermiteError, Motion, Order, Schedule, Specification, Star, Validated,
 };
+use crate::simd::Simd;
 
 mod ahmad_cohen;
 
@@ -33,6 +35,9 @@ const ABRUPT: f64 = 0.125;
 /// Derivatives up to this many times the noise show nothing about the step.
 const NEARLY_NOISE: f64 = 1000.0;
 
+/// Abrupt steps of a block that are looked at.
+const MOST_LOOKED_AT: usize = 4;
+
 /// What has been done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
@@ -49,7 +54,8 @@ pub struct Counters {
     /// Steps that were not shortened because the criterion would have followed rounding noise.
     #[serde(default)]
     pub noisy: u64,
-    /// Steps that were at least 8 times longer than the criterion allowed at their end.
+    /// Steps that were at least 8 times longer than the criterion allowed at their end, of particles that may have jumped over
+    /// their nearest neighbour.
     #[serde(default)]
     pub abrupt: u64,
     /// Of the Ahmad–Cohen scheme: sums over all particles.
@@ -129,6 +135,7 @@ pub struct Cluster<'e> {
     active: Vec<u32>,
     forces: Vec<Forces>,
     moved: Vec<Star>,
+    verdicts: Vec<Verdict>,
     split_forces: Option<ahmad_cohen::State>,
     abrupt: Option<Abrupt>,
 }
@@ -240,6 +247,7 @@ impl<'e> Cluster<'e> {
             active: Vec::new(),
             forces: Vec::new(),
             moved: Vec::new(),
+            verdicts: Vec::new(),
             split_forces: None,
             abrupt: None,
         }
@@ -354,16 +362,20 @@ impl<'e> Cluster<'e> {
             self.engine.forces(active, &mut self.forces)?;
             let evaluated = Instant::now();
             let (stars, order) = (&self.stars, self.specification.order);
-            let correct_one = |(place, force): (&u32, &Forces)| {
-                corrected(&stars[*place as usize], force, time, order)
-            };
-            if active.len() < PARALLEL_CORRECTIONS {
+            let count = active.len();
+            if count < PARALLEL_CORRECTIONS {
                 self.moved.clear();
-                self.moved
-                    .extend(active.iter().zip(&self.forces).map(correct_one));
+                correct_all(active, stars, &self.forces, time, order, &mut self.moved);
             } else {
-                (active.par_iter().zip(&self.forces).map(correct_one))
-                    .collect_into_vec(&mut self.moved);
+                let share = count.div_ceil(4 * rayon::current_num_threads());
+                let parts = active.par_chunks(share).zip(self.forces.par_chunks(share));
+                self.moved = parts
+                    .flat_map_iter(|(active, forces)| {
+                        let mut moved = Vec::with_capacity(active.len());
+                        correct_all(active, stars, forces, time, order, &mut moved);
+                        moved
+                    })
+                    .collect();
             }
             self.split.force += evaluated - start;
             self.split.correct += evaluated.elapsed();
@@ -378,64 +390,81 @@ impl<'e> Cluster<'e> {
         let shortest = spec
             .min_step
             .unwrap_or_else(|| lowest_step(spec.max_step, time));
+        let limits = Limits {
+            time,
+            longest,
+            shortest,
+        };
+        self.verdicts.clear();
+        judge_all(
+            spec,
+            limits,
+            active,
+            &self.stars,
+            &self.moved,
+            &mut self.verdicts,
+        );
         let mut failed = None;
         let mut abrupt = Vec::new();
-        for (star, place) in self.moved.iter_mut().zip(active) {
-            let x = &star.taylor;
-            if !(x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite() {
-                return Err(HermiteError::NotFinite {
-                    time,
-                    body: *place as usize,
-                });
+        for ((star, place), verdict) in self.moved.iter_mut().zip(active).zip(&self.verdicts) {
+            let body = *place as usize;
+            if !verdict.finite {
+                return Err(HermiteError::NotFinite { time, body });
             }
-            let before = time - self.stars[*place as usize].time;
+            let before = time - self.stars[body].time;
             let bin = (spec.max_step / before).log2();
             Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
-            let allowed = criterion(spec.order.number(), x, spec.eta);
-            star.step = quantised(allowed, longest, shortest);
-            let doubled = (2.0 * before).min(longest);
-            let noise = |factor: f64| {
-                let epsilon = factor * spec.precision.epsilon();
-                is_noise(spec.order.number(), x, before, 0.0, epsilon)
-            };
-            if star.step < doubled && noise(1.0) {
-                star.step = doubled;
-                self.counters.noisy += 1;
-                continue;
+            star.step = verdict.step;
+            self.counters.noisy += u64::from(verdict.noisy);
+            if verdict.abrupt {
+                abrupt.push((body, before, star.step));
             }
-            if power(before * ABRUPT, allowed.exponent) > allowed.value && !noise(NEARLY_NOISE) {
-                abrupt.push((*place as usize, before, star.step));
-            }
-            if power(star.step, allowed.exponent) > allowed.value {
+            if verdict.clamped {
                 self.counters.clamped += 1;
                 if spec.min_step.is_none() {
-                    failed = failed.or(Some(*place as usize));
+                    failed = failed.or(Some(body));
                 }
             }
         }
-        for (body, taken, wanted) in abrupt {
-            self.note_abrupt(body, time, taken, wanted);
-        }
+        self.note_abrupt(&abrupt, time);
         match failed {
             Some(body) => Err(self.too_small(body, time, shortest)),
             None => Ok(()),
         }
     }
 
-    /// Counts a step that its end shows to have been much too long, and keeps that of the closest pair.
-    fn note_abrupt(&mut self, body: usize, time: f64, taken: f64, wanted: f64) {
-        self.counters.abrupt += 1;
-        let (neighbour, distance) = self.nearest(body, time);
-        // Others than the pair feel its jump as well, and sometimes more of it.
-        if self.abrupt.is_none_or(|worst| distance < worst.distance) {
-            self.abrupt = Some(Abrupt {
-                time,
-                body,
-                neighbour,
-                distance,
-                ratio: taken / wanted,
-            });
+    /// Looks at steps (particle, length, next length) that their ends show to have been much too long. Where a pair has
+    /// jumped, counts it, and keeps the closest pair.
+    fn note_abrupt(&mut self, steps: &[(usize, f64, f64)], time: f64) {
+        // To look for the nearest of all takes long, and the pair itself is among the first in its block.
+        for (body, taken, wanted) in steps.iter().take(MOST_LOOKED_AT) {
+            // As they were at the start: after a jump they may be anywhere.
+            let (neighbour, distance) = self.nearest(*body, time - taken);
+            if !self.jumped(*body, neighbour, distance, *taken) {
+                continue;
+            }
+            self.counters.abrupt += 1;
+            if self.abrupt.is_none_or(|worst| distance < worst.distance) {
+                self.abrupt = Some(Abrupt {
+                    time,
+                    body: *body,
+                    neighbour,
+                    distance,
+                    ratio: taken / wanted,
+                });
+            }
         }
+    }
+
+    /// Whether a particle and its nearest neighbour may have passed each other within a step: their pull was the greater part
+    /// of its acceleration, and brought them farther than they were apart.
+    fn jumped(&self, body: usize, neighbour: usize, distance: f64, step: f64) -> bool {
+        let (a, b) = (&self.stars[body], &self.stars[neighbour]);
+        let size = |v: Vec3<f64>| v.norm2_plus(0.0).sqrt();
+        let softening = self.specification.softening;
+        let pull = (a.mass + b.mass) / (distance * distance + softening * softening);
+        let way = step * (size(a.taylor[1] - b.taylor[1]) + 0.5 * step * pull);
+        way > distance && pull > size(a.taylor[2])
     }
 
     /// Of the steps whose ends showed them to have been at least 8 times too long, since this object was made, that of the
@@ -554,7 +583,100 @@ fn motion(star: &Star) -> Motion {
     std::array::from_fn(|k| star.taylor[k])
 }
 
+/// [`corrected`] of the active particles, in a function that has the instruction for fused products.
+fn correct_all(
+    active: &[u32],
+    stars: &[Star],
+    forces: &[Forces],
+    time: f64,
+    order: Order,
+    moved: &mut Vec<Star>,
+) {
+    with_lanes!(Simd::best(), correct_each[](active: &[u32], stars: &[Star], forces: &[Forces], time: f64,
+        order: Order, moved: &mut Vec<Star>));
+}
+
+#[inline(always)]
+fn correct_each<R>(
+    active: &[u32],
+    stars: &[Star],
+    forces: &[Forces],
+    time: f64,
+    order: Order,
+    moved: &mut Vec<Star>,
+) {
+    for (place, force) in active.iter().zip(forces) {
+        moved.push(corrected(&stars[*place as usize], force, time, order));
+    }
+}
+
+/// Between which a next step is chosen.
+#[derive(Clone, Copy)]
+struct Limits {
+    time: f64,
+    longest: f64,
+    shortest: f64,
+}
+
+/// What the criterion says of a particle after a step.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    step: f64,
+    finite: bool,
+    noisy: bool,
+    abrupt: bool,
+    clamped: bool,
+}
+
+/// The next steps of particles in `moved`, in a function that has the instruction for fused products.
+fn judge_all(
+    spec: &Specification,
+    limits: Limits,
+    active: &[u32],
+    stars: &[Star],
+    moved: &[Star],
+    verdicts: &mut Vec<Verdict>,
+) {
+    with_lanes!(Simd::best(), judge_each[](spec: &Specification, limits: Limits, active: &[u32], stars: &[Star],
+        moved: &[Star], verdicts: &mut Vec<Verdict>));
+}
+
+#[inline(always)]
+fn judge_each<R>(
+    spec: &Specification,
+    limits: Limits,
+    active: &[u32],
+    stars: &[Star],
+    moved: &[Star],
+    verdicts: &mut Vec<Verdict>,
+) {
+    for (place, star) in active.iter().zip(moved) {
+        let before = limits.time - stars[*place as usize].time;
+        verdicts.push(judge(spec, limits, &star.taylor, before));
+    }
+}
+
+#[inline(always)]
+fn judge(spec: &Specification, limits: Limits, x: &Taylor<f64>, before: f64) -> Verdict {
+    let order = spec.order.number();
+    let allowed = criterion(order, x, spec.eta);
+    let step = quantised(allowed, limits.longest, limits.shortest);
+    let doubled = (2.0 * before).min(limits.longest);
+    let noise = |factor: f64| is_noise(order, x, before, 0.0, factor * spec.precision.epsilon());
+    let noisy = step < doubled && noise(1.0);
+    Verdict {
+        step: if noisy { doubled } else { step },
+        finite: (x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite(),
+        noisy,
+        abrupt: !noisy
+            && power(before * ABRUPT, allowed.exponent) > allowed.value
+            && !noise(NEARLY_NOISE),
+        clamped: !noisy && power(step, allowed.exponent) > allowed.value,
+    }
+}
+
 /// A particle after a step to `time` with these forces there.
+#[inline(always)]
 fn corrected(star: &Star, force: &Forces, time: f64, order: Order) -> Star {
     let step = time - star.time;
     let (h, inv_h) = (0.5 * step, 2.0 / step);

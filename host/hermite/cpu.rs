@@ -281,7 +281,14 @@ fn list_neighbours(
     length as u32
 }
 
-fn predict_packets(simd: Simd, order: Order, stars: &[f64], predicted: &mut [f64], time: f64) {
+/// Predicts packets of particles to `time`.
+pub(super) fn predict_packets(
+    simd: Simd,
+    order: Order,
+    stars: &[f64],
+    predicted: &mut [f64],
+    time: f64,
+) {
     match order {
         Order::Four => {
             with_lanes!(simd, predict_lanes[, 4, 2](stars: &[f64], predicted: &mut [f64], time: f64))

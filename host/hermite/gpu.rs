@@ -84,7 +84,9 @@ impl<'a, T: Plain + Default> Array<'a, T> {
 
 impl<T: Plain> Drop for Array<'_, T> {
     fn drop(&mut self) {
-        // The mirror must outlive what is queued. Nothing can be done about a failure: the device is lost.
+        // The mirror must outlive what is queued, and memory is given back in its context. Nothing can be done about a
+        // failure: the device is lost.
+        let _ = self.memory.gpu().enter();
         if self.busy {
             let _ = self.memory.gpu().synchronise();
         }

@@ -122,11 +122,11 @@ pub struct AhmadCohen {
 }
 
 impl AhmadCohen {
-    /// The usual values for a number of particles: about √n neighbours.
+    /// The usual values for a number of particles: √n neighbours, from 10 to 50.
     pub fn new(particles: usize) -> Self {
         let root = (particles as f64).sqrt() as u32;
         Self {
-            neighbours: root.clamp(10, 200),
+            neighbours: root.clamp(10, 50),
             eta_regular: Order::Four.usual_eta().0,
         }
     }

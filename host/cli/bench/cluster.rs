@@ -297,43 +297,32 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
     );
     let mut text = lines.as_str().to_owned();
     text.push_str(&format!(
-        "\n\nforces of all particles on all\n{:<34} {:>5} {:<11} {:>7} {:>10} {:>9} {:>9}",
-        "engine", "order", "precision", "N", "seconds", "pairs/s", "Gflop/s"
+        "\n\nforces of all particles on all\n{:<28} {:>5} {:<11} {:>7} {:>9} {:>9}",
+        "engine", "order", "precision", "N", "pairs/s", "Gflop/s"
     ));
     for r in rates {
-        let name: String = r.engine.chars().take(34).collect();
+        let name: String = r.engine.chars().take(28).collect();
         text.push_str(&format!(
-            "\n{name:<34} {:>5} {:<11} {:>7} {:>10.2e} {:>9.2e} {:>9.1}",
+            "\n{name:<28} {:>5} {:<11} {:>7} {:>9.2e} {:>9.1}",
             r.order,
             r.precision,
             r.particles,
-            r.seconds,
             r.pairs_per_second,
             r.flops / 1e9
         ));
     }
     text.push_str(&format!(
-        "\n\nruns from the start, f64\n{:<34} {:>5} {:>7} {:>8} {:>8} {:>10} {:>10} {:>9}  {}",
-        "engine",
-        "order",
-        "N",
-        "to time",
-        "blocks",
-        "steps",
-        "s a unit",
-        "Gflop/s",
-        "predict, force, correct, rest"
+        "\n\nruns from the start, f64; split: predict, force, correct, rest in %\n{:<24} {:>5} {:>7} {:>8} {:>9} {:>8}  split",
+        "engine", "order", "N", "to time", "s a unit", "Gflop/s"
     ));
     for u in units {
-        let name: String = u.engine.chars().take(34).collect();
-        let [predict, force, correct, rest] = u.split.map(|s| 100.0 * s);
+        let name: String = u.engine.chars().take(24).collect();
+        let split = u.split.map(|s| format!("{:.0}", 100.0 * s)).join("/");
         text.push_str(&format!(
-            "\n{name:<34} {:>5} {:>7} {:>8.4} {:>8} {:>10} {:>10.3} {:>9.1}  {predict:.0} %, {force:.0} %, {correct:.0} %, {rest:.0} %",
+            "\n{name:<24} {:>5} {:>7} {:>8.4} {:>9.3} {:>8.1}  {split}",
             u.order,
             u.particles,
             u.time,
-            u.blocks,
-            u.steps,
             u.seconds_per_unit,
             u.flops / 1e9
         ));

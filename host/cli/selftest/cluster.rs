@@ -77,10 +77,9 @@ fn compute(case: &Case, engine: Box<dyn Engine + '_>) -> Result<Vec<u64>, Hermit
 pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     #[cfg(feature = "gpu")]
-    let gpus = (trisolar::gpu::devices().unwrap_or_default().iter())
-        .map(|device| trisolar::gpu::Gpu::open(device.index))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(trisolar::divergence::EngineError::from)?;
+    let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
+        .map(|device| (device.index, trisolar::gpu::Gpu::open(device.index)))
+        .collect();
     for case in cases() {
         let expected = compute(
             &case,
@@ -107,12 +106,13 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
         }
         add("emulator".into(), Ok(emulator(1, 20, 64, None)))?;
         #[cfg(feature = "gpu")]
-        for gpu in &gpus {
-            gpu.enter()
-                .map_err(trisolar::divergence::EngineError::from)?;
-            let name = format!("gpu {}", gpu.info().index);
-            let engine = trisolar::hermite::on_gpus(std::slice::from_ref(gpu));
-            add(name, Ok(engine))?;
+        for (index, gpu) in &gpus {
+            let fail = |e: &trisolar::gpu::GpuError| HermiteError::Engine(e.clone().into());
+            let engine = gpu.as_ref().map_err(fail).and_then(|gpu| {
+                gpu.enter().map_err(|e| fail(&e))?;
+                Ok(trisolar::hermite::on_gpus(std::slice::from_ref(gpu)))
+            });
+            add(format!("gpu {index}"), engine)?;
         }
     }
     Ok(list)

@@ -7,20 +7,20 @@ use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{Correction, correction};
 use kernels_gpu::hermite::force::softening2;
 use kernels_gpu::hermite::order::partial_sums;
-use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{criterion, first_criterion, is_noise, power, quantised};
 use kernels_gpu::hermite::{TERMS, Taylor};
 use rayon::prelude::*;
 
 use super::{ABRUPT, Cluster, Counters, ZERO, lowest_step};
+use crate::hermite::cpu::predict_packets;
 use crate::hermite::cpu_force::{AllPairs, forces_on};
 use crate::hermite::packets::Packets;
 use crate::hermite::spec::AhmadCohen;
-use crate::hermite::{Engine, Forces, HermiteError, Lists, Order, Schedule, Star};
+use crate::hermite::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
 use crate::simd::Simd;
 
 /// Active particles from which on several threads sum irregular forces.
-const PARALLEL: usize = 128;
+const PARALLEL: usize = 64;
 /// How often a radius is made smaller because its list does not fit, before the list is left empty.
 const MOST_TRIES: usize = 64;
 /// Largest change of a radius between two lists.
@@ -105,36 +105,45 @@ struct Sum<'a> {
     simd: Simd,
 }
 
-impl Sum<'_> {
-    fn motion(&self, place: u32) -> [Vec3<f64>; 2] {
-        let star = &self.stars[place as usize];
-        let x: [Vec3<f64>; 4] = std::array::from_fn(|k| star.taylor[k]);
-        predict::<f64, 4, 2>(&x, self.time - star.time)
-    }
+/// Memory for one particle's neighbours.
+#[derive(Default)]
+struct Scratch {
+    stars: Packets,
+    predicted: Packets,
+}
 
+impl Sum<'_> {
     /// In the order of summation of all forces, with the particle itself, without mass, before its neighbours.
-    fn pull(&self, place: u32, neighbours: &[u32], packets: &mut Packets) -> Irregular {
+    fn pull(&self, place: u32, neighbours: &[u32], scratch: &mut Scratch) -> Irregular {
         let n = neighbours.len() + 1;
         let sums = partial_sums(n);
-        packets.reset(7, n.next_multiple_of(sums));
-        let motion = self.motion(place);
-        packets.set_vector(0, 1, motion[0]);
-        packets.set_vector(0, 4, motion[1]);
-        for (at, other) in (1..).zip(neighbours) {
-            let [x, v] = self.motion(*other);
-            packets.set(at, 0, self.stars[*other as usize].mass);
-            packets.set_vector(at, 1, x);
-            packets.set_vector(at, 4, v);
+        let Scratch { stars, predicted } = scratch;
+        stars.reset(14, n.next_multiple_of(sums));
+        predicted.reset(7, n.next_multiple_of(sums));
+        for (at, other) in std::iter::once(&place).chain(neighbours).enumerate() {
+            let star = &self.stars[*other as usize];
+            stars.set(at, 1, star.time);
+            for k in 0..4 {
+                stars.set_vector(at, 2 + 3 * k, star.taylor[k]);
+            }
+            predicted.set(at, 0, if at == 0 { 0.0 } else { star.mass });
         }
+        predict_packets(
+            self.simd,
+            Order::Four,
+            stars.data(),
+            predicted.data_mut(),
+            self.time,
+        );
         let pairs = AllPairs {
-            predicted: packets,
+            predicted,
             partial_sums: sums,
             softening2: self.softening2,
         };
         let mut out: [Forces; 1] = [[ZERO; 4]];
         forces_on(self.simd, Order::Four, &pairs, &[0], &mut out);
         Irregular {
-            motion,
+            motion: [predicted.vector(0, 1), predicted.vector(0, 4)],
             end: [out[0][0], out[0][1]],
         }
     }
@@ -146,15 +155,15 @@ impl Sum<'_> {
         list: impl Fn(usize) -> &'b [u32] + Sync,
     ) -> Vec<Irregular> {
         if places.len() < PARALLEL {
-            let mut packets = Packets::default();
-            let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut packets);
+            let mut scratch = Scratch::default();
+            let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut scratch);
             return places.iter().enumerate().map(one).collect();
         }
         let one =
-            |packets: &mut Packets, (k, place): (usize, &u32)| self.pull(*place, list(k), packets);
+            |scratch: &mut Scratch, (k, place): (usize, &u32)| self.pull(*place, list(k), scratch);
         (places.par_iter().enumerate())
-            .with_min_len(16)
-            .map_init(Packets::default, one)
+            .with_min_len(8)
+            .map_init(Scratch::default, one)
             .collect()
     }
 }
@@ -162,6 +171,24 @@ impl Sum<'_> {
 /// By which factor a radius with this many neighbours should change.
 fn change(wanted: u32, found: usize) -> f64 {
     libm::cbrt(f64::from(wanted) / found.max(1) as f64)
+}
+
+/// Acceleration and jerk by all but the neighbours. Where all are neighbours that is nothing, not the rounding errors of
+/// two sums.
+fn rest(n: usize, neighbours: &[u32], all: Forces, pull: &Irregular) -> [Vec3<f64>; 2] {
+    if neighbours.len() + 1 == n {
+        return [ZERO; 2];
+    }
+    [0, 1].map(|k| all[k] - pull.end[k])
+}
+
+/// Relative error of the difference of two sums of many pulls.
+fn difference_noise(precision: Precision) -> f64 {
+    let sums = match precision {
+        Precision::F64 => 256.0,
+        Precision::FloatFloat => 16.0,
+    };
+    sums * precision.epsilon()
 }
 
 /// A polynomial with these derivatives of the acceleration, for the criterion.
@@ -269,11 +296,19 @@ impl Cluster<'_> {
         for ((star, pull), (radius, neighbours)) in
             (self.stars.iter_mut().zip(pulls)).zip(radii.into_iter().zip(lists))
         {
-            let regular = [0, 1].map(|k| star.taylor[2 + k] - pull.end[k]);
+            let force = std::array::from_fn(|k| star.taylor[2 + k]);
+            let regular = rest(n, &neighbours, force, &pull);
             let mut x = star.taylor;
             (x[2], x[3]) = (regular[0], regular[1]);
             let allowed = first_criterion(4, &x, self.specification.eta_start);
             let step = quantised(allowed, longest.max(shortest), shortest);
+            let mut x = star.taylor;
+            (x[2], x[3]) = (pull.end[0], pull.end[1]);
+            let allowed = first_criterion(4, &x, self.specification.eta_start);
+            let irregular = quantised(allowed, step, shortest.min(step));
+            if !neighbours.is_empty() {
+                star.step = star.step.min(irregular);
+            }
             star.step = star.step.min(step);
             parts.push(Parts {
                 radius,
@@ -386,9 +421,7 @@ impl Cluster<'_> {
             }
             self.moved.push(moved);
         }
-        for (body, taken, wanted) in abrupt {
-            self.note_abrupt(body, time, taken, wanted);
-        }
+        self.note_abrupt(&abrupt, time);
         self.split.correct += begin.elapsed();
         match failed {
             Some(body) => Err(self.too_small(body, time, shortest)),
@@ -434,11 +467,13 @@ impl Cluster<'_> {
         let split_time = Instant::now();
         self.split.irregular += split_time - summed;
         let (longest, shortest) = (self.schedule.longest_at(time), self.shortest_step(time));
+        let n = self.stars.len();
+        let epsilon = difference_noise(self.specification.precision);
         for (at, (neighbours, pull)) in lists.into_iter().zip(split).enumerate() {
             let (k, force) = (due[at], forces[at]);
             let parts = &mut state.parts[places[at] as usize];
             // Against the neighbours that the regular part was split from.
-            let end = [0, 1].map(|d| force[d] - pulls[k].end[d]);
+            let end = rest(n, &parts.neighbours, force, &pulls[k]);
             let dt = time - parts.time;
             let c = correction(parts.regular, end, dt, 1.0 / dt);
             let moved = &mut self.moved[k];
@@ -452,16 +487,16 @@ impl Cluster<'_> {
             let mut step = quantised(allowed, longest, shortest);
             let doubled = (2.0 * dt).min(longest);
             let all = force[0].norm2_plus(0.0).sqrt();
-            if step < doubled && is_noise(4, &x, dt, all, self.specification.precision.epsilon()) {
+            if step < doubled && is_noise(4, &x, dt, all, epsilon) {
                 step = doubled;
             }
             moved.step = moved.step.min(step);
             self.counters.irregular_pairs += neighbours.len() as u64;
             *parts = Parts {
                 radius: radii[at],
+                regular: rest(n, &neighbours, force, &pull),
                 neighbours,
                 irregular: pull.end,
-                regular: [0, 1].map(|d| force[d] - pull.end[d]),
                 time,
                 step,
             };

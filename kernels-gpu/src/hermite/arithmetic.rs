@@ -214,3 +214,134 @@ pub fn split(x: f64) -> (f32, f32) {
     let high = x as f32;
     (high, (x - high as f64) as f32)
 }
+
+#[cfg(test)]
+mod tests {
+    use core::ops::{Add, Mul, Neg, Sub};
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::hermite::force::{OPERATIONS_OF_INVERSE_CUBE, operations};
+
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+
+    /// A number that counts what is done with it.
+    #[derive(Clone, Copy)]
+    struct Counted(f64);
+
+    impl Counted {
+        fn after(value: f64, operations: u32) -> Self {
+            COUNT.fetch_add(operations, Ordering::Relaxed);
+            Self(value)
+        }
+    }
+
+    impl Add for Counted {
+        type Output = Self;
+        fn add(self, o: Self) -> Self {
+            Self::after(self.0 + o.0, 1)
+        }
+    }
+    impl Sub for Counted {
+        type Output = Self;
+        fn sub(self, o: Self) -> Self {
+            Self::after(self.0 - o.0, 1)
+        }
+    }
+    impl Mul for Counted {
+        type Output = Self;
+        fn mul(self, o: Self) -> Self {
+            Self::after(self.0 * o.0, 1)
+        }
+    }
+    impl Neg for Counted {
+        type Output = Self;
+        fn neg(self) -> Self {
+            Self(-self.0)
+        }
+    }
+
+    impl Real for Counted {
+        type Mask = bool;
+        fn from_f64(x: f64) -> Self {
+            Self(x)
+        }
+        fn mul_add(self, a: Self, b: Self) -> Self {
+            Self::after(crate::real::fma(self.0, a.0, b.0), 2)
+        }
+        fn at_most(self, other: Self) -> bool {
+            self.0 <= other.0
+        }
+        fn inv_cube(self) -> Self {
+            Self::after(
+                crate::inv_cube::inv_cube(self.0),
+                OPERATIONS_OF_INVERSE_CUBE,
+            )
+        }
+        fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+            r2.map(Self::inv_cube)
+        }
+    }
+
+    fn vector(x: f64) -> Vec3<Counted> {
+        Vec3 {
+            x: Counted(x),
+            y: Counted(0.5 * x),
+            z: Counted(-0.25 * x),
+        }
+    }
+
+    /// What one pull of each precision counts as.
+    fn counted<const D: usize>() -> [u32; 2] {
+        let since = |f: &dyn Fn()| {
+            COUNT.store(0, Ordering::Relaxed);
+            f();
+            COUNT.load(Ordering::Relaxed)
+        };
+        let (mass, softening2) = (Counted(1.0), Counted(0.1));
+        let plain = since(&|| {
+            let mut sum = <Plain<Counted> as Arithmetic<D>>::zero();
+            let (i, j) = ([vector(1.0); D], [vector(3.0); D]);
+            <Plain<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
+        });
+        let split = since(&|| {
+            let mut sum = <FloatFloat<Counted> as Arithmetic<D>>::zero();
+            let body = |x| SplitBody {
+                high: vector(x),
+                low: vector(0.0),
+                rates: [vector(x); 3],
+            };
+            let (i, j) = (body(1.0), body(3.0));
+            <FloatFloat<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
+        });
+        [plain, split]
+    }
+
+    #[test]
+    fn a_pair_takes_the_operations_that_it_is_counted_as() {
+        for (counted, d) in [
+            (counted::<2>(), 2),
+            (counted::<3>(), 3),
+            (counted::<4>(), 4),
+        ] {
+            assert_eq!(counted[0], operations(d));
+            assert_eq!(counted[1], operations(d) + FLOAT_FLOAT_OPERATIONS);
+        }
+        assert_eq!([2, 3, 4].map(operations), [60, 97, 144]);
+    }
+
+    #[test]
+    fn small_pulls_are_not_lost_in_a_large_sum() {
+        // 2²⁴ + 1 is no f32.
+        let (mut high, mut low) = (0.0f32, 0.0f32);
+        accumulate(&mut high, &mut low, 16_777_216.0);
+        for _ in 0..1000 {
+            accumulate(&mut high, &mut low, 1.0);
+        }
+        assert_eq!(f64::from(high) + f64::from(low), 16_778_216.0);
+        // Nor is the difference of near positions.
+        let (a, b) = (split(1.0 + 1e-9), split(1.0));
+        let difference = (a.0 - b.0) + (a.1 - b.1);
+        assert!((f64::from(difference) - 1e-9).abs() < 1e-15);
+    }
+}
