@@ -224,7 +224,7 @@ def nbody(
         "forest-ruth" ["velocity-verlet"].
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
-    :param precision: "f64", or "f32" on a GPU ["f64"].
+    :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
     :param every: steps from state to state [all: the start and the end].
     :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
     :param device: number of the GPU [0].
@@ -237,7 +237,7 @@ def nbody(
     :raises TypeError: a value of another kind.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"`` or f32), or one that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
 
     What may not have been meant (such as a step too long for a close pair) is a ``UserWarning``.
     """
