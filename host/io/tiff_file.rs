@@ -4,8 +4,7 @@ use std::io::{Seek, Write};
 
 use tiff::TiffResult;
 use tiff::encoder::colortype::ColorType;
-use tiff::encoder::compression::DeflateLevel;
-use tiff::encoder::{Compression, ImageEncoder, TiffEncoder, TiffKind};
+use tiff::encoder::{ImageEncoder, TiffEncoder, TiffKind};
 use tiff::tags::{PhotometricInterpretation, SampleFormat, Tag};
 
 use super::colour::Rgb;
@@ -50,11 +49,10 @@ fn encode_up_to(
     specification: Option<&str>,
     fill: impl FnMut(usize, &mut [u8]),
 ) -> TiffResult<()> {
-    // Little is won by more: neighbours differ by little or by a lot.
-    let compression = Compression::Deflate(DeflateLevel::Fast);
+    // Not compressed: the encoder compresses whole pictures only.
     let (size, about) = ((width, height), (palette, specification));
     if u64::from(width) * u64::from(height) < plain {
-        let mut encoder = TiffEncoder::new(w)?.with_compression(compression);
+        let mut encoder = TiffEncoder::new(w)?;
         strips(
             encoder.new_image::<Palette>(width, height)?,
             size,
@@ -62,7 +60,7 @@ fn encode_up_to(
             fill,
         )
     } else {
-        let mut encoder = TiffEncoder::new_big(w)?.with_compression(compression);
+        let mut encoder = TiffEncoder::new_big(w)?;
         strips(
             encoder.new_image::<Palette>(width, height)?,
             size,
