@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -390,15 +391,15 @@ pub struct Kernel<'a> {
     function: Function<'a>,
 }
 
-/// A kernel argument, by address.
+/// A kernel argument, by address: it borrows the value, so that a temporary one does not compile.
 #[derive(Clone, Copy, Debug)]
-pub struct Argument(*mut c_void);
+pub struct Argument<'a>(*mut c_void, PhantomData<&'a c_void>);
 
-impl Argument {
+impl<'a> Argument<'a> {
     /// The argument with this value: plain data of the kernel parameter's type (device memory as
     /// [`DeviceMemory::address`](super::DeviceMemory::address)).
-    pub fn new<T: Copy>(value: &T) -> Self {
-        Self(std::ptr::from_ref(value).cast_mut().cast())
+    pub fn new<T: Copy>(value: &'a T) -> Self {
+        Self(std::ptr::from_ref(value).cast_mut().cast(), PhantomData)
     }
 }
 
@@ -450,7 +451,7 @@ impl Kernel<'_> {
         blocks: u32,
         threads: u32,
         shared_bytes: u32,
-        arguments: &[Argument],
+        arguments: &[Argument<'_>],
     ) -> Result<(), GpuError> {
         let pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
         // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
@@ -475,7 +476,7 @@ impl Kernel<'_> {
         &self,
         blocks: u32,
         threads: u32,
-        arguments: &[Argument],
+        arguments: &[Argument<'_>],
     ) -> Result<(), GpuError> {
         let mut pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
         // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.

@@ -174,7 +174,7 @@ impl<'a> Device for OnGpu<'a> {
 }
 
 /// A call's values in the order of the kernel's parameters.
-fn arguments(call: &Call) -> Vec<Argument> {
+fn arguments(call: &Call) -> Vec<Argument<'_>> {
     match call {
         Call::Predict {
             order: _,

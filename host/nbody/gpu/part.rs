@@ -485,7 +485,7 @@ fn at<S: Names>(of: &DeviceMemory<'_, Body<S>>, first: u32) -> u64 {
 unsafe fn launch(
     kernel: &Kernel<'_>,
     threads: u32,
-    arguments: &[Argument],
+    arguments: &[Argument<'_>],
 ) -> Result<(), EngineError> {
     // SAFETY: the caller's promise.
     unsafe { kernel.launch(threads.div_ceil(MOVING), MOVING, 0, arguments)? };
