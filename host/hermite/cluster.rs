@@ -597,6 +597,10 @@ fn correct_all(
 }
 
 #[inline(always)]
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the macro names its lanes; only their instruction set is wanted"
+)]
 fn correct_each<R>(
     active: &[u32],
     stars: &[Star],
@@ -642,6 +646,10 @@ fn judge_all(
 }
 
 #[inline(always)]
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the macro names its lanes; only their instruction set is wanted"
+)]
 fn judge_each<R>(
     spec: &Specification,
     limits: Limits,

@@ -1,17 +1,13 @@
 //! Hermite forces, predictor and corrector against what they are derived from.
 
-use std::cell::Cell;
-use std::ops::{Add, Mul, Neg, Sub};
-
+use kernels_gpu::Vec3;
+use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
 use kernels_gpu::hermite::correct::correct;
-use kernels_gpu::hermite::force::{
-    OPERATIONS_OF_INVERSE_CUBE, operations, pair, potential, softening2,
-};
+use kernels_gpu::hermite::force::{potential, softening2};
 use kernels_gpu::hermite::order::{fold, partial_sums, terms};
 use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{Power, criterion, quantised};
 use kernels_gpu::hermite::{TERMS, Taylor};
-use kernels_gpu::{Real, Vec3};
 use proptest::prelude::*;
 
 fn vec3(a: [f64; 3]) -> Vec3<f64> {
@@ -32,78 +28,6 @@ const ZERO: Vec3<f64> = Vec3 {
     z: 0.0,
 };
 
-thread_local!(static COUNT: Cell<u32> = const { Cell::new(0) });
-
-/// A number that counts what is done with it.
-#[derive(Clone, Copy)]
-struct Counted(f64);
-
-fn count(operations: u32, value: f64) -> Counted {
-    COUNT.set(COUNT.get() + operations);
-    Counted(value)
-}
-
-impl Add for Counted {
-    type Output = Self;
-    fn add(self, o: Self) -> Self {
-        count(1, self.0 + o.0)
-    }
-}
-impl Sub for Counted {
-    type Output = Self;
-    fn sub(self, o: Self) -> Self {
-        count(1, self.0 - o.0)
-    }
-}
-impl Mul for Counted {
-    type Output = Self;
-    fn mul(self, o: Self) -> Self {
-        count(1, self.0 * o.0)
-    }
-}
-impl Neg for Counted {
-    type Output = Self;
-    fn neg(self) -> Self {
-        Self(-self.0)
-    }
-}
-impl Real for Counted {
-    type Mask = bool;
-    fn from_f64(x: f64) -> Self {
-        Self(x)
-    }
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        count(2, self.0.mul_add(a.0, b.0))
-    }
-    fn at_most(self, other: Self) -> bool {
-        self.0 <= other.0
-    }
-    fn inv_cube(self) -> Self {
-        count(OPERATIONS_OF_INVERSE_CUBE, self.0.inv_cube())
-    }
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-        r2.map(Self::inv_cube)
-    }
-}
-
-fn counted<const D: usize>() -> u32 {
-    let body = |x: f64| [0, 1, 2, 3].map(|k| vec3([x + k as f64, 0.5, x * x]).spread::<Counted>());
-    let (i, j) = (body(0.25), body(1.5));
-    let first = |b: [Vec3<Counted>; 4]| std::array::from_fn::<_, D, _>(|k| b[k]);
-    let mut sum = [ZERO.spread(); D];
-    COUNT.set(0);
-    pair(&first(i), &first(j), Counted(1.0), Counted(0.01), &mut sum);
-    COUNT.get()
-}
-
-#[test]
-fn a_pair_takes_the_operations_it_is_said_to() {
-    assert_eq!(counted::<2>(), 60);
-    assert_eq!(counted::<3>(), 97);
-    assert_eq!(counted::<4>(), 144);
-    assert_eq!([2, 3, 4].map(operations), [60, 97, 144]);
-}
-
 /// Acceleration and derivatives of a body at the end of `x`'s polynomial after `t`, from two bodies on polynomials.
 fn forces_at(bodies: &[Taylor<f64>; 3], t: f64, eps: f64) -> [Vec3<f64>; 4] {
     let at = bodies
@@ -111,7 +35,7 @@ fn forces_at(bodies: &[Taylor<f64>; 3], t: f64, eps: f64) -> [Vec3<f64>; 4] {
         .map(|x| predict::<f64, 8, 4>(&std::array::from_fn(|k| x[k]), t));
     let mut sum = [ZERO; 4];
     for (j, mass) in [(1, 0.7), (2, 1.9)] {
-        pair(&at[0], &at[j], mass, softening2(eps), &mut sum);
+        Plain::<f64>::pull(&at[0], &at[j], mass, softening2(eps), &mut sum);
     }
     sum
 }
@@ -168,7 +92,7 @@ fn the_acceleration_is_the_slope_of_the_potential() {
         derivative(|h| vec3([potential(at.add_scaled(h, e), j, 1.7, eps2), 0.0, 0.0])).x
     };
     let mut sum = [ZERO; 2];
-    pair(&[at, ZERO], &[j, ZERO], 1.7, eps2, &mut sum);
+    Plain::<f64>::pull(&[at, ZERO], &[j, ZERO], 1.7, eps2, &mut sum);
     let numeric =
         vec3([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|e| -slope(vec3(e))));
     assert!(largest(numeric - sum[0]) < 1e-9);
@@ -184,7 +108,7 @@ fn a_body_does_not_pull_itself() {
             vec3([9.0; 3]),
         ];
         let mut sum = [vec3([1.0, 2.0, 3.0]); 4];
-        pair(&b, &b, 5.0, softening2(eps), &mut sum);
+        Plain::<f64>::pull(&b, &b, 5.0, softening2(eps), &mut sum);
         assert_eq!(sum, [vec3([1.0, 2.0, 3.0]); 4]);
     }
 }
