@@ -15,39 +15,39 @@ use crate::nbody::Model;
 pub struct Given {
     /// File of particles to start from.
     pub input: Option<PathBuf>,
-    /// Start model [plummer].
+    /// Start model \[plummer\].
     pub model: Option<StartModel>,
-    /// Dimensionless central potential of the King model [6].
+    /// Dimensionless central potential of the King model \[6\].
     pub w0: Option<f64>,
-    /// Particles of the model [1024].
+    /// Particles of the model \[1024\].
     pub n: Option<usize>,
-    /// Its seed [1].
+    /// Its seed \[1\].
     pub seed: Option<u64>,
-    /// As in [`Specification`] [6].
+    /// As in [`Specification`] \[6\].
     pub order: Option<Order>,
-    /// As in [`Specification`] [4/n].
+    /// As in [`Specification`] \[4/n\].
     pub softening: Option<f64>,
-    /// As in [`Specification`] [0.1, 0.5, 0.75 at order 4, 6, 8].
+    /// As in [`Specification`] \[0.1, 0.5, 0.75 at order 4, 6, 8\].
     pub eta: Option<f64>,
-    /// As in [`Specification`] [0.01, 0.1, 0.1 at order 4, 6, 8].
+    /// As in [`Specification`] \[0.01, 0.1, 0.1 at order 4, 6, 8\].
     pub eta_start: Option<f64>,
-    /// As in [`Specification`] [0.0625].
+    /// As in [`Specification`] \[0.0625\].
     pub max_step: Option<f64>,
     /// As in [`Specification`].
     pub min_step: Option<f64>,
-    /// As in [`Specification`] [1].
+    /// As in [`Specification`] \[1\].
     pub iterations: Option<u32>,
-    /// As in [`Specification`] [f64].
+    /// As in [`Specification`] \[f64\].
     pub precision: Option<Precision>,
-    /// How forces are evaluated [plain].
+    /// How forces are evaluated \[plain\].
     pub scheme: Option<Scheme>,
-    /// Ahmad–Cohen: neighbours a particle should have [the root of n, 10 to 200].
+    /// Ahmad–Cohen: neighbours a particle should have \[the root of n, 10 to 200\].
     pub neighbours: Option<u32>,
-    /// Ahmad–Cohen: accuracy parameter of the steps of regular forces [0.1].
+    /// Ahmad–Cohen: accuracy parameter of the steps of regular forces \[0.1\].
     pub eta_regular: Option<f64>,
-    /// Time to stop at [1].
+    /// Time to stop at \[1\].
     pub end: Option<f64>,
-    /// Time between two looks at the particles [0.25].
+    /// Time between two looks at the particles \[0.25\].
     pub every: Option<f64>,
 }
 

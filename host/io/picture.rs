@@ -1,4 +1,4 @@
-//! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar; [`tiff`], a pixel a value,
+//! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar; [`tiff()`], a pixel a value,
 //! for large ones.
 //!
 //! Row 0 of a map is the top row of its picture, and the value in row r and column c belongs to the point

@@ -11,37 +11,37 @@ use super::{Bodies, Integrator, Model, Precision, Solver, SpecError, Specificati
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Given {
-    /// Start model [plummer].
+    /// Start model \[plummer\].
     pub model: Option<ModelName>,
     /// File of bodies to start from.
     pub input: Option<PathBuf>,
     /// Bodies: of a model, or those that the file must have.
     pub n: Option<usize>,
-    /// Seed of a random model [1].
+    /// Seed of a random model \[1\].
     pub seed: Option<u64>,
-    /// Cube: half its edge (length) [1].
+    /// Cube: half its edge (length) \[1\].
     pub half_width: Option<f64>,
-    /// Cube: largest component of a velocity (length / time) [0].
+    /// Cube: largest component of a velocity (length / time) \[0\].
     pub speed: Option<f64>,
-    /// Cube: least and greatest mass [all equal, 1 together].
+    /// Cube: least and greatest mass \[all equal, 1 together\].
     pub masses: Option<[f64; 2]>,
-    /// Sphere: its radius (length) [1].
+    /// Sphere: its radius (length) \[1\].
     pub radius: Option<f64>,
-    /// Kepler: half the major axis (length) [1].
+    /// Kepler: half the major axis (length) \[1\].
     pub semi_major: Option<f64>,
-    /// Kepler: eccentricity [0.5].
+    /// Kepler: eccentricity \[0.5\].
     pub eccentricity: Option<f64>,
-    /// Kepler: mass of the second body, that of the first being 1 [1].
+    /// Kepler: mass of the second body, that of the first being 1 \[1\].
     pub mass_ratio: Option<f64>,
-    /// As in [`Specification`] [that of the model's units].
+    /// As in [`Specification`] \[that of the model's units\].
     pub g: Option<f64>,
-    /// As in [`Specification`] [0].
+    /// As in [`Specification`] \[0\].
     pub softening: Option<f64>,
-    /// As in [`Specification`] [one that suits the model, or 0.001].
+    /// As in [`Specification`] \[one that suits the model, or 0.001\].
     pub dt: Option<f64>,
-    /// As in [`Specification`] [1000].
+    /// As in [`Specification`] \[1000\].
     pub steps: Option<u64>,
-    /// As in [`Specification`] [those of the model or file].
+    /// As in [`Specification`] \[those of the model or file\].
     pub dimensions: Option<u8>,
     /// As in [`Specification`].
     pub integrator: Option<Integrator>,

@@ -60,7 +60,7 @@ pub struct State<S> {
     pub sums: *mut Body<S>,
 }
 
-/// to[i] += h · by[i], without the fourth component.
+/// `to[i] += h · by[i]`, without the fourth component.
 ///
 /// # Safety
 /// Both are valid at i, and nobody else uses `to[i]` meanwhile.
