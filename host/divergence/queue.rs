@@ -372,7 +372,9 @@ impl Share<'_> {
         let (wanted, _) = state.plan(self.member, now);
         // Towards the end of the run every thread takes a little, so that none has a lot left.
         let fair = (wanted as u64 / threads).min(state.left / (4 * threads));
-        let pixels = most.min(fair.max(1));
+        // One span: what is left of the first one bounds it.
+        let first = state.free.front().map_or(0, |span| span.end - span.start);
+        let pixels = most.min(fair.max(1)).min(first);
         Ok(state.draw(self.member, pixels, 1).pop())
     }
 

@@ -335,3 +335,37 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
         assert_eq!(ran.notes.len(), failed, "{:?}", ran.notes);
     }
 }
+
+#[test]
+fn many_spans_are_computed_by_devices_of_every_kind() {
+    let spec = lively();
+    let pixels = spec.pixels();
+    let cpu = CpuEngine::new(Some(2)).expect("threads");
+    let reference = cpu.compute(&spec, &Unattended).expect("computes").times;
+    let gpu = EmulatorEngine {
+        blocks: 2,
+        block: 32,
+        ..EmulatorEngine::new(DivergenceKernel::Fetch)
+    };
+    // Short ones, so that what a device draws at a time spans several.
+    let spans: Vec<_> = (0..pixels / 7)
+        .map(|n| 7 * n..7 * n + 1 + n % 6)
+        .chain(std::iter::once(pixels - 1..pixels))
+        .collect();
+    let failing = Failing(&gpu);
+    let teams: [&[&dyn Worker]; 4] = [&[&cpu], &[&gpu], &[&gpu, &cpu], &[&failing, &cpu]];
+    for team in teams {
+        let memory = Memory::new(pixels).expect("memory");
+        let task = Task {
+            spec: &spec,
+            spans: &spans,
+            sink: &memory,
+        };
+        run(team, None, &task, &Unattended).expect("runs");
+        let times = memory.into_times();
+        for span in &spans {
+            let span = span.start as usize..span.end as usize;
+            assert_eq!(times[span.clone()], reference[span]);
+        }
+    }
+}
