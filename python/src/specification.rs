@@ -6,7 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
-use trisolar::divergence::{Points, RunOptions, SpecError, Validated};
+use trisolar::divergence::{Given, Points, RunOptions, SpecError, Validated};
+use trisolar::zoom::{self, Preset};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
@@ -96,4 +97,45 @@ impl Specification {
         };
         watch::run(py, &self.0, options, progress.as_ref()).map(Map::new)
     }
+}
+
+/// The maps of a zoom, every one of them checked: by the preset's formulas, and those of `set` (`NAME=FORMULA`), which go
+/// before them.
+#[pyfunction]
+#[pyo3(signature = (options, toml, file, preset, set, frames))]
+pub(crate) fn zoom_frames(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+    preset: &str,
+    set: Vec<String>,
+    frames: Option<i64>,
+) -> PyResult<Vec<Specification>> {
+    let preset: Preset = preset
+        .parse()
+        .map_err(|e: String| errors::value(preset, "--preset", &e))?;
+    let frames = match frames {
+        None => preset.frames(),
+        Some(n @ 1..=99_999) => n as u32,
+        Some(n) => {
+            let allowed = "must be a whole number from 1 to 99999";
+            return Err(errors::value(&n.to_string(), "--frames", allowed));
+        }
+    };
+    let mut rules = preset.rules();
+    for text in &set {
+        let rule = text.parse();
+        rules.push(rule.map_err(|e: String| errors::value(text, "--set", &e))?);
+    }
+    let mut given: Given = values::given(options)?;
+    if let Some(text) = toml {
+        given = given.over(values::parsed(text, file)?);
+    }
+    given.center = given.center.or(preset.center());
+    let base = trisolar::divergence::Specification::from(given);
+    let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
+    Ok(found
+        .into_iter()
+        .map(|frame| Specification(Arc::new(frame.specification)))
+        .collect())
 }

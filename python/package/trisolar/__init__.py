@@ -16,6 +16,7 @@ from ._divergence import DivergenceMap, divergence
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
 from ._trisolar import __version__
+from ._zoom import zoom
 
 __all__ = [
     "LAGRANGE_FRACTIONS",
@@ -34,4 +35,5 @@ __all__ = [
     "devices",
     "divergence",
     "nbody",
+    "zoom",
 ]

@@ -14,12 +14,21 @@ __all__ = [
     "__version__",
     "devices_json",
     "lagrange_fractions",
+    "zoom_frames",
 ]
 
 __version__: str
 
 def devices_json() -> str: ...
 def lagrange_fractions() -> List[float]: ...
+def zoom_frames(
+    options: Dict[str, object],
+    toml: Optional[str],
+    file: Optional[str],
+    preset: str,
+    set: List[str],
+    frames: Optional[int],
+) -> List[Specification]: ...
 @final
 class Array:
     @property

@@ -1,0 +1,55 @@
+"""Zooms: the maps of the command line's frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trisolar
+from conftest import Run
+
+
+def test_frames_are_those_of_the_command_line(tmp_path: Path, command_line: Run) -> None:
+    command_line(
+        "zoom", "--size=6x5", "--frames=3", "--set=steps=2000+frame", "--npy", f"--out={tmp_path}", "--backend=cpu",
+        "--quiet",
+    )
+    maps = list(trisolar.zoom(size=(6, 5), frames=3, set=["steps=2000+frame"], backend="cpu"))
+    for frame, map in enumerate(maps):
+        assert np.array_equal(map.times, np.load(tmp_path / f"frame-{frame:05}.npy"))
+        assert map.spec["steps"] == 2000 + frame and map.spec["center"] == [5.30031, -0.45]
+
+
+def test_the_published_zoom_has_its_ranges() -> None:
+    run = trisolar.zoom(size=1, backend="cpu", progress=None, set=["steps=10"], frames=31)
+    *_, last = run
+    assert last.spec["span"] == [20, 20] and last.spec["shift"] == [0.0005] * 3
+    first = next(trisolar.zoom("steps = 7", preset="none", center=(1, 2), size=2))
+    assert first.spec["center"] == [1, 2] and first.spec["steps"] == 7
+
+
+def test_progress_counts_frames_and_may_end_the_zoom() -> None:
+    told: list[tuple[int, int]] = []
+    for _ in trisolar.zoom(
+        size=1, frames=3, set=["steps=5"], progress=lambda *now: told.append(now)
+    ):
+        pass
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "exception", "said"),
+    [
+        ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be document, video or none"),
+        ({"frames": 0}, ValueError, "'0' for '--frames'"),
+        ({"set": ["span"]}, ValueError, "'span' for '--set'"),
+        ({"set": ["dt=0-frame"], "frames": 2}, ValueError, "frame 0"),
+        ({"stepz": 5}, ValueError, "unknown field `stepz`"),
+        ({"progress": 5}, TypeError, "progress"),
+    ],
+)
+def test_bad_input(options: dict[str, Any], exception: type[Exception], said: str) -> None:
+    with pytest.raises(exception, match=said):
+        trisolar.zoom(**options)
