@@ -453,6 +453,10 @@ impl Kernel<'_> {
         shared_bytes: u32,
         arguments: &[Argument<'_>],
     ) -> Result<(), GpuError> {
+        // The driver refuses a grid of none, which is what a device without a share of the work gets.
+        if blocks == 0 {
+            return Ok(());
+        }
         let pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
         // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
         unsafe {
