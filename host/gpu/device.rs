@@ -437,7 +437,7 @@ impl Kernel<'_> {
         Ok(f64::from(resident) / f64::from(most))
     }
 
-    /// Queues a launch of a one-dimensional grid.
+    /// Queues a launch of a one-dimensional grid; of no blocks, none.
     ///
     /// # Errors
     /// [`GpuError::Call`] if it cannot be queued; what goes wrong while it runs is reported by the calls that wait
