@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 import trisolar
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, which Python and its children would keep to.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
