@@ -152,7 +152,10 @@ fn what_engines_derive_must_not_overflow_or_vanish() {
 fn choices_and_counts_outside_their_range() {
     refused(&["--threads", "0"], &["--threads", "from 1 to 4096"]);
     refused(&["--threads", "-1"], &["--threads", "from 1 to 4096"]);
-    refused(&["--backend", "fpga"], &["--backend", "auto, cpu, gpu or gpu+cpu"]);
+    refused(
+        &["--backend", "fpga"],
+        &["--backend", "auto, cpu, gpu or gpu+cpu"],
+    );
     refused(&["--precision", "wild"], &["--precision", "exact"]);
     refused(&["--colormap", "jet"], &["--colormap", "inferno"]);
     refused(&["--speed", "9"], &["--speed"]);
