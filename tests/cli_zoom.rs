@@ -492,3 +492,25 @@ fn a_full_disk_is_said_and_the_next_run_goes_on() {
         .code(1)
         .stderr(predicate::str::contains("z.gif").and(predicate::str::contains("disk is full")));
 }
+
+#[test]
+fn what_a_kill_right_after_a_frame_leaves_is_removed() {
+    for cache in ["none", "exact", "rounded"] {
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path();
+        let run = || {
+            zoom(path, &SMALL)
+                .args(["--frames", "2", "--out", "frames", "--cache", cache])
+                .assert()
+                .success();
+            files(&path.join("frames"))
+        };
+        let before = run();
+        std::fs::write(
+            path.join("frames/frame-00001.part"),
+            "of a run that was killed",
+        )
+        .expect("writes");
+        assert!(run() == before, "--cache {cache}");
+    }
+}

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::folder::Folder;
+use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error};
 use super::partial::Partial;
 use super::runner::{Board, Outcome, Settings, Watch, most_steps};
@@ -101,6 +101,8 @@ pub fn run_cached(
             return Err(EngineError::Cancelled.into());
         }
         if let Some(summary) = frame::finished(frame, &settings.style, folder) {
+            // The run that finished it may have ended before this.
+            remove(&folder.file(frame.index, "part"))?;
             if cache == Cache::Rounded {
                 rounded.replay(frame, folder)?;
             }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::folder::Folder;
+use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
@@ -168,6 +168,8 @@ fn one(
     board: &Board<'_>,
 ) -> Result<Done, Error> {
     if let Some(summary) = frame::finished(frame, &settings.style, folder) {
+        // The run that finished it may have ended before this.
+        remove(&folder.file(frame.index, "part"))?;
         board.finished(frame);
         return Ok((summary, None));
     }
