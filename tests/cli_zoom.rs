@@ -118,15 +118,16 @@ fn a_zoom_that_is_killed_again_and_again_ends_with_the_same_bytes() {
     let whole = start.elapsed();
     let mut kills = 0_u32;
     let mut inside = 0;
-    // Moments that have nothing to do with the program's own, as shares of what it takes on this machine.
-    for share in [0.22, 0.3, 0.17, 0.35, 0.26].into_iter().cycle() {
+    // Moments that have nothing to do with the program's own, as small shares of what it takes here: other tests that end
+    // meanwhile make it faster.
+    for share in [0.1, 0.14, 0.08, 0.16, 0.12].into_iter().cycle() {
         let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
             .current_dir(path)
             .args(["zoom", "--backend", "cpu", "--out", "killed"])
             .args(LONG)
             .spawn()
             .expect("starts");
-        let moment = whole.mul_f64(share * (1.0 + 0.1 * f64::from(kills)));
+        let moment = whole.mul_f64(share * (1.0 + 0.15 * f64::from(kills)));
         let end = Instant::now() + moment.max(Duration::from_millis(120));
         let status = loop {
             if let Some(status) = child.try_wait().expect("waits") {
