@@ -13,7 +13,7 @@ pub enum CudaBuilderError {
     #[error("cannot copy the PTX: {0}")]
     FailedToCopyPtxFile(std::io::Error),
     /// cargo or rustc refused the kernel crate.
-    #[error("the kernel crate {} does not compile, see the compiler's messages", krate.display())]
+    #[error("the kernel crate {} does not compile, see the compiler's messages{}", krate.display(), hint(diagnostics))]
     BuildFailed {
         /// The folder of the kernel crate.
         krate: PathBuf,
@@ -95,6 +95,16 @@ pub enum CudaBuilderError {
         /// Why it failed.
         source: std::io::Error,
     },
+}
+
+/// What to do about words of LLVM that do not say what they are about.
+fn hint(diagnostics: &str) -> &'static str {
+    if diagnostics.contains("unsupported library call operation") {
+        ". (It does not say where: the kernels convert between a 128-bit integer and a floating-point number, \
+         for which a GPU has neither instructions nor a library. Convert the two 64-bit halves.)"
+    } else {
+        ""
+    }
 }
 
 fn list(paths: &[PathBuf]) -> String {

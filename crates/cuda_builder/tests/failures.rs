@@ -69,3 +69,17 @@ fn a_function_that_the_device_lacks_is_named() {
     };
     assert_eq!(symbols, &["sinf"]);
 }
+
+#[test]
+fn an_operation_that_the_device_lacks_is_explained() {
+    let wide = BARE.replace("*x.add(3) = a * b + c;", "*x.add(3) = a as u128 as f32;");
+    let Some(error) = error_of(&wide) else {
+        return;
+    };
+    assert!(
+        error
+            .to_string()
+            .contains("128-bit integer and a floating-point number"),
+        "{error}"
+    );
+}

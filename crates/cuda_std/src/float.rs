@@ -16,6 +16,9 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// The nearest integer, halves away from 0.
     #[must_use = "returns the result, the number stays as it is"]
     fn round(self) -> Self;
+    /// The nearest integer, halves to the even one.
+    #[must_use = "returns the result, the number stays as it is"]
+    fn round_ties_even(self) -> Self;
     /// The integer part.
     #[must_use = "returns the result, the number stays as it is"]
     fn trunc(self) -> Self;
@@ -148,6 +151,8 @@ macro_rules! gpu_float {
             fn ceil(self) -> Self { instruction!($ty, ceil(self)) }
             #[inline]
             fn round(self) -> Self { instruction!($ty, round(self)) }
+            #[inline]
+            fn round_ties_even(self) -> Self { instruction!($ty, round_ties_even(self)) }
             #[inline]
             fn trunc(self) -> Self { instruction!($ty, trunc(self)) }
             #[inline]

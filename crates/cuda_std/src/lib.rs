@@ -56,6 +56,8 @@ pub use half;
 pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
+#[cfg(feature = "vek")]
+pub use vek;
 // Those of the standard prelude, so that a glob import of this crate is not ambiguous with it.
 #[cfg(not(target_arch = "nvptx64"))]
 pub use std::{assert_eq, assert_ne, print, println};

@@ -94,7 +94,7 @@ pub unsafe fn exact(x: *mut f64, y: *mut f32) {
     *x.add(1) = GpuFloat::mul_add(*x.add(1), 2.0, *x.add(2));
     *x.add(2) = GpuFloat::floor(*x.add(2)) + GpuFloat::ceil(*x.add(3)) + GpuFloat::trunc(*x.add(4));
     *y = GpuFloat::sqrt(*y);
-    *y.add(1) = GpuFloat::mul_add(*y.add(1), 2.0, *y.add(2)) + GpuFloat::round(*y.add(3)) + GpuFloat::abs(*y.add(4));
+    *y.add(1) = GpuFloat::mul_add(*y.add(1), 2.0, *y.add(2)) + GpuFloat::round(*y.add(3)).round_ties_even() + GpuFloat::abs(*y.add(4));
 }
 
 /// The transcendental functions compile: no undefined symbol is left.
