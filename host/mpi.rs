@@ -17,13 +17,17 @@ use mpi::{Count, Rank, Tag, Threading};
 
 use crate::nbody::Ranks;
 
-/// What is sent between ranks and numbered by [`World::send_words`].
-const WORDS: Tag = 7;
+/// What [`World::send_bytes`] sends.
+const BYTES: Tag = 7;
 
 /// All processes of this run. Calls are made by the thread that [`join`](Self::join)ed them.
 pub struct World {
     pending: RefCell<Vec<Pending<f64>>>,
-    pending_words: RefCell<Vec<Pending<u32>>>,
+    pending_bytes: RefCell<Vec<Pending<u8>>>,
+    /// This process's number among those of the same machine, and how many these are.
+    here: [usize; 2],
+    /// How many of these can run on the same processors as this one.
+    sharing_processors: usize,
     world: SimpleCommunicator,
     // The last field: dropping it takes leave of the others.
     _universe: Universe,
@@ -56,6 +60,12 @@ impl<T: Equivalence + 'static> Pending<T> {
         }
     }
 
+    /// Whether they have arrived.
+    fn has_arrived(&mut self) -> bool {
+        self.request = self.request.take().and_then(|request| request.test().err());
+        self.request.is_none()
+    }
+
     fn finish(mut self) {
         if let Some(request) = self.request.take() {
             request.wait_without_status();
@@ -69,12 +79,41 @@ impl World {
     /// Joins the other processes. `None` if this process has done so before: MPI can be started once.
     pub fn join() -> Option<Rc<Self>> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
+        let world = universe.world();
+        let machine = world.split_shared(world.rank());
+        let mut processors = vec![0_u64; machine.size() as usize];
+        machine.all_gather_into(&own_processors(), &mut processors[..]);
         Some(Rc::new(Self {
             pending: RefCell::default(),
-            pending_words: RefCell::default(),
-            world: universe.world(),
+            pending_bytes: RefCell::default(),
+            here: [machine.rank() as usize, machine.size() as usize],
+            sharing_processors: processors
+                .iter()
+                .filter(|p| **p == own_processors())
+                .count(),
+            world,
             _universe: universe,
         }))
+    }
+
+    /// This process's number among all.
+    pub fn number(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    /// This process's number among those of its machine.
+    pub fn number_here(&self) -> usize {
+        self.here[0]
+    }
+
+    /// How many processes are on this machine.
+    pub fn count_here(&self) -> usize {
+        self.here[1]
+    }
+
+    /// How many processes, this one among them, may run on the processors that this one may run on.
+    pub fn sharing_processors(&self) -> usize {
+        self.sharing_processors.max(1)
     }
 
     fn process(&self, rank: usize) -> mpi::topology::Process<'_> {
@@ -98,31 +137,50 @@ impl World {
         self.world.abort(code)
     }
 
-    /// Sends numbers without waiting for the receiver.
-    pub fn send_words(&self, to: usize, words: Vec<u32>) {
+    /// Sends bytes without waiting for the receiver.
+    pub fn send_bytes(&self, to: usize, bytes: Vec<u8>) {
         let to = self.process(to);
-        let pending = Pending::new(words, |w| to.immediate_send_with_tag(StaticScope, w, WORDS));
-        self.pending_words.borrow_mut().push(pending);
+        let pending = Pending::new(bytes, |b| to.immediate_send_with_tag(StaticScope, b, BYTES));
+        self.pending_bytes.borrow_mut().push(pending);
     }
 
-    /// What some rank has sent, and which; `wait` for it if there is nothing yet.
-    pub fn receive_words(&self, from: Option<usize>, wait: bool) -> Option<(usize, Vec<u32>)> {
-        let probed = match (from, wait) {
-            (Some(rank), true) => self.process(rank).matched_probe_with_tag(WORDS),
-            (Some(rank), false) => self.process(rank).immediate_matched_probe_with_tag(WORDS)?,
-            (None, true) => self.world.any_process().matched_probe_with_tag(WORDS),
-            (None, false) => {
-                let any = self.world.any_process();
-                any.immediate_matched_probe_with_tag(WORDS)?
+    /// Bytes that some process has sent, and which, if there are any.
+    pub fn receive_bytes(&self) -> Option<(usize, Vec<u8>)> {
+        let any = self.world.any_process();
+        let message = any.immediate_matched_probe_with_tag(BYTES)?;
+        let (bytes, status) = message.matched_receive_vec::<u8>();
+        Some((status.source_rank() as usize, bytes))
+    }
+
+    /// Frees the memory of bytes that have been delivered.
+    pub fn forget_delivered(&self) {
+        let mut pending = self.pending_bytes.borrow_mut();
+        let mut i = 0;
+        while i < pending.len() {
+            if pending[i].has_arrived() {
+                pending.swap_remove(i).finish();
+            } else {
+                i += 1;
             }
-        };
-        let (words, status) = probed.matched_receive_vec::<u32>();
-        Some((status.source_rank() as usize, words))
+        }
     }
+}
 
-    /// Waits until all words sent have been received.
-    pub fn words_delivered(&self) {
-        self.pending_words
+/// The processors that this process may run on, as a number that is the same for the same ones.
+fn own_processors() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("Cpus_allowed:"));
+    u64::from(crc32fast::hash(line.unwrap_or_default().as_bytes()))
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // The others would wait for this process.
+            self.abort(1);
+        }
+        // They must stay where they are until they have arrived.
+        self.pending_bytes
             .take()
             .into_iter()
             .for_each(Pending::finish);

@@ -22,6 +22,23 @@ fn ranks(n: usize) -> Command {
     command
 }
 
+/// Ranks with options of their own.
+fn unequal_ranks(folder: &Path, options: &[&[&str]]) -> Command {
+    let mut command = Command::new("mpirun");
+    command
+        .current_dir(folder)
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .arg("--oversubscribe");
+    for (rank, options) in options.iter().enumerate() {
+        if rank > 0 {
+            command.arg(":");
+        }
+        command.args(["-n", "1", PROGRAM]).args(*options);
+    }
+    command
+}
+
 fn success(command: &mut Command) -> Output {
     let output = command.output().expect("mpirun is installed");
     assert!(
@@ -45,6 +62,8 @@ fn bodies_have_the_same_bits_on_any_number_of_ranks() {
         ("700", "reduced", "forest-ruth"),
         ("5", "reduced", "explicit-euler"),
         ("5", "basic", "leapfrog"),
+        ("2", "reduced", "velocity-verlet"),
+        ("3", "basic", "velocity-verlet"),
     ] {
         let run = |size: usize| {
             let name = format!("{size}.npz");
@@ -113,22 +132,17 @@ fn children(parent: u32) -> Vec<i32> {
     found
 }
 
-#[test]
-fn a_lost_rank_ends_all_with_a_message_and_leaves_a_checkpoint() {
-    let folder = tempfile::tempdir().unwrap();
-    let base = ["nbody", "--n", "300", "--seed", "3", "--softening", "0.01"];
-    let run = ranks(3)
-        .current_dir(folder.path())
-        .args(base)
-        .args(["--steps", "9000000", "--every", "50"])
-        .args(["--checkpoint", "c.npz", "--series", "s.csv"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+/// Kills a rank of a run as soon as `begun` holds; all end soon, with a message.
+fn kill_one(mut command: Command, begun: impl Fn() -> bool) {
+    let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
-    while !folder.path().join("s.csv").exists() {
-        assert!(began.elapsed() < Duration::from_secs(60), "no checkpoint");
-        std::thread::sleep(Duration::from_millis(20));
+    while !begun() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it does not begin"
+        );
+        assert!(run.try_wait().unwrap().is_none(), "it was too fast");
+        std::thread::sleep(Duration::from_millis(10));
     }
     let ranks_running = children(run.id());
     assert_eq!(ranks_running.len(), 3);
@@ -139,13 +153,21 @@ fn a_lost_rank_ends_all_with_a_message_and_leaves_a_checkpoint() {
     assert!(began.elapsed() < Duration::from_secs(30));
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("ends: the run was cancelled, or another rank was lost"),
-        "{said}"
-    );
-    assert!(children(std::process::id()).is_empty());
+    let message = "ends: the run was cancelled, or another rank was lost";
+    assert!(said.contains(message), "{said}");
+}
 
-    // What is there is whole, and one process goes on from it to the bits of an undisturbed run.
+#[test]
+fn bodies_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = ["nbody", "--n", "300", "--seed", "3", "--softening", "0.01"];
+    let mut run = ranks(3);
+    run.current_dir(folder.path())
+        .args(base)
+        .args(["--steps", "9000000", "--every", "50"])
+        .args(["--checkpoint", "c.npz", "--series", "s.csv"]);
+    kill_one(run, || folder.path().join("s.csv").exists());
+
     let checkpoint =
         trisolar::nbody::files::Checkpoint::read(&folder.path().join("c.npz")).unwrap();
     assert!(checkpoint.step >= 50);
@@ -153,54 +175,277 @@ fn a_lost_rank_ends_all_with_a_message_and_leaves_a_checkpoint() {
     success(
         ranks(1)
             .current_dir(folder.path())
-            .args(["nbody", "--quiet", "--resume", "c.npz", "--steps", &steps])
-            .args(["--every", "50", "--out", "resumed.npz", "--series", "s.csv"]),
-    );
-    success(
-        ranks(1)
-            .current_dir(folder.path())
             .args(base)
             .args(["--quiet", "--steps", &steps, "--every", "50"])
             .args(["--out", "whole.npz", "--series", "t.csv"]),
     );
-    assert!(bytes(folder.path(), "resumed.npz") == bytes(folder.path(), "whole.npz"));
-    assert!(bytes(folder.path(), "s.csv") == bytes(folder.path(), "t.csv"));
+    for size in [1, 2, 4] {
+        success(
+            ranks(size)
+                .current_dir(folder.path())
+                .args(["nbody", "--quiet", "--resume", "c.npz", "--steps", &steps])
+                .args(["--every", "50", "--out", "resumed.npz", "--series", "s.csv"]),
+        );
+        assert!(bytes(folder.path(), "resumed.npz") == bytes(folder.path(), "whole.npz"));
+        assert!(bytes(folder.path(), "s.csv") == bytes(folder.path(), "t.csv"));
+    }
 }
+
+/// A map whose left part takes its time while the right part is done at once.
+const UNEVEN: [&str; 6] = [
+    "--span",
+    "300",
+    "--steps",
+    "3000",
+    "--critical-distance",
+    "0.005",
+];
 
 #[test]
 fn maps_have_the_same_bytes_on_any_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
-    let map = |size: usize| {
+    let map = |size: usize, shape: &str| {
         let name = format!("{size}.npz");
         success(
             ranks(size)
                 .current_dir(folder.path())
-                .args([
-                    "divergence",
-                    "--size",
-                    "31x17",
-                    "--steps",
-                    "3000",
-                    "--quiet",
-                ])
-                .args(["--critical-distance", "0.005", "--out", &name]),
+                .args(["divergence", "--size", shape, "--quiet", "--out", &name])
+                .args(UNEVEN),
         );
         bytes(folder.path(), &name)
     };
-    let expected = map(1);
-    for size in [2, 3, 4] {
-        assert!(map(size) == expected, "{size}");
+    for (shape, sizes) in [("61x37", 2..=4), ("2x1", 3..=3), ("1x1", 2..=2)] {
+        let expected = map(1, shape);
+        for size in sizes {
+            assert!(map(size, shape) == expected, "{shape} on {size}");
+        }
     }
-    // More ranks than rows.
-    let thin = |size: usize| {
-        let name = format!("thin{size}.npy");
-        success(
+}
+
+#[test]
+fn a_map_is_reported_once_with_every_ranks_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = success(
+        ranks(3)
+            .current_dir(folder.path())
+            .args(["divergence", "--size", "80", "--steps", "20000", "--json"])
+            .args(["--span", "4", "--center", "-6,7", "--threads", "1"]),
+    );
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let devices = object["devices"].as_array().unwrap();
+    let pixels = |d: &serde_json::Value| d["pixels"].as_u64().unwrap();
+    assert_eq!(devices.iter().map(pixels).sum::<u64>(), 80 * 80);
+    for (rank, device) in devices.iter().enumerate() {
+        let name = device["device"].as_str().unwrap();
+        assert!(name.starts_with(&format!("rank {rank}: ")), "{name}");
+        // All are equally fast; how many processors there are for them is not ours to say.
+        assert!(pixels(device) > 80 * 80 / 30, "{devices:?}");
+    }
+    assert_eq!(devices.len(), 3);
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn points_are_computed_on_all_ranks_if_these_read_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = |name: &str, first: f64| {
+        let line = |n: u32| format!("{},{},-11\n", first + f64::from(n) / 7.0, 3.0);
+        let text: String = (0..300).map(line).collect();
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    points("a.csv", 1.0);
+    points("b.csv", 2.0);
+    let options = |file| {
+        [
+            "divergence",
+            "--points",
+            file,
+            "--steps",
+            "2000",
+            "--out",
+            "m.npy",
+        ]
+    };
+    let options = [options("a.csv"), options("b.csv")];
+    success(
+        Command::new(PROGRAM)
+            .current_dir(folder.path())
+            .args(options[0]),
+    );
+    let expected = bytes(folder.path(), "m.npy");
+    success(&mut unequal_ranks(
+        folder.path(),
+        &[&options[0], &options[0]],
+    ));
+    assert!(bytes(folder.path(), "m.npy") == expected);
+    let output = unequal_ranks(folder.path(), &[&options[0], &options[1]])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("error: rank 1: --points: the file is not the one"),
+        "{said}"
+    );
+}
+
+/// Names and contents of a folder's files.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, std::fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn sweeps_have_the_same_files_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = |size: usize| {
+        let name = format!("{size}");
+        let output = success(
             ranks(size)
                 .current_dir(folder.path())
-                .args(["divergence", "--size", "40x2", "--steps", "300", "--quiet"])
-                .args(["--out", &name]),
+                .args([
+                    "sweep",
+                    "--vary",
+                    "mass2=5:40:6",
+                    "--size",
+                    "23x19",
+                    "--steps",
+                    "1500",
+                ])
+                .args(["--json", "--out", &name]),
         );
-        bytes(folder.path(), &name)
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(object["computed"], 6);
+        contents(&folder.path().join(name))
     };
-    assert!(thin(3) == thin(1));
+    let expected = sweep(1);
+    assert_eq!(expected.len(), 3 * 6 + 4);
+    assert!(sweep(3) == expected);
+}
+
+#[test]
+fn zooms_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let zoom = |size: usize, out: &str| {
+        let mut command = ranks(size);
+        command
+            .current_dir(folder.path())
+            .args(["zoom", "--size", "40", "--frames", "6", "--steps", "20000"])
+            .args([
+                "--set",
+                "steps=steps",
+                "--critical-distance",
+                "1000",
+                "--npy",
+            ])
+            .args(["--checkpoint", "0.1", "--quiet", "--out", out]);
+        command
+    };
+    success(&mut zoom(1, "whole"));
+    let there = || {
+        let parts = (0..6).map(|n| folder.path().join(format!("z/frame-{n:05}.part")));
+        let length = |path| std::fs::metadata(path).map_or(0, |m| m.len());
+        parts.map(length).any(|n| n > 0)
+    };
+    kill_one(zoom(3, "z"), there);
+    // The records of an earlier run count whoever made them.
+    success(&mut zoom(2, "z"));
+    assert!(contents(&folder.path().join("z")) == contents(&folder.path().join("whole")));
+}
+
+#[test]
+fn maps_on_the_disk_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let map = |size: usize, how: &str, out: &str| {
+        let mut command = ranks(size);
+        command
+            .current_dir(folder.path())
+            .args(["divergence", "--size", "90x80", "--steps", "60000", how])
+            .args(["--critical-distance", "1000", "--quiet", "--threads", "1"])
+            .args(["--out", out]);
+        command
+    };
+    success(&mut map(1, "--stream", "whole.npy"));
+    let part = folder.path().join("m.npy.part");
+    let there = || std::fs::read(&part).is_ok_and(|b| b[b.len().min(128)..].iter().any(|b| *b > 0));
+    kill_one(map(3, "--stream", "m.npy"), there);
+    success(&mut map(2, "--resume", "m.npy"));
+    assert!(bytes(folder.path(), "m.npy") == bytes(folder.path(), "whole.npy"));
+    assert!(!part.exists());
+}
+
+#[test]
+fn a_rank_that_cannot_compute_ends_all_and_what_there_is_can_be_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |backend, how| {
+        let map = [
+            "divergence",
+            "--size",
+            "20",
+            "--steps",
+            "900",
+            "--out",
+            "m.npy",
+        ];
+        [&map[..], &["--backend", backend, how]].concat()
+    };
+    // No test machine has a GPU that this rank could see.
+    let able = options("cpu", "--stream");
+    let unable = options("gpu", "--stream");
+    let output = unequal_ranks(folder.path(), &[&able, &able, &unable])
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("rank 2: no usable GPU").count(), 1, "{said}");
+    let again = options("cpu", "--resume");
+    success(&mut unequal_ranks(folder.path(), &[&again, &again]));
+    success(ranks(1).current_dir(folder.path()).args([
+        "divergence",
+        "--size",
+        "20",
+        "--steps",
+        "900",
+        "--out",
+        "whole.npy",
+    ]));
+    assert!(bytes(folder.path(), "m.npy") == bytes(folder.path(), "whole.npy"));
+}
+
+#[test]
+fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, reason) in [
+        (&["divergence", "--size", "0"][..], "--size"),
+        (
+            &["divergence", "--driver", "single"],
+            "the GPUs of one process",
+        ),
+        (&["zoom", "--cache", "exact"], "those of one process"),
+        (&["sweep", "--vary", "mass9=1,2"], "mass9"),
+        (&["zoom", "--out", "no/such/folder"], "does not exist"),
+    ] {
+        let output = ranks(2)
+            .current_dir(folder.path())
+            .args(options)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
+        assert!(said.contains(reason), "{options:?}: {said}");
+    }
+    assert!(contents(folder.path()).is_empty());
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, Driver, Given, GpuChoice, Integrator, OneOrThree, OneOrTwo,
-    Plane, Points, Precision, Preset, RunOptions, Specification, Start, Validated,
+    self, Backend, Computer, Driver, Given, GpuChoice, Integrator, OneOrThree, OneOrTwo, Plane,
+    Points, Precision, Preset, RunOptions, SpecError, Specification, Start, Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
@@ -252,6 +252,15 @@ impl Args {
         })
     }
 
+    /// A specification that goes with the points of the file, in another process than the one that has checked both.
+    fn with_points(&self, specification: Specification) -> Result<Validated, String> {
+        let path = self.points.as_ref().ok_or("there is no --points")?;
+        let refused = |e: SpecError| format!("{}: {}: {}", path.display(), e.given, e.allowed);
+        specification
+            .validate_points(Points::read(path)?)
+            .map_err(refused)
+    }
+
     /// The files to write, each of which can be.
     fn outputs(&self, points: Option<&Points>) -> Result<Vec<Output>, Failure> {
         let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
@@ -288,35 +297,31 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
             "points are in memory, as --stream and --resume are not; leave one of them out";
         return Err(refuse(path, "--points", reason));
     }
+    let options = RunOptions {
+        backend: args.backend.backend,
+        with_cpu: args.backend.with_cpu,
+        threads: args.threads,
+        gpus: args.gpus.unwrap_or_default(),
+        driver: args.driver,
+    };
     let team = Team::join()?;
-    #[cfg(feature = "mpi")]
-    if (args.stream || args.resume) && team.world().is_some() {
-        let reason = "--stream and --resume are for a single process: leave them or mpirun out";
-        return team.end(Err(Failure::BadInput(reason.into())));
-    }
-    let result = run_as(args, &team);
+    let points = |specification| args.with_points(specification);
+    let result = team.compute(&options, false, &points, |computer, options| {
+        run_on(&args, computer, &options)
+    });
     team.end(result)
 }
 
-fn run_as(args: Args, team: &Team) -> Result<(), Failure> {
-    // Rank 0 reads, and tells the others.
-    let mut read = None;
-    let bytes = team.share(|| {
-        let valid = args.specification()?;
-        let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
-        let bytes = serde_json::to_vec(valid.specification()).unwrap_or_default();
-        read = Some((valid, outputs));
-        Ok(bytes)
-    })?;
-    let (valid, outputs) = match read {
-        Some(read) => read,
-        // Points are read by every rank: there may be many of them.
-        None if args.points.is_some() => (args.specification()?, Vec::new()),
-        None => (received(&bytes)?, Vec::new()),
-    };
+fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<(), Failure> {
+    if args.driver == Driver::Single && computer.processes() > 1 {
+        let reason = "it compares ways to drive the GPUs of one process; leave it or mpirun out";
+        return Err(Failure::value("single", "--driver", reason));
+    }
+    let valid = args.specification()?;
+    let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
     interrupt::watch()?;
 
-    if !args.quiet && team.leads() {
+    if !args.quiet {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
@@ -326,31 +331,29 @@ fn run_as(args: Args, team: &Team) -> Result<(), Failure> {
             );
         }
     }
-    if let Some(path) = args.save_config.as_ref().filter(|_| team.leads()) {
+    if let Some(path) = &args.save_config {
         config::save(path, &valid)?;
     }
 
-    let options = RunOptions {
-        backend: args.backend.backend,
-        with_cpu: args.backend.with_cpu,
-        threads: team.threads(args.threads),
-        gpus: args.gpus.unwrap_or_default(),
-        driver: args.driver,
-    };
     let style = Style {
         bare: args.bare,
         colormap: args.colormap,
-        title: args.title,
+        title: args.title.clone(),
         shrink: args.shrink,
     };
     let outcome = if args.stream || args.resume {
-        streamed::run(&valid, &outputs, args.resume, &options, &style, args.quiet)?
+        streamed::run(
+            computer,
+            &valid,
+            &outputs,
+            args.resume,
+            options,
+            &style,
+            args.quiet,
+        )?
     } else {
-        let progress = Progress::new("divergence", args.quiet || !team.leads());
-        let Some(map) = compute(&valid, &options, &progress, team)? else {
-            // Rank 0 has it.
-            return Ok(());
-        };
+        let progress = Progress::new("divergence", args.quiet);
+        let map = divergence::run_on(computer, &valid, options, &progress)?;
         progress.finish();
         for output in &outputs {
             interrupt::check()?;
@@ -367,28 +370,4 @@ fn run_as(args: Args, team: &Team) -> Result<(), Failure> {
         return Ok(());
     }
     report::to_stdout(&outcome.summary(&files))
-}
-
-/// The specification that rank 0 has read.
-fn received(bytes: &[u8]) -> Result<Validated, Failure> {
-    let specification: Specification = serde_json::from_slice(bytes)
-        .map_err(|e| Failure::Failed(format!("what rank 0 sent is incomplete: {e}")))?;
-    specification
-        .validate()
-        .map_err(|e| Failure::specification(&e, true, None))
-}
-
-/// The map, on rank 0.
-fn compute(
-    valid: &Validated,
-    options: &RunOptions,
-    progress: &Progress,
-    team: &Team,
-) -> Result<Option<DivergenceMap>, Failure> {
-    #[cfg(feature = "mpi")]
-    if let Some(world) = team.world() {
-        return Ok(divergence::run_on_ranks(valid, options, progress, world)?);
-    }
-    let _ = team;
-    Ok(Some(divergence::run(valid, options, progress)?))
 }

@@ -45,11 +45,18 @@ impl Failure {
     }
 
     /// What to print after `error: `.
-    pub(crate) fn message(&self) -> Option<&str> {
+    fn message(&self) -> Option<&str> {
         match self {
             Self::BadInput(message) | Self::Failed(message) => Some(message),
             Self::Reported | Self::Elsewhere(_) => None,
             Self::Interrupted => Some("interrupted"),
+        }
+    }
+
+    /// Prints it.
+    pub(crate) fn say(&self) {
+        if let Some(message) = self.message() {
+            super::report::to_stderr(&format!("error: {message}"));
         }
     }
 

@@ -75,8 +75,8 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Divergence(args) => divergence::run(*args),
-        Command::Zoom(args) => ranks::refuse("zoom").and_then(|()| zoom::run(&args)),
-        Command::Sweep(args) => ranks::refuse("sweep").and_then(|()| sweep::run(&args)),
+        Command::Zoom(args) => zoom::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => ranks::refuse("compare").and_then(|()| compare::run(&args)),
         Command::Cluster(args) => ranks::refuse("cluster").and_then(|()| cluster::run(&args)),
         Command::Nbody(args) => nbody::run(&args),
@@ -87,9 +87,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if let Some(message) = failure.message() {
-                report::to_stderr(&format!("error: {message}"));
-            }
+            failure.say();
             ExitCode::from(failure.exit_code())
         }
     }

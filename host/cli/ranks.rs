@@ -1,6 +1,11 @@
 //! The processes that `mpirun` started, as a command sees them: rank 0 reads, writes and reports, all compute.
 
+use trisolar::divergence::{Computer, RunOptions, Specification, Validated};
+
 use super::Failure;
+
+/// Brings in the points of a specification.
+pub(crate) type WithPoints<'a> = &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync);
 
 /// How many processes a launcher says that it started.
 fn launched() -> usize {
@@ -45,10 +50,6 @@ impl Team {
         1
     }
 
-    pub(crate) fn leads(&self) -> bool {
-        true
-    }
-
     pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
         given
     }
@@ -62,6 +63,16 @@ impl Team {
 
     pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
         None
+    }
+
+    pub(crate) fn compute(
+        &self,
+        options: &RunOptions,
+        _: bool,
+        _: WithPoints<'_>,
+        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        lead(&trisolar::divergence::Here, *options)
     }
 
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
@@ -101,21 +112,51 @@ impl Team {
     }
 
     /// Whether this is the one that reads, writes and reports.
-    pub(crate) fn leads(&self) -> bool {
+    fn leads(&self) -> bool {
         self.ranks().is_none_or(|r| r.rank() == 0)
     }
 
     /// Threads of a process: unless the user says how many, those of the machine are shared out.
     pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
-        let here = std::env::var("OMPI_COMM_WORLD_LOCAL_SIZE").ok();
-        match (given, &self.world) {
-            (None, Some(world)) => {
-                use trisolar::nbody::Ranks as _;
-                let here = here.and_then(|n| n.parse().ok()).unwrap_or(world.size());
-                Some((trisolar::machine::threads() / here.max(1)).max(1))
-            }
-            _ => given,
+        let Some(world) = &self.world else {
+            return given;
+        };
+        let options = RunOptions {
+            threads: given,
+            ..RunOptions::default()
+        };
+        trisolar::divergence::share(&options, world).threads
+    }
+
+    /// Runs `lead` on rank 0 with all ranks' devices; the other ranks compute for it until it ends. With `in_turn` each map is
+    /// computed on one of the GPUs of a rank, in turn. `options` are shared out among the ranks of a machine.
+    pub(crate) fn compute(
+        &self,
+        options: &RunOptions,
+        in_turn: bool,
+        points: WithPoints<'_>,
+        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        use trisolar::divergence::{self, Local};
+        let Some(world) = self.world.as_deref() else {
+            return lead(&divergence::Here, *options);
+        };
+        let options = divergence::share(options, world);
+        if !self.leads() {
+            return match divergence::serve(world, &Local { options, points }) {
+                0 => Ok(()),
+                code => Err(Failure::Elsewhere(code)),
+            };
         }
+        let result = divergence::lead(world, in_turn, |crew| lead(crew, options));
+        let Err(failure) = &result else {
+            divergence::dismiss(world, 0);
+            return result;
+        };
+        // Before the others end: the launcher then ends this one as well.
+        failure.say();
+        divergence::dismiss(world, failure.exit_code());
+        Err(Failure::Elsewhere(failure.exit_code()))
     }
 
     /// What rank 0 has `made`, or its failure, for all.
@@ -156,11 +197,6 @@ impl Team {
         Some(world)
     }
 
-    /// The MPI world, if there are several processes.
-    pub(crate) fn world(&self) -> Option<&trisolar::mpi::World> {
-        self.world.as_deref()
-    }
-
     /// Ends the others as well if this process failed on its own: they would wait for it.
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
         let Some(world) = &self.world else {
@@ -168,9 +204,7 @@ impl Team {
         };
         match result {
             Err(failure @ (Failure::Failed(_) | Failure::BadInput(_))) if !self.told.get() => {
-                if let Some(message) = failure.message() {
-                    super::report::to_stderr(&format!("error: {message}"));
-                }
+                failure.say();
                 world.abort(failure.exit_code().into())
             }
             result => result,

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{GpuChoice, RunOptions, Specification};
+use trisolar::divergence::{Computer, GpuChoice, RunOptions, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
 
 use super::divergence::SpecificationArgs;
+use super::ranks::Team;
 use super::report::{self, Lines};
 use super::values::MapBackend;
 use super::{Failure, config, values};
@@ -43,9 +44,10 @@ pub(crate) struct SequenceArgs {
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
-    /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of one
-    #[arg(long, value_name = "N", help_heading = "Computation", default_value = "4", value_parser = in_flight)]
-    in_flight: usize,
+    /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of one [default: 4; under mpirun
+    /// as many as ranks, from 4 to 16]
+    #[arg(long, value_name = "N", help_heading = "Computation", value_parser = in_flight)]
+    in_flight: Option<usize>,
     /// About how often an unfinished map is put on disk, 0.1 to 86400 (seconds): what a run that is killed can lose
     #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
     checkpoint: Duration,
@@ -98,17 +100,29 @@ impl SequenceArgs {
         }
     }
 
-    pub(crate) fn settings(&self, style: Style) -> Settings {
+    /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
+    pub(crate) fn on_all_ranks(
+        &self,
+        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        let options = RunOptions {
+            backend: self.backend.backend,
+            with_cpu: self.backend.with_cpu,
+            threads: self.threads,
+            gpus: self.gpus.unwrap_or_default(),
+            ..RunOptions::default()
+        };
+        let no_points = |_| Err("frames have no points".into());
+        let team = Team::join()?;
+        let result = team.compute(&options, true, &no_points, lead);
+        team.end(result)
+    }
+
+    pub(crate) fn settings(&self, style: Style, options: RunOptions, processes: usize) -> Settings {
         Settings {
             style,
-            options: RunOptions {
-                backend: self.backend.backend,
-                with_cpu: self.backend.with_cpu,
-                threads: self.threads,
-                gpus: self.gpus.unwrap_or_default(),
-                ..RunOptions::default()
-            },
-            in_flight: self.in_flight,
+            options,
+            in_flight: self.in_flight.unwrap_or(processes.clamp(4, 16)),
             checkpoint: self.checkpoint,
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde_json::json;
-use trisolar::divergence::Parameter;
+use trisolar::divergence::{Computer, Parameter, RunOptions};
 use trisolar::io::atomic::write_with;
 use trisolar::zoom::{self, Frame, Outcome, Summary, short};
 
@@ -116,6 +116,11 @@ fn spaced(text: &str) -> Result<Vec<f64>, String> {
 
 /// Computes what is missing, then the sheet and the tables.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.sequence
+        .on_all_ranks(|computer, options| run_on(args, computer, options))
+}
+
+fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(), Failure> {
     let base = args.sequence.base(None)?;
     let Vary { parameter, values } = &args.vary;
     let frames = zoom::sweep(&base, *parameter, values).map_err(|e| {
@@ -131,9 +136,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let folder = args.sequence.folder(&args.out, &frames, style, &kind)?;
     interrupt::watch()?;
     args.sequence.warn(&frames);
-    let settings = args.sequence.settings(style);
+    let settings = args.sequence.settings(style, options, computer.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);
-    let outcome = zoom::run(&frames, &folder, &settings, &progress)?;
+    let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress)?;
     progress.finish();
 
     let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use trisolar::divergence::can_resume;
+use trisolar::divergence::{Computer, RunOptions, can_resume};
 use trisolar::zoom::animation::{Animation, AnimationError, RATES};
 use trisolar::zoom::{
     self, Cache, CacheReport, Folder, Frame, Outcome, Preset, Rule, VARIABLES_IN_WORDS,
@@ -98,6 +98,15 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// Computes what is missing and makes the films.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.sequence
+        .on_all_ranks(|computer, options| run_on(args, computer, options))
+}
+
+fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(), Failure> {
+    if args.cache != Cache::None && computer.processes() > 1 {
+        let reason = "the states that it keeps are those of one process; leave it or mpirun out";
+        return Err(Failure::value(&args.cache.to_string(), "--cache", reason));
+    }
     let frames = args.sequence_of_frames()?;
     let films = args.films()?;
     let style = args
@@ -109,10 +118,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     args.sequence.warn(&frames);
 
-    let settings = args.sequence.settings(style);
+    let settings = args.sequence.settings(style, options, computer.processes());
     let progress = Progress::new("zoom", args.sequence.quiet);
     let (outcome, cached) = if args.cache == Cache::None {
-        (zoom::run(&frames, &folder, &settings, &progress)?, None)
+        (
+            zoom::run_on(computer, &frames, &folder, &settings, &progress)?,
+            None,
+        )
     } else {
         let (outcome, report) =
             zoom::run_cached(&frames, &folder, &settings, args.cache, &progress)?;

@@ -1,22 +1,23 @@
 //! From what a user asks for to an engine: which GPUs, with or without the CPU, and what happens where there is none.
 
-use super::engine::{Backend, Engine, EngineError, RunOptions, Task};
-use super::{CpuEngine, Specification};
+use super::engine::{Backend, Engine, EngineError, RunOptions};
+use super::{CpuEngine, Specification, Validated};
 
-/// An engine for `options`, and what the user should know about it.
+/// An engine for `options` to compute so many pixels of a map, and what the user should know about it.
 ///
 /// # Errors
 /// No GPU can be used and one is needed, or the CPU engine cannot start.
 pub(super) fn engine(
-    task: &Task<'_>,
+    spec: &Validated,
+    pixels: u64,
     options: &RunOptions,
 ) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
-        match gpus(task, options) {
+        match gpus(pixels, options) {
             Ok((engine, mut said)) => {
                 notes.append(&mut said);
-                notes.extend(mixed(task.spec.specification(), options.with_cpu));
+                notes.extend(mixed(spec.specification(), options.with_cpu));
                 return Ok((engine, notes));
             }
             // What the user asked for by number must be there.
@@ -43,18 +44,15 @@ fn mixed(specification: &Specification, with_cpu: bool) -> Option<String> {
 }
 
 #[cfg(feature = "gpu")]
-fn gpus(
-    task: &Task<'_>,
-    options: &RunOptions,
-) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
+fn gpus(pixels: u64, options: &RunOptions) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     use super::fleet::FleetEngine;
 
-    let (fleet, notes) = FleetEngine::open(task.pixels(), options)?;
+    let (fleet, notes) = FleetEngine::open(pixels, options)?;
     Ok((Box::new(fleet), notes))
 }
 
 #[cfg(not(feature = "gpu"))]
-fn gpus(_: &Task<'_>, _: &RunOptions) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
+fn gpus(_: u64, _: &RunOptions) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
     Err(EngineError::NoGpu(
         "this program was built without the feature `gpu`".into(),
     ))

@@ -47,11 +47,8 @@ pub trait Engine {
     /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for the map.
     fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
         let memory = Memory::new(spec.pixels())?;
-        let task = Task {
-            spec,
-            spans: &[0..spec.pixels()],
-            sink: &memory,
-        };
+        let whole = [0..spec.pixels()];
+        let task = Task::new(spec, &whole, &memory);
         let Ran {
             elapsed,
             notes,
@@ -77,11 +74,42 @@ pub struct Task<'a> {
     pub spans: &'a [Range<u64>],
     /// Where results go.
     pub sink: &'a dyn Sink,
+    /// Where more pixels come from while these are computed.
+    #[cfg(feature = "mpi")]
+    pub(super) supply: Option<&'a dyn super::ranks::Supply>,
 }
 
-impl Task<'_> {
-    /// Number of pixels.
+impl<'a> Task<'a> {
+    /// These pixels (row-major numbers, in ascending order and without overlap) of a map.
+    pub fn new(spec: &'a Validated, spans: &'a [Range<u64>], sink: &'a dyn Sink) -> Self {
+        Self {
+            spec,
+            spans,
+            sink,
+            #[cfg(feature = "mpi")]
+            supply: None,
+        }
+    }
+
+    /// Pixels of a map that come while others are computed.
+    #[cfg(feature = "mpi")]
+    pub(super) fn supplied(
+        spec: &'a Validated,
+        sink: &'a dyn Sink,
+        supply: &'a dyn super::ranks::Supply,
+    ) -> Self {
+        Self {
+            supply: Some(supply),
+            ..Self::new(spec, &[], sink)
+        }
+    }
+
+    /// Number of pixels; those of the map, if they come while the task is under way.
     pub fn pixels(&self) -> u64 {
+        #[cfg(feature = "mpi")]
+        if self.supply.is_some() {
+            return self.spec.pixels();
+        }
         self.spans.iter().map(|s| s.end - s.start).sum()
     }
 }
@@ -164,6 +192,14 @@ pub enum EngineError {
     /// The results could not be stored.
     #[error("{0}")]
     Sink(String),
+    /// Another process of the run cannot go on.
+    #[error("rank {rank}: {reason}")]
+    Rank {
+        /// Which.
+        rank: usize,
+        /// Its words.
+        reason: String,
+    },
     /// The CPU engine could not start its threads.
     #[error("--threads {given}: {reason}")]
     Threads {
@@ -308,14 +344,7 @@ pub fn run(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let memory = Memory::new(spec.pixels())?;
-    let task = Task {
-        spec,
-        spans: &[0..spec.pixels()],
-        sink: &memory,
-    };
-    let streamed = stream(&task, options, monitor)?;
-    Ok(DivergenceMap::new(spec, memory.into_times(), streamed))
+    super::run_on(&super::Here, spec, options, monitor)
 }
 
 /// How [`stream`] did a task.
@@ -339,7 +368,7 @@ pub fn stream(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Streamed, EngineError> {
-    let (engine, mut notes) = super::choice::engine(task, options)?;
+    let (engine, mut notes) = super::choice::engine(task.spec, task.pixels(), options)?;
     let mut ran = engine.stream(task, monitor)?;
     notes.append(&mut ran.notes);
     ran.notes = notes;

@@ -2,6 +2,7 @@
 
 mod choice;
 mod comparison;
+mod computer;
 mod cpu;
 mod emulator;
 mod engine;
@@ -27,6 +28,7 @@ mod team;
 mod tiles;
 
 pub use comparison::{Comparison, grain};
+pub use computer::{Computer, Here, run_on};
 pub use cpu::CpuEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{
@@ -46,7 +48,7 @@ pub use parameter::Parameter;
 pub use points::Points;
 pub use preset::Preset;
 #[cfg(feature = "mpi")]
-pub use ranks::run_on_ranks;
+pub use ranks::{Crew, Local, dismiss, lead, serve, share};
 pub use resume::{Item, Resumed, can_resume, resume};
 pub use sink::Sink;
 pub(crate) use spec::json as specification_json;

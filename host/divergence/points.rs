@@ -143,6 +143,18 @@ impl Points {
         (shape, &self.values)
     }
 
+    /// A checksum of shape and values.
+    #[cfg(feature = "mpi")]
+    pub(super) fn checksum(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        let (shape, values) = self.array();
+        shape
+            .iter()
+            .for_each(|n| hasher.update(&(*n as u64).to_le_bytes()));
+        hasher.update(bytemuck::cast_slice(values));
+        hasher.finalize()
+    }
+
     /// Width and height of the map that has the points as its pixels, in their order.
     pub(super) fn size(&self) -> [u64; 2] {
         match self.shape[..] {

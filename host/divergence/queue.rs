@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 use super::engine::{EngineError, Monitor};
 use super::sink::Sink;
 
+#[cfg(feature = "mpi")]
+mod supplied;
+
 /// How long a device without work waits before it looks for a cancellation again.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between two calls of the monitor, at least.
@@ -48,8 +51,6 @@ pub(super) struct Queue<'a> {
     monitor: &'a dyn Monitor,
     /// Steps of a pixel.
     steps: u64,
-    /// Pixels of the run.
-    total: u64,
     /// Steps that the monitor knows of, and since when.
     told: Mutex<(u64, Option<Instant>)>,
     /// Called when all devices are ready.
@@ -62,6 +63,10 @@ struct State {
     left: u64,
     /// Pixels not delivered.
     missing: u64,
+    /// Pixels of the run, as far as they have come.
+    total: u64,
+    /// Whether more may come.
+    open: bool,
     members: Vec<Member>,
     /// When all were ready.
     started: Option<Instant>,
@@ -123,6 +128,8 @@ impl<'a> Queue<'a> {
             free,
             left: total,
             missing: total,
+            total,
+            open: false,
             members: Vec::new(),
             started: None,
             finished: None,
@@ -134,7 +141,6 @@ impl<'a> Queue<'a> {
             sink,
             monitor,
             steps,
-            total,
             told: Mutex::new((0, None)),
             at_start: None,
         };
@@ -175,14 +181,14 @@ impl<'a> Queue<'a> {
         }
     }
 
+    /// Whether something is left to do, or may come.
+    pub fn unfinished(&self) -> bool {
+        !self.lock().is_over()
+    }
+
     /// What ended the run early, if something did.
     pub fn end(&self) -> Option<EngineError> {
         self.lock().end.clone()
-    }
-
-    /// Pixels that have not been delivered.
-    pub fn missing(&self) -> u64 {
-        self.lock().missing
     }
 
     /// Pixels that each device has delivered.
@@ -206,7 +212,7 @@ impl<'a> Queue<'a> {
 
     /// Tells the monitor of so many steps: some times a second, one call after the other and never fewer than before.
     fn tell(&self, done: u64) {
-        let total = self.total.saturating_mul(self.steps);
+        let total = self.lock().total.saturating_mul(self.steps);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let lately = told.1.is_some_and(|then| then.elapsed() < BETWEEN_NEWS);
         if lately && done < total {
@@ -221,7 +227,7 @@ impl<'a> Queue<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end_with(&self, error: EngineError) -> EngineError {
+    pub(super) fn end_with(&self, error: EngineError) -> EngineError {
         let mut state = self.lock();
         let error = state.end.get_or_insert(error).clone();
         drop(state);
@@ -276,6 +282,11 @@ impl State {
             spans.push(span);
         }
         spans
+    }
+
+    /// Whether all pixels there will ever be have been delivered.
+    fn is_over(&self) -> bool {
+        self.missing == 0 && !self.open
     }
 
     /// Strikes a span off what the device has drawn; false if it is not part of that.
@@ -427,7 +438,7 @@ impl Share<'_> {
             if let Some(error) = &state.end {
                 return Err(error.clone());
             }
-            if state.missing == 0 {
+            if state.is_over() {
                 return Ok(false);
             }
             if state.left > 0 {

@@ -55,40 +55,21 @@ pub(super) fn run_from(
         monitor,
     )
     .at_start(at_start);
-    let mut failures: Vec<Failure> = thread::scope(|scope| {
-        let threads: Vec<_> = workers
-            .iter()
-            .enumerate()
-            .map(|(member, worker)| {
-                let queue = &queue;
-                scope.spawn(move || take_part(*worker, task, queue.share(member)))
-            })
-            .collect();
-        let failures = threads.into_iter().map(|t| match t.join() {
-            Ok(failure) => failure,
-            Err(panic) => resume_unwind(panic),
-        });
-        // All of them, before any panic goes on.
-        failures.collect::<Vec<_>>().into_iter().flatten().collect()
+    let (failures, reserved) = thread::scope(|scope| {
+        #[cfg(feature = "mpi")]
+        if let Some(supply) = task.supply {
+            queue.open();
+            let queue = &queue;
+            scope.spawn(move || supply.feed(queue));
+        }
+        all_take_part(&queue, workers, reserve, task)
     });
     let mut devices: Vec<String> = workers.iter().map(|w| w.label()).collect();
-    if queue.end().is_none()
-        && queue.missing() > 0
-        && let Some(worker) = reserve
-    {
-        let member = queue.join(worker.capacity(specification));
-        devices.push(worker.label());
-        failures.extend(take_part(worker, task, queue.share(member)));
-    }
+    devices.extend(reserve.filter(|_| reserved).map(Worker::label));
     if let Some(error) = queue.end() {
         return Err(error);
     }
-    if queue.missing() > 0 {
-        let first = failures.into_iter().next();
-        return Err(first.expect("somebody left it undone").error);
-    }
     queue.tell_all_done();
-    let reserved = reserve.is_some() && devices.len() > workers.len();
     Ok(Ran {
         elapsed: queue.elapsed(),
         notes: failures.iter().map(|f| f.note(reserved)).collect(),
@@ -99,6 +80,45 @@ pub(super) fn run_from(
             .collect(),
         energy: None,
     })
+}
+
+/// Runs the workers, and `reserve` if they leave something undone. What then still is, or may come, ends the run with the first
+/// failure. Says who failed, and whether the reserve was needed.
+fn all_take_part(
+    queue: &Queue<'_>,
+    workers: &[&dyn Worker],
+    reserve: Option<&dyn Worker>,
+    task: &Task<'_>,
+) -> (Vec<Failure>, bool) {
+    let mut failures: Vec<Failure> = thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .iter()
+            .enumerate()
+            .map(|(member, worker)| {
+                scope.spawn(move || take_part(*worker, task, queue.share(member)))
+            })
+            .collect();
+        let failures = threads.into_iter().map(|t| match t.join() {
+            Ok(failure) => failure,
+            Err(panic) => resume_unwind(panic),
+        });
+        // All of them, before any panic goes on.
+        failures.collect::<Vec<_>>().into_iter().flatten().collect()
+    });
+    let undone = || queue.end().is_none() && queue.unfinished();
+    let mut reserved = false;
+    if undone()
+        && let Some(worker) = reserve
+    {
+        let member = queue.join(worker.capacity(task.spec.specification()));
+        reserved = true;
+        failures.extend(take_part(worker, task, queue.share(member)));
+    }
+    if undone() {
+        let first = failures.first().expect("somebody left it undone");
+        queue.end_with(first.error.clone());
+    }
+    (failures, reserved)
 }
 
 /// A device that failed.

@@ -9,7 +9,7 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use crate::divergence::{self, EngineError, Monitor, RunOptions, Task};
+use crate::divergence::{Computer, EngineError, Here, Monitor, RunOptions, Task};
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
 use crate::io::{IoError, npy};
@@ -107,8 +107,22 @@ pub enum Error {
 /// cancellation or a failure, all that was done.
 ///
 /// # Errors
-/// Those of [`divergence::stream`], and a record that cannot be written.
+/// Those of [`stream`](crate::divergence::stream), and a record that cannot be written.
 pub fn compute(
+    frame: &Frame,
+    partial: &Partial,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Effort, Error> {
+    compute_on(&Here, frame, partial, options, monitor)
+}
+
+/// The same on `computer`.
+///
+/// # Errors
+/// As [`compute`].
+pub fn compute_on(
+    computer: &dyn Computer,
     frame: &Frame,
     partial: &Partial,
     options: &RunOptions,
@@ -119,11 +133,7 @@ pub fn compute(
     if missing.is_empty() {
         return Ok(Effort::default());
     }
-    let task = Task {
-        spec,
-        spans: &missing,
-        sink: partial,
-    };
+    let task = Task::new(spec, &missing, partial);
     let steps = spec.specification().steps;
     let part = Part {
         monitor,
@@ -131,7 +141,7 @@ pub fn compute(
         count: task.pixels().saturating_mul(steps),
         total: spec.pixels().saturating_mul(steps),
     };
-    let result = divergence::stream(&task, options, &part);
+    let result = computer.stream(&task, options, &part);
     partial.flush()?;
     let streamed = result?;
     Ok(Effort {

@@ -18,9 +18,11 @@ mod table;
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError};
-pub use frame::{Effort, Error, Style, Summary, compute, finished, short, title, write};
+pub use frame::{
+    Effort, Error, Style, Summary, compute, compute_on, finished, short, title, write,
+};
 pub use partial::Partial;
-pub use runner::{Outcome, Settings, most_steps, run};
+pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
 pub use table::{contact_sheet, csv};

@@ -11,7 +11,7 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
+use crate::divergence::{Backend, Computer, EngineError, GpuChoice, Here, Monitor, RunOptions};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,20 @@ pub fn run(
     settings: &Settings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome, Error> {
+    run_on(&Here, frames, folder, settings, monitor)
+}
+
+/// The same with all maps computed on `computer`.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    computer: &dyn Computer,
+    frames: &[Frame],
+    folder: &Folder,
+    settings: &Settings,
+    monitor: &dyn Monitor,
+) -> Result<Outcome, Error> {
     let start = Instant::now();
     let most = most_steps(frames);
     let board = Board::new(frames, monitor);
@@ -100,7 +114,7 @@ pub fn run(
             if board.cancelled() {
                 return;
             }
-            match one(frame, most, folder, &settings, &board) {
+            match one(computer, frame, most, folder, &settings, &board) {
                 Ok(result) => lock(&results)[frame.index as usize] = Some(result),
                 Err(error) => {
                     lock(&first_error).get_or_insert(error);
@@ -161,6 +175,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// One frame from its last record, if there is one, to its files.
 fn one(
+    computer: &dyn Computer,
     frame: &Frame,
     most: u32,
     folder: &Folder,
@@ -180,7 +195,7 @@ fn one(
         board,
         index: frame.index as usize,
     };
-    let effort = frame::compute(frame, &partial, &settings.options, &watch)?;
+    let effort = frame::compute_on(computer, frame, &partial, &settings.options, &watch)?;
     let times = partial.into_times();
     let summary = frame::write(frame, &times, most, &settings.style, folder)?;
     board.finished(frame);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use trisolar::divergence::{self, Monitor, RunOptions, Task, Validated};
+use trisolar::divergence::{Computer, Monitor, RunOptions, Task, Validated};
 use trisolar::output::{Output, Style, Values};
 use trisolar::store::{Store, StoreError};
 
@@ -18,6 +18,7 @@ const RECORDS: Duration = Duration::from_secs(4);
 /// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
 /// outputs from there.
 pub(super) fn run(
+    computer: &dyn Computer,
     valid: &Validated,
     outputs: &[Output],
     resume: bool,
@@ -30,7 +31,7 @@ pub(super) fn run(
     let missing = store.missing();
     let left = pixels(&missing);
     let there = valid.pixels() - left;
-    let mut outcome = compute(valid, &store, &missing, options, quiet)?;
+    let mut outcome = compute(computer, valid, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
     if resume && !resumed {
         outcome
@@ -82,6 +83,7 @@ fn open(path: &Path, valid: &Validated, resume: bool) -> Result<(Store, bool), F
 
 /// Computes what is missing.
 fn compute(
+    computer: &dyn Computer,
     valid: &Validated,
     store: &Store,
     missing: &[Range<u64>],
@@ -112,13 +114,8 @@ fn compute(
         progress: &progress,
         before: (valid.pixels() - pixels(missing)).saturating_mul(steps),
     };
-    let task = Task {
-        spec: valid,
-        spans: missing,
-        sink: store,
-    };
-    let (streamed, recorded) =
-        store.recording(RECORDS, || divergence::stream(&task, options, &rest));
+    let task = Task::new(valid, missing, store);
+    let (streamed, recorded) = store.recording(RECORDS, || computer.stream(&task, options, &rest));
     progress.finish();
     let streamed = streamed.map_err(|error| match Failure::from(error) {
         Failure::Interrupted => {

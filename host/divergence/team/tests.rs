@@ -103,11 +103,8 @@ fn run_on(
 ) -> Result<(Vec<u32>, Ran), EngineError> {
     let spec = map(pixels);
     let memory = Memory::new(pixels)?;
-    let task = Task {
-        spec: &spec,
-        spans: &[0..pixels],
-        sink: &memory,
-    };
+    let whole = [0..pixels];
+    let task = Task::new(&spec, &whole, &memory);
     let ran = run(workers, reserve, &task, monitor)?;
     Ok((memory.into_times(), ran))
 }
@@ -219,11 +216,9 @@ fn a_sink_that_takes_no_more_ends_the_run_with_its_error() {
         }
     }
     let spec = map(5000);
-    let task = Task {
-        spec: &spec,
-        spans: &[0..5000],
-        sink: &Full(AtomicBool::new(false)),
-    };
+    let whole = [0..5000];
+    let full = Full(AtomicBool::new(false));
+    let task = Task::new(&spec, &whole, &full);
     let device = Pretended::new("a device", 1, Fails::Never);
     let error = run(&[&device, &device], Some(&device), &task, &Unattended).expect_err("full");
     assert_eq!(error.to_string(), "the disk is full");
@@ -245,11 +240,7 @@ fn only_the_pixels_asked_for_are_computed_and_each_once() {
     let spec = map(4000);
     let sink = Counting(Mutex::new(vec![0; 4000]));
     let spans = [3..4, 100..1501, 1501..1502, 2000..2000, 3999..4000];
-    let task = Task {
-        spec: &spec,
-        spans: &spans,
-        sink: &sink,
-    };
+    let task = Task::new(&spec, &spans, &sink);
     let good = Pretended::new("good", 1, Fails::Never);
     let bad = Pretended::new("bad", 1, Fails::After(5));
     let ran = run(&[&bad, &good], None, &task, &Unattended).expect("runs");
@@ -324,11 +315,8 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
     ];
     for team in teams {
         let memory = Memory::new(spec.pixels()).expect("memory");
-        let task = Task {
-            spec: &spec,
-            spans: &[0..spec.pixels()],
-            sink: &memory,
-        };
+        let whole = [0..spec.pixels()];
+        let task = Task::new(&spec, &whole, &memory);
         let ran = run(team, None, &task, &Unattended).expect("runs");
         assert!(memory.into_times() == reference);
         let failed = team.iter().filter(|w| w.label() == "failing").count();
@@ -356,11 +344,7 @@ fn many_spans_are_computed_by_devices_of_every_kind() {
     let teams: [&[&dyn Worker]; 4] = [&[&cpu], &[&gpu], &[&gpu, &cpu], &[&failing, &cpu]];
     for team in teams {
         let memory = Memory::new(pixels).expect("memory");
-        let task = Task {
-            spec: &spec,
-            spans: &spans,
-            sink: &memory,
-        };
+        let task = Task::new(&spec, &spans, &memory);
         run(team, None, &task, &Unattended).expect("runs");
         let times = memory.into_times();
         for span in &spans {

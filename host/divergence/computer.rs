@@ -1,0 +1,56 @@
+//! Who computes pixels: this process, or several together.
+
+use super::Validated;
+use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task, stream};
+use super::sink::Memory;
+
+/// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
+pub trait Computer: Sync {
+    /// Computes pixels of a map and hands them to the task's sink as they come.
+    ///
+    /// # Errors
+    /// As [`stream`](super::stream).
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError>;
+
+    /// How many processes take part.
+    fn processes(&self) -> usize {
+        1
+    }
+}
+
+/// This process: [`stream`](super::stream).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Here;
+
+impl Computer for Here {
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        stream(task, options, monitor)
+    }
+}
+
+/// Computes a map, as [`run`](super::run) does here.
+///
+/// # Errors
+/// As [`run`](super::run).
+pub fn run_on(
+    computer: &dyn Computer,
+    spec: &Validated,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<DivergenceMap, EngineError> {
+    let memory = Memory::new(spec.pixels())?;
+    let whole = [0..spec.pixels()];
+    let task = Task::new(spec, &whole, &memory);
+    let streamed = computer.stream(&task, options, monitor)?;
+    Ok(DivergenceMap::new(spec, memory.into_times(), streamed))
+}

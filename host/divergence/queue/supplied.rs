@@ -1,0 +1,133 @@
+//! A queue whose pixels come in while others are computed: that of one process among several.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use super::{Pace, Queue, Share};
+use crate::divergence::engine::EngineError;
+
+impl Queue<'_> {
+    /// More pixels may come, until [`close`](Self::close).
+    pub fn open(&self) {
+        self.lock().open = true;
+    }
+
+    /// These pixels have come.
+    pub fn add(&self, spans: Vec<Range<u64>>) {
+        let mut state = self.lock();
+        for span in spans.into_iter().filter(|s| !s.is_empty()) {
+            let count = span.end - span.start;
+            state.left += count;
+            state.missing += count;
+            state.total += count;
+            state.free.push_back(span);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// No more pixels will come.
+    pub fn close(&self) {
+        self.lock().open = false;
+        self.changed.notify_all();
+    }
+
+    /// Waits until all devices are ready; false if the run has ended before.
+    pub fn wait_for_start(&self) -> bool {
+        let mut state = self.lock();
+        while state.end.is_none() && state.started.is_none() {
+            let paused = self.changed.wait_timeout(state, super::PATIENCE);
+            state = paused.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        state.end.is_none()
+    }
+
+    /// Whether all devices are ready.
+    pub fn has_started(&self) -> bool {
+        self.lock().started.is_some()
+    }
+
+    /// Waits for something to change, but not for long.
+    pub fn pause(&self, most: Duration) {
+        let paused = self.changed.wait_timeout(self.lock(), most);
+        drop(paused);
+    }
+
+    /// How the devices are doing, taken together.
+    pub fn pace(&self) -> Pace {
+        let (state, now) = (self.lock(), Instant::now());
+        let active = || state.members.iter().filter(|m| !m.gone);
+        let before: f64 = active().map(|m| m.backlog(now)).sum();
+        Pace {
+            backlog: state.left + before as u64,
+            rate: active().map(|m| m.pace.rate).sum(),
+        }
+    }
+
+    /// Pixels that the devices take at a time, taken together.
+    pub fn capacity(&self) -> u64 {
+        self.lock().members.iter().map(|m| m.capacity).sum()
+    }
+
+    /// Steps that the devices have accounted for.
+    pub fn steps_done(&self) -> u64 {
+        self.lock().members.iter().map(|m| m.steps).sum()
+    }
+}
+
+impl Share<'_> {
+    /// The device turns out to work on so many pixels at a time.
+    pub fn set_capacity(&self, pixels: u64) {
+        self.queue.lock().members[self.member].capacity = pixels.max(1);
+    }
+
+    /// Whether there is nothing left to do, nor will be.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn is_over(&self) -> Result<bool, EngineError> {
+        self.check()?;
+        Ok(!self.queue.unfinished())
+    }
+
+    /// Ends the run for all with this error, or what ended it before.
+    pub fn fail(&self, error: EngineError) -> EngineError {
+        self.queue.end_with(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::divergence::Unattended;
+    use crate::divergence::sink::Memory;
+
+    #[test]
+    fn a_device_waits_for_pixels_that_may_come_and_is_done_when_none_will() {
+        let sink = Memory::new(10).expect("memory");
+        let queue = Queue::new(&[], 5, &[4], &sink, &Unattended);
+        queue.open();
+        let share = queue.share(0);
+        assert!(share.ready());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for spans in [vec![4..9], vec![], vec![0..4, 9..9, 9..10]] {
+                    std::thread::sleep(Duration::from_millis(5));
+                    assert!(queue.unfinished());
+                    queue.add(spans);
+                }
+                std::thread::sleep(Duration::from_millis(5));
+                queue.close();
+            });
+            while share.wait().expect("nothing fails") {
+                for span in share.draw(Pace::default(), 3, 1).expect("draws").spans {
+                    let times: Vec<u32> = span.clone().map(|n| n as u32).collect();
+                    share.deliver(span.start, &times).expect("delivers");
+                }
+            }
+        });
+        assert!(share.is_over().expect("nothing failed"));
+        assert_eq!(queue.delivered(), [10]);
+        assert_eq!(sink.into_times(), (0..10).collect::<Vec<u32>>());
+    }
+}

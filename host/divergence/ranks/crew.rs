@@ -1,0 +1,261 @@
+//! Rank 0's side: all ranks as the members of one team.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::feed::{FromShare, ToShare};
+use super::message::Message;
+use super::post::{Heard, Line, Post};
+use super::report::{Report, together};
+use crate::divergence::engine::{EngineError, Monitor, RunOptions, Streamed, Task};
+use crate::divergence::queue::{Pace, Share};
+use crate::divergence::team::{self, Worker};
+use crate::divergence::{Computer, Driver, Specification, choice};
+use crate::mpi::World;
+use crate::nbody::Ranks as _;
+
+/// How long to wait for a message where nothing else can happen.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// The same while a rank waits for an answer.
+const SOON: Duration = Duration::from_millis(1);
+
+/// All ranks' devices, on rank 0.
+pub struct Crew {
+    post: Post,
+    size: usize,
+    in_turn: bool,
+    tasks: AtomicU32,
+}
+
+impl fmt::Debug for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MPI ranks", self.size)
+    }
+}
+
+/// Runs `work` on rank 0 in a thread of its own, while this one, which has joined the world, talks to the other ranks, which
+/// [`serve`](super::serve). With `in_turn` ranks with several GPUs compute each task on one of them, in turn: for many maps.
+///
+/// A panic in `work` ends all ranks.
+pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T + Send) -> T {
+    let (post, given) = Post::new();
+    let crew = Crew {
+        post,
+        size: world.size(),
+        in_turn,
+        tasks: AtomicU32::new(0),
+    };
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| work(&crew));
+        while !work.is_finished() {
+            // What comes for nobody is about tasks that have ended.
+            crew.post.work(world, &given, |_, _, _| ());
+        }
+        work.join().unwrap_or_else(|_| world.abort(1))
+    })
+}
+
+/// Lets the ranks that [`serve`](super::serve) go, with an exit code.
+pub fn dismiss(world: &World, code: u8) {
+    for rank in 1..world.size() {
+        world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
+    }
+}
+
+impl Computer for Crew {
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        let number = self.tasks.fetch_add(1, Ordering::Relaxed);
+        let pixels = task.pixels().div_ceil(self.size as u64);
+        let own = Own {
+            options: RunOptions {
+                driver: Driver::Threads,
+                ..*options
+            },
+            pixels,
+            report: Mutex::default(),
+        };
+        let begin = Message::Begin {
+            specification: Box::new(task.spec.specification().clone()),
+            points: task.spec.points().map(|points| points.checksum()),
+            pixels,
+            turn: self.in_turn.then_some(u64::from(number)),
+        };
+        let others: Vec<Proxy<'_>> = (1..self.size)
+            .map(|rank| Proxy {
+                rank,
+                line: self.post.line(number, rank),
+                begin: &begin,
+                report: Mutex::default(),
+            })
+            .collect();
+        let workers = std::iter::once(&own as &dyn Worker);
+        let workers: Vec<_> = workers.chain(others.iter().map(|o| o as _)).collect();
+        let ran = team::run(&workers, None, task, monitor)?;
+        let reports = std::iter::once(own.report).chain(others.into_iter().map(|o| o.report));
+        let reports: Vec<Report> = reports
+            .map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        Ok(together(&reports, ran.elapsed))
+    }
+
+    fn processes(&self) -> usize {
+        self.size
+    }
+}
+
+/// Ends the run for all: what one rank cannot do is not done by others in silence.
+fn fail(share: Share<'_>, error: EngineError) -> EngineError {
+    // Unless it is that it has ended already.
+    share.check().err().unwrap_or_else(|| share.fail(error))
+}
+
+/// Rank 0's devices.
+struct Own {
+    options: RunOptions,
+    /// Pixels that are expected to be theirs.
+    pixels: u64,
+    report: Mutex<Report>,
+}
+
+impl Worker for Own {
+    fn label(&self) -> String {
+        "rank 0".into()
+    }
+
+    fn capacity(&self, _: &Specification) -> u64 {
+        1
+    }
+
+    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        let report = self.compute(task, share).map_err(|e| fail(share, e))?;
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
+        Ok(())
+    }
+}
+
+impl Own {
+    fn compute(&self, task: &Task<'_>, share: Share<'_>) -> Result<Report, EngineError> {
+        let (engine, mut notes) = choice::engine(task.spec, self.pixels, &self.options)?;
+        let supply = FromShare {
+            share,
+            engine: engine.name(),
+        };
+        let results = ToShare(share);
+        let part = Task::supplied(task.spec, &results, &supply);
+        let mut ran = engine.stream(&part, &results)?;
+        notes.append(&mut ran.notes);
+        ran.notes = notes;
+        Ok(Report::new(Streamed {
+            engine: engine.name(),
+            device: engine.device(),
+            ran,
+        }))
+    }
+}
+
+/// Another rank's devices.
+struct Proxy<'a> {
+    rank: usize,
+    line: Line<'a>,
+    begin: &'a Message,
+    report: Mutex<Report>,
+}
+
+impl Worker for Proxy<'_> {
+    fn label(&self) -> String {
+        format!("rank {}", self.rank)
+    }
+
+    fn capacity(&self, _: &Specification) -> u64 {
+        1
+    }
+
+    fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        self.line.say(self.begin);
+        let result = self.converse(share);
+        if result.is_err() {
+            self.line.say(&Message::Cancel);
+        }
+        result
+    }
+}
+
+impl Proxy<'_> {
+    /// Answers the rank until it has said that all is done.
+    fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
+        // What it has asked for and not been given.
+        let mut asked = None;
+        let (mut unit, mut over) = (1, false);
+        loop {
+            match self
+                .line
+                .hear(if asked.is_some() { SOON } else { PATIENCE })
+            {
+                Heard::Message(Message::Ready {
+                    capacity,
+                    unit: piece,
+                }) => {
+                    unit = piece;
+                    share.set_capacity(capacity);
+                    share.ready();
+                }
+                Heard::Message(Message::Ask {
+                    backlog,
+                    rate,
+                    steps,
+                }) => {
+                    share.report(steps);
+                    asked = Some(Pace { backlog, rate });
+                }
+                Heard::Message(Message::Steps(steps)) => share.report(steps),
+                Heard::Message(Message::Results(results)) => {
+                    for (first, times) in results {
+                        share.deliver(first, &times)?;
+                    }
+                }
+                Heard::Message(Message::Ended(report)) => {
+                    *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
+                    return Ok(());
+                }
+                Heard::Message(Message::Failed { gpus, reason }) => {
+                    return Err(fail(share, self.failure(gpus, reason)));
+                }
+                Heard::Message(_) | Heard::Nothing => {}
+                Heard::Over => {
+                    let reason = "it is gone".into();
+                    return Err(fail(share, self.failure(None, reason)));
+                }
+            }
+            share.check()?;
+            let Some(pace) = asked.filter(|_| !over) else {
+                continue;
+            };
+            let spans = share.draw(pace, u64::MAX, unit)?.spans;
+            if !spans.is_empty() {
+                self.line.say(&Message::Grant(spans));
+                asked = None;
+            } else if share.is_over()? {
+                self.line.say(&Message::End);
+                over = true;
+            }
+        }
+    }
+
+    fn failure(&self, gpus: Option<String>, reason: String) -> EngineError {
+        let rank = self.rank;
+        match gpus {
+            Some(given) => EngineError::Gpus {
+                given,
+                reason: format!("{reason} (rank {rank})"),
+            },
+            None => EngineError::Rank { rank, reason },
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What ranks say to each other about a task, as bytes: the task's number (u32), what follows (u8), and that: results as numbers,
+//! everything else, which is short, as JSON; all little-endian.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::report::Report;
+use crate::divergence::Specification;
+
+/// About a task, or all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Message {
+    /// To a rank: take part in this map.
+    Begin {
+        specification: Box<Specification>,
+        /// The checksum of the start states, if they are not a grid's.
+        points: Option<u32>,
+        /// Pixels that a rank computes if all are equal.
+        pixels: u64,
+        /// The task's number, if each is to be computed on one GPU, in turn.
+        turn: Option<u64>,
+    },
+    /// From a rank: its devices are ready.
+    Ready { capacity: u64, unit: u64 },
+    /// From a rank: more pixels, please.
+    Ask { backlog: u64, rate: f64, steps: u64 },
+    /// From a rank: steps accounted for.
+    Steps(u64),
+    /// To a rank: compute these.
+    Grant(Vec<Range<u64>>),
+    /// From a rank: values of pixels, from the first on each.
+    #[serde(skip)]
+    Results(Vec<(u64, Vec<u32>)>),
+    /// To a rank: there are no more pixels.
+    End,
+    /// From a rank: all is done.
+    Ended(Report),
+    /// From a rank: it cannot go on.
+    Failed {
+        /// The value of `--gpus`, if it is that.
+        gpus: Option<String>,
+        reason: String,
+    },
+    /// To a rank: nobody wants the results any more.
+    Cancel,
+    /// To a rank: end with this exit code.
+    Quit(u8),
+}
+
+const WORDS: u8 = 0;
+const RESULTS: u8 = 1;
+
+impl Message {
+    pub fn to_bytes(&self, task: u32) -> Vec<u8> {
+        let mut bytes = task.to_le_bytes().to_vec();
+        if let Self::Results(results) = self {
+            bytes.push(RESULTS);
+            for (first, times) in results {
+                bytes.extend(first.to_le_bytes());
+                bytes.extend((times.len() as u32).to_le_bytes());
+                bytes.extend(times.iter().flat_map(|t| t.to_le_bytes()));
+            }
+        } else {
+            bytes.push(WORDS);
+            serde_json::to_writer(&mut bytes, self).expect("plain data, to memory");
+        }
+        bytes
+    }
+
+    /// The task and what is said; `None` if it is cut off, or of another version of this program.
+    pub fn from_bytes(bytes: &[u8]) -> Option<(u32, Self)> {
+        let (task, rest) = bytes.split_first_chunk::<4>()?;
+        let (kind, rest) = rest.split_first()?;
+        let message = match *kind {
+            WORDS => serde_json::from_slice(rest).ok()?,
+            RESULTS => Self::Results(results(rest)?),
+            _ => return None,
+        };
+        Some((u32::from_le_bytes(*task), message))
+    }
+}
+
+fn results(mut bytes: &[u8]) -> Option<Vec<(u64, Vec<u32>)>> {
+    let mut results = Vec::new();
+    while !bytes.is_empty() {
+        let (first, rest) = bytes.split_first_chunk::<8>()?;
+        let (count, rest) = rest.split_first_chunk::<4>()?;
+        let (values, rest) = rest.split_at_checked(4 * u32::from_le_bytes(*count) as usize)?;
+        let (values, _) = values.as_chunks::<4>();
+        let times = values.iter().map(|v| u32::from_le_bytes(*v)).collect();
+        results.push((u64::from_le_bytes(*first), times));
+        bytes = rest;
+    }
+    Some(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_arrives_bit_for_bit() {
+        let specification = Specification {
+            dt: 0.1 + 0.2,
+            span: [1.0 / 3.0, f64::MIN_POSITIVE],
+            ..Specification::default()
+        };
+        for message in [
+            Message::Begin {
+                specification: Box::new(specification),
+                points: Some(7),
+                pixels: u64::MAX,
+                turn: Some(3),
+            },
+            Message::Ask {
+                backlog: 1 << 60,
+                rate: 1e9 / 7.0,
+                steps: 5,
+            },
+            Message::Grant(vec![0..5, 1 << 40..(1 << 40) + 1]),
+            Message::Results(vec![
+                (1 << 40, vec![0, u32::MAX, 1]),
+                (3, vec![]),
+                (4, vec![2]),
+            ]),
+            Message::Quit(130),
+        ] {
+            let bytes = message.to_bytes(u32::MAX);
+            assert_eq!(Message::from_bytes(&bytes), Some((u32::MAX, message)));
+            assert_eq!(Message::from_bytes(&bytes[..bytes.len() - 1]), None);
+        }
+        assert_eq!(Message::from_bytes(&[0; 4]), None);
+    }
+}

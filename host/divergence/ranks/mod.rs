@@ -1,0 +1,24 @@
+//! Maps on several MPI ranks: rank 0 has the queue of pixels, takes the results and writes them; every rank, rank 0 too, draws
+//! pixels for its devices whenever it has little left, so that uneven maps and unequal ranks end together.
+//!
+//! [`lead`] runs what rank 0 does, with all ranks' devices behind a [`Crew`]; meanwhile the others [`serve`], until rank 0
+//! [`dismiss`]es them. MPI is called by the thread that joined the [`World`](crate::mpi::World) only; the threads that
+//! compute leave their messages with the [`Post`](post::Post).
+
+mod crew;
+mod feed;
+mod gpus;
+mod message;
+mod post;
+mod report;
+mod serve;
+
+pub use self::crew::{Crew, dismiss, lead};
+pub use self::gpus::share;
+pub use self::serve::{Local, serve};
+
+/// Where the pixels of a task come from while it is under way.
+pub(super) trait Supply: Sync {
+    /// Runs beside the devices and adds pixels to their queue until there are no more, and then closes it.
+    fn feed(&self, queue: &super::queue::Queue<'_>);
+}

@@ -1,0 +1,126 @@
+//! Messages between the threads that compute and the one that may call MPI.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::message::Message;
+use crate::mpi::World;
+
+/// Time between two looks for messages from other ranks.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
+
+type Parcel = (usize, Vec<u8>);
+
+/// Takes messages for other ranks, and hands those that come from them to whom they are for.
+pub(super) struct Post {
+    out: Sender<Parcel>,
+    lines: Mutex<HashMap<(u32, usize), Sender<Message>>>,
+}
+
+impl Post {
+    /// The post, and what has been given to it.
+    pub fn new() -> (Self, Receiver<Parcel>) {
+        let (out, given) = channel();
+        let lines = Mutex::default();
+        (Self { out, lines }, given)
+    }
+
+    /// What is said about a task between here and `peer`.
+    pub fn line(&self, task: u32, peer: usize) -> Line<'_> {
+        let (sender, inbox) = channel();
+        self.lines().insert((task, peer), sender);
+        Line {
+            post: self,
+            task,
+            peer,
+            inbox: Mutex::new(inbox),
+        }
+    }
+
+    /// From now on nothing comes any more.
+    pub fn hang_up(&self) {
+        self.lines().clear();
+    }
+
+    fn lines(&self) -> MutexGuard<'_, HashMap<(u32, usize), Sender<Message>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what has been given, and hands out what has come; `other` gets what is for no line: the rank that said it, the task
+    /// and what. Waits a little if there was nothing. To be called again and again by the thread that joined the world.
+    pub fn work(
+        &self,
+        world: &World,
+        given: &Receiver<Parcel>,
+        mut other: impl FnMut(usize, u32, Message),
+    ) {
+        let mut idle = true;
+        while let Ok((to, bytes)) = given.try_recv() {
+            world.send_bytes(to, bytes);
+            idle = false;
+        }
+        while let Some((from, bytes)) = world.receive_bytes() {
+            idle = false;
+            let Some((task, message)) = Message::from_bytes(&bytes) else {
+                // Another version of this program: its messages mean nothing here.
+                eprintln!(
+                    "error: rank {from} is not the same program as rank {}",
+                    world.number()
+                );
+                world.abort(1);
+            };
+            let line = self.lines().get(&(task, from)).cloned();
+            match line {
+                // Who has gone does not want to know.
+                Some(line) => drop(line.send(message)),
+                None => other(from, task, message),
+            }
+        }
+        world.forget_delivered();
+        if idle && let Ok((to, bytes)) = given.recv_timeout(BETWEEN_LOOKS) {
+            world.send_bytes(to, bytes);
+        }
+    }
+}
+
+/// One end of what is said about a task between two ranks.
+pub(super) struct Line<'a> {
+    post: &'a Post,
+    task: u32,
+    peer: usize,
+    inbox: Mutex<Receiver<Message>>,
+}
+
+/// What there is on a line.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Message(Message),
+    Nothing,
+    /// And there will not be.
+    Over,
+}
+
+impl Line<'_> {
+    pub fn say(&self, message: &Message) {
+        // Fails only when the run is over.
+        let _ = self.post.out.send((self.peer, message.to_bytes(self.task)));
+    }
+
+    /// Waits for a message, but not for long.
+    pub fn hear(&self, most: Duration) -> Heard {
+        let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        match inbox.recv_timeout(most) {
+            Ok(message) => Heard::Message(message),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::Over,
+        }
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        self.post.lines().remove(&(self.task, self.peer));
+    }
+}

@@ -1,0 +1,140 @@
+//! The side of the other ranks: they compute what rank 0 gives them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use super::feed::Granted;
+use super::gpus;
+use super::message::Message;
+use super::post::{Line, Post};
+use super::report::Report;
+use crate::divergence::engine::{EngineError, RunOptions, Streamed, Task};
+use crate::divergence::{Driver, SpecError, Specification, Validated, choice};
+use crate::mpi::World;
+
+/// What a rank brings along.
+#[allow(missing_debug_implementations)]
+pub struct Local<'a> {
+    /// How it computes.
+    pub options: RunOptions,
+    /// Brings in the start states of a specification that has points instead of a grid, from a file that every rank reads for
+    /// itself: there may be many of them.
+    pub points: &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync),
+}
+
+/// Computes for rank 0, which [`lead`](super::lead)s, until it [`dismiss`](super::dismiss)es this rank; the exit code.
+pub fn serve(world: &World, local: &Local<'_>) -> u8 {
+    let options = RunOptions {
+        driver: Driver::Threads,
+        ..local.options
+    };
+    let shares_gpus = gpus::shared(&options, world);
+    let (post, given) = Post::new();
+    std::thread::scope(|scope| {
+        let mut code = None;
+        while code.is_none() {
+            post.work(world, &given, |_, number, message| match message {
+                Message::Begin {
+                    specification,
+                    points,
+                    pixels,
+                    turn,
+                } => {
+                    let line = post.line(number, 0);
+                    let options = turn.map_or(options, |turn| gpus::in_turn(&options, turn));
+                    let job = Job {
+                        options,
+                        pixels,
+                        shares_gpus,
+                    };
+                    scope.spawn(move || {
+                        let valid = local.validated(*specification, points);
+                        job.take_part(valid, &line);
+                    });
+                }
+                Message::Quit(given) => code = Some(given),
+                // About a task that has ended.
+                _ => {}
+            });
+        }
+        post.hang_up();
+        code.unwrap_or_default()
+    })
+}
+
+impl Local<'_> {
+    fn validated(
+        &self,
+        specification: Specification,
+        checksum: Option<u32>,
+    ) -> Result<Validated, String> {
+        let Some(checksum) = checksum else {
+            let refused = |e: SpecError| format!("--{} {}: {}", e.option, e.given, e.allowed);
+            return specification.validate().map_err(refused);
+        };
+        let valid = (self.points)(specification)?;
+        if valid.points().map(|points| points.checksum()) != Some(checksum) {
+            return Err("--points: the file is not the one that rank 0 has read".into());
+        }
+        Ok(valid)
+    }
+}
+
+/// A task's part on this rank.
+struct Job {
+    options: RunOptions,
+    /// Pixels that are expected to be its.
+    pixels: u64,
+    shares_gpus: bool,
+}
+
+impl Job {
+    /// Computes until rank 0 has no more, and reports; or says why not.
+    fn take_part(&self, valid: Result<Validated, String>, line: &Line<'_>) {
+        let failed = |gpus, reason| Message::Failed { gpus, reason };
+        let outcome = match valid {
+            Err(reason) => failed(None, reason),
+            Ok(valid) => match catch_unwind(AssertUnwindSafe(|| self.compute(&valid, line))) {
+                Ok(Ok(report)) => Message::Ended(report),
+                // Rank 0 knows.
+                Ok(Err(EngineError::Cancelled)) => return,
+                Ok(Err(EngineError::Gpus { given, reason })) => failed(Some(given), reason),
+                Ok(Err(error)) => failed(None, error.to_string()),
+                Err(panic) => failed(None, format!("internal error: {}", words(&*panic))),
+            },
+        };
+        line.say(&outcome);
+    }
+
+    fn compute(&self, valid: &Validated, line: &Line<'_>) -> Result<Report, EngineError> {
+        let (engine, mut notes) = choice::engine(valid, self.pixels, &self.options)?;
+        let granted = Granted {
+            line,
+            engine: engine.name(),
+            out: Mutex::default(),
+            unwanted: AtomicBool::new(false),
+        };
+        let task = Task::supplied(valid, &granted, &granted);
+        let mut ran = engine.stream(&task, &granted)?;
+        notes.append(&mut ran.notes);
+        ran.notes = notes;
+        let mut report = Report::new(Streamed {
+            engine: engine.name(),
+            device: engine.device(),
+            ran,
+        });
+        if self.shares_gpus && report.engine != "cpu" {
+            // The counters are those of the GPU: others' work would be counted as well.
+            report.joules = None;
+        }
+        Ok(report)
+    }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic")
+}
