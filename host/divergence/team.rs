@@ -55,15 +55,8 @@ pub(super) fn run_from(
         monitor,
     )
     .at_start(at_start);
-    let (failures, reserved) = thread::scope(|scope| {
-        #[cfg(feature = "mpi")]
-        if let Some(supply) = task.supply {
-            queue.open();
-            let queue = &queue;
-            scope.spawn(move || supply.feed(queue));
-        }
-        all_take_part(&queue, workers, reserve, task)
-    });
+    let take_part = || all_take_part(&queue, workers, reserve, task);
+    let (failures, reserved) = supplied(&queue, task, take_part);
     let mut devices: Vec<String> = workers.iter().map(|w| w.label()).collect();
     devices.extend(reserve.filter(|_| reserved).map(Worker::label));
     if let Some(error) = queue.end() {
@@ -80,6 +73,24 @@ pub(super) fn run_from(
             .collect(),
         energy: None,
     })
+}
+
+/// Does `work` while the task's supply, if it has one, fills the queue.
+#[cfg(feature = "mpi")]
+fn supplied<T>(queue: &Queue<'_>, task: &Task<'_>, work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        if let Some(supply) = task.supply {
+            queue.open();
+            scope.spawn(move || supply.feed(queue));
+        }
+        work()
+    })
+}
+
+/// Without MPI all pixels are there from the beginning.
+#[cfg(not(feature = "mpi"))]
+fn supplied<T>(_: &Queue<'_>, _: &Task<'_>, work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 /// Runs the workers, and `reserve` if they leave something undone. What then still is, or may come, ends the run with the first
