@@ -2,26 +2,36 @@
 //! implementations", made anew.
 //!
 //! ```sh
-//! cargo run --release --example 05-cluster-orders                       # on the CPU, some minutes
-//! cargo run --release --example 05-cluster-orders -- gpu                # on a GPU, some seconds
-//! cargo run --release --example 05-cluster-orders -- series 4.npz 6.npz # of `trisolar cluster --series`
+//! cargo run --release --example 05-cluster-orders                  # on the CPU, a minute
+//! cargo run --release --example 05-cluster-orders -- gpu           # on a GPU, some seconds
+//! cargo run --release --example 05-cluster-orders -- series order-4.npz order-6.npz order-8.npz
+//! cargo run --release --example 05-cluster-orders -- steps start-4.npz end-4.npz start-6.npz end-6.npz
 //! ```
 //!
-//! The first two integrate the Plummer model of 1024 particles with a softening of 4/N to time 1, with several accuracy
-//! parameters an order, and write `orders-error.png` (energy error against particle steps) and `orders-steps.png` (the
-//! cumulative distribution of time steps). The third draws core radius, energy error and steps of long runs.
+//! The first two integrate a Plummer model of 1024 particles with a softening of 4/N to time 2, with several accuracy
+//! parameters an order, and draw the energy error against the particle steps (`orders-error.png`). The third draws core radius,
+//! energy error and steps of long runs, from what `trisolar cluster --series` wrote (`collapse-core.png`,
+//! `collapse-error.png`, `collapse-steps.png`). The fourth draws how the time steps of all particles are distributed at the
+//! times of checkpoints (`trisolar cluster --checkpoint`), before and after core collapse for instance (`orders-steps.png`).
 
 use std::path::Path;
 
-use trisolar::hermite::{Cluster, CpuEngine, Engine, Order, Specification, models};
+use trisolar::hermite::files::{Checkpoint, read_bodies};
+use trisolar::hermite::{Cluster, CpuEngine, Engine, Order, Specification};
 use trisolar::io::npz::NpzReader;
-use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 
 type Error = Box<dyn std::error::Error>;
 
-const PARTICLES: usize = 1024;
-const END: f64 = 1.0;
-const NAMES: [&str; 3] = ["order 4", "order 6", "order 8"];
+/// The Plummer model of which another code's steps and errors are known.
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
+const END: f64 = 2.0;
+/// Particle steps and |dE/E| of that code at the orders 4 and 6.
+const KNOWN: (&str, [f64; 2], [f64; 2]) = (
+    "another code, 4 and 6",
+    [496_195.0, 192_964.0],
+    [1.38e-9, 6.5e-9],
+);
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,9 +44,20 @@ fn main() -> Result<(), Error> {
             orders(&|| Ok(trisolar::hermite::on_gpus(&gpu)))
         }
         ["series", files @ ..] if !files.is_empty() => series(files),
-        _ => Err("usage: 05-cluster-orders [gpu | series FILE.npz ...]".into()),
+        ["steps", files @ ..] if !files.is_empty() => steps(files),
+        _ => Err(
+            "usage: 05-cluster-orders [gpu | series FILE.npz ... | steps CHECKPOINT.npz ...]"
+                .into(),
+        ),
     }
 }
+
+/// Times and core radii of a run of that code at order 6.
+const KNOWN_CORES: (&str, [f64; 4], [f64; 4]) = (
+    "another code, order 6",
+    [5.0, 185.0, 385.0, 425.0],
+    [0.31, 0.154, 0.034, 0.030],
+);
 
 /// Accuracy parameters of an order, coarse to fine.
 fn etas(order: Order) -> [f64; 7] {
@@ -49,54 +70,65 @@ fn etas(order: Order) -> [f64; 7] {
 
 type Make<'a> = &'a dyn Fn() -> Result<Box<dyn Engine + 'a>, Error>;
 
-/// A run with one accuracy parameter: steps, energy error, and the steps of all particles at the end.
-fn run(order: Order, eta: f64, make: Make<'_>) -> Result<(f64, f64, Vec<f64>), Error> {
+/// A run with one accuracy parameter: particle steps and energy error.
+fn run(order: Order, eta: f64, make: Make<'_>) -> Result<(f64, f64), Error> {
+    let bodies = read_bodies(Path::new(MODEL))?;
     let specification = Specification {
-        softening: 4.0 / PARTICLES as f64,
+        softening: 4.0 / bodies.len() as f64,
         eta,
         ..Specification::new(order)
     };
-    let start = specification.validate(models::plummer(PARTICLES, 1)?)?;
+    let start = specification.validate(bodies)?;
     let mut cluster = Cluster::new(&start, make()?)?;
     let before = cluster.energy(0.0)?.total();
     cluster.advance_to(END)?;
     let error = ((cluster.energy(END)?.total() - before) / before).abs();
     let steps = cluster.counters().steps as f64;
     println!("order {order}, eta {eta}: {steps} steps, |dE/E| = {error:.2e}");
-    Ok((
-        steps,
-        error,
-        cluster.stars().iter().map(|s| s.step).collect(),
-    ))
+    Ok((steps, error))
 }
 
-/// Runs all orders and draws both plots.
+/// Runs all orders and draws their errors.
 fn orders(make: Make<'_>) -> Result<(), Error> {
-    let mut errors = Vec::new();
-    let mut distributions = Vec::new();
+    let mut lines = Vec::new();
     for order in Order::ALL {
-        let mut points = (Vec::new(), Vec::new());
-        for eta in etas(order) {
-            let (steps, error, lengths) = run(order, eta, make)?;
-            points.0.push(steps);
-            points.1.push(error);
-            if eta == order.usual_eta().0 {
-                distributions.push(cumulative(&lengths));
-            }
-        }
-        errors.push(points);
+        let runs = (etas(order).into_iter())
+            .map(|eta| run(order, eta, make))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (x, y) = runs.into_iter().unzip();
+        lines.push(Line::of(&format!("order {order}"), x, y));
     }
+    let (name, x, y) = KNOWN;
+    lines.push(Line {
+        marks: Marks::Points,
+        ..Line::of(name, x.to_vec(), y.to_vec())
+    });
     draw(
         "orders-error.png",
-        &errors,
-        &NAMES,
-        axis("particle steps to time 1", "", Division::Logarithmic),
+        "1024 particles, softening 4/N, to time 2",
+        &lines,
+        axis("particle steps", "", Division::Logarithmic),
         axis("|dE/E|", "", Division::Logarithmic),
-    )?;
+    )
+}
+
+/// Draws the distributions of time steps of checkpoints.
+fn steps(files: &[&str]) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for file in files {
+        let checkpoint = Checkpoint::read(Path::new(file))?;
+        let lengths: Vec<f64> = checkpoint.stars.iter().map(|s| s.step).collect();
+        let (x, y) = cumulative(&lengths);
+        let name = format!(
+            "order {}, t = {}",
+            checkpoint.specification.order, checkpoint.time
+        );
+        lines.push(Line::of(&name, x, y));
+    }
     draw(
         "orders-steps.png",
-        &distributions,
-        &NAMES,
+        "distribution of time steps at one time",
+        &lines,
         axis("time step", "time", Division::Logarithmic),
         axis("particles with steps up to it", "", Division::Logarithmic),
     )
@@ -114,7 +146,6 @@ fn cumulative(lengths: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 /// Core radius, energy error and particle steps of long runs.
 fn series(files: &[&str]) -> Result<(), Error> {
-    let mut names = Vec::new();
     let (mut cores, mut errors, mut steps) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         let mut archive = NpzReader::open(Path::new(file))?;
@@ -122,36 +153,59 @@ fn series(files: &[&str]) -> Result<(), Error> {
         let time = column("time")?;
         let error: Vec<f64> = column("error")?.iter().map(|e| e.abs()).collect();
         let taken = column("steps")?;
-        cores.push((time.clone(), column("core_radius")?));
-        errors.push((taken.clone(), error));
-        steps.push((time, taken));
         let stem = Path::new(file).file_stem().unwrap_or_default();
-        names.push(stem.to_string_lossy().into_owned());
+        let name = stem.to_string_lossy().replace('-', " ");
+        cores.push(Line::of(&name, time.clone(), column("core_radius")?));
+        errors.push(Line::of(&name, taken.clone(), error));
+        steps.push(Line::of(&name, time, taken));
     }
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let time = || axis("time", "", Division::Linear);
     let logarithmic = |name| axis(name, "", Division::Logarithmic);
+    let (name, times, radii) = KNOWN_CORES;
+    cores.push(Line {
+        marks: Marks::Points,
+        ..Line::of(name, times.to_vec(), radii.to_vec())
+    });
+    let core = PlotAxis {
+        range: Some((0.01, 1.0)),
+        ..axis("core radius", "length", Division::Logarithmic)
+    };
     draw(
         "collapse-core.png",
+        "core collapse of 1024 particles",
         &cores,
-        &names,
         time(),
-        logarithmic("core radius"),
+        core,
     )?;
-    draw(
-        "collapse-error.png",
-        &errors,
-        &names,
-        logarithmic("particle steps"),
-        logarithmic("|dE/E|"),
-    )?;
-    draw(
-        "collapse-steps.png",
-        &steps,
-        &names,
-        time(),
-        logarithmic("particle steps"),
-    )
+    let title = "energy error against steps, from time 5 to the end";
+    let (taken, error) = (logarithmic("particle steps"), logarithmic("|dE/E|"));
+    draw("collapse-error.png", title, &errors, taken, error)?;
+    let taken = logarithmic("particle steps");
+    draw("collapse-steps.png", "", &steps, time(), taken)
+}
+
+/// A line of a plot.
+struct Line {
+    name: String,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    marks: Marks,
+}
+
+impl Line {
+    fn of(name: &str, x: Vec<f64>, y: Vec<f64>) -> Self {
+        let marks = if x.len() < 40 {
+            Marks::Both
+        } else {
+            Marks::Line
+        };
+        Self {
+            name: name.into(),
+            x,
+            y,
+            marks,
+        }
+    }
 }
 
 fn axis(name: &str, unit: &str, division: Division) -> PlotAxis {
@@ -163,27 +217,21 @@ fn axis(name: &str, unit: &str, division: Division) -> PlotAxis {
     }
 }
 
-fn draw(
-    path: &str,
-    lines: &[(Vec<f64>, Vec<f64>)],
-    names: &[&str],
-    x: PlotAxis,
-    y: PlotAxis,
-) -> Result<(), Error> {
-    let few = lines.iter().all(|(x, _)| x.len() < 40);
-    let series: Vec<Series<'_>> = (lines.iter().zip(names))
-        .map(|((x, y), name)| Series {
-            name,
-            x,
-            y,
+fn draw(path: &str, title: &str, lines: &[Line], x: PlotAxis, y: PlotAxis) -> Result<(), Error> {
+    let series: Vec<Series<'_>> = (lines.iter())
+        .map(|line| Series {
+            name: &line.name,
+            x: &line.x,
+            y: &line.y,
             error: None,
-            marks: if few { Marks::Both } else { Marks::Line },
+            marks: line.marks,
         })
         .collect();
     let plot = LinePlot {
+        title: title.into(),
         x,
         y,
-        ..LinePlot::default()
+        theme: Theme::Light,
     };
     plot::lines(path, &series, &plot, None)?;
     println!("{path}");

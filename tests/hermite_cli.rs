@@ -102,6 +102,22 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
             "must be from 1 to 4096",
         ),
         ("--gpus 2", "goes with --backend gpu"),
+        ("--block-step device", "goes with --backend gpu"),
+        ("--block-step gpu", "must be auto, host or device"),
+        (
+            "--block-step device --backend gpu --gpus 2",
+            "goes with one GPU",
+        ),
+        (
+            "--block-step device --backend gpu --scheme ahmad-cohen",
+            "goes with --scheme plain",
+        ),
+        (
+            "--model plumer",
+            "must be plummer, king, burrau or figure-eight",
+        ),
+        ("--scheme fast", "must be plain or ahmad-cohen"),
+        ("--model burrau --seed 2", "does not go with --model burrau"),
         (
             "--precision float-float --softening 1e10",
             "at most 1e9 with --precision float-float",
@@ -113,6 +129,29 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
             .code(2)
             .stderr(contains(message));
     }
+}
+
+#[test]
+fn a_jump_over_a_head_on_pair_is_warned_of_with_the_pair() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "0 1.0 30 0 0 0 0 0\n1 0.5 0.05 0.0005 0 -5 0 0\n2 0.5 -0.05 -0.0005 0 5 0 0\n";
+    std::fs::write(folder.path().join("pair.txt"), text).unwrap();
+    let run = |args: &str| {
+        let mut command = cluster(folder.path());
+        command.args("--input pair.txt --softening 0 --end 0.0625".split(' '));
+        command.args(args.split(' ')).assert().success()
+    };
+    let coarse = "--eta-start 20";
+    run(coarse).stdout(
+        contains("warning")
+            .and(contains("more than 8 times too long"))
+            .and(contains("bodies 1 and 2").or(contains("bodies 2 and 1"))),
+    );
+    let json = run(&format!("{coarse} --json"));
+    let object: serde_json::Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
+    assert!(object["worst_step"]["ratio"].as_f64().unwrap() >= 8.0);
+    // Steps that suit the passage: no warning.
+    run("--order 6").stdout(contains("warning").not());
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn order_4_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
     println!("order 4: {blocks} {steps} {error:e}");
     assert!(within_a_percent(blocks, 9124), "{blocks} block steps");
     assert!(within_a_percent(steps, 496195), "{steps} particle steps");
-    assert!(error.abs() < 5e-9, "dE/E = {error:e}");
+    assert!((error / 1.38e-9 - 1.0).abs() < 0.01, "dE/E = {error:e}");
 }
 
 #[test]
@@ -114,14 +114,14 @@ fn order_6_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
     println!("order 6: {blocks} {steps} {error:e}");
     assert!(within_a_percent(blocks, 2532), "{blocks} block steps");
     assert!(within_a_percent(steps, 192964), "{steps} particle steps");
-    assert!(error.abs() < 1e-8, "dE/E = {error:e}");
+    assert!((error / -6.5e-9 - 1.0).abs() < 0.01, "dE/E = {error:e}");
 }
 
 #[test]
 fn order_8_keeps_the_energy_of_the_plummer_model_as_well() {
     let (error, blocks, steps) = two_time_units(Order::Eight);
     println!("order 8: {blocks} {steps} {error:e}");
-    assert!(error.abs() < 1e-8, "dE/E = {error:e}");
+    assert!(error.abs() < 1e-10, "dE/E = {error:e}");
     assert!((1500..4000).contains(&blocks), "{blocks} block steps");
     assert!(steps < 250_000, "{steps} particle steps");
 }
@@ -375,6 +375,57 @@ fn a_pair_that_falls_together_is_named() {
             assert!(distance < 1e-6);
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// Two bodies that meet head-on a thousandth of a length unit apart, far from a third.
+fn head_on() -> [Body; 3] {
+    [
+        body(1.0, [30.0, 0.0, 0.0], [0.0; 3]),
+        body(0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
+        body(0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
+    ]
+}
+
+#[test]
+fn a_step_that_jumps_over_a_head_on_pair_is_reported_with_the_pair() {
+    for order in Order::ALL {
+        // The start does not see the passage, the end of the step does.
+        let coarse = Specification {
+            eta_start: 20.0,
+            ..Specification::new(order)
+        };
+        let mut jumping = cluster(coarse, &head_on());
+        jumping.step().unwrap();
+        let worst = jumping.abrupt().expect("a warning");
+        println!("order {order}: {worst:?}");
+        assert_eq!(
+            (
+                worst.body.min(worst.neighbour),
+                worst.body.max(worst.neighbour)
+            ),
+            (1, 2)
+        );
+        // As they were before the step, which crossed that distance.
+        assert!((worst.distance - 0.1).abs() < 1e-4, "{worst:?}");
+        assert!(worst.ratio >= 8.0, "{worst:?}");
+        assert_eq!(jumping.counters().abrupt, 2);
+        // Steps that suit the passage warn of nothing, and keep the energy, which the jump does not.
+        let energy = |cluster: &mut Cluster<'_>, time| cluster.energy(time).unwrap().total();
+        let mut careful = cluster(Specification::new(order), &head_on());
+        let before = energy(&mut careful, 0.0);
+        careful.advance_to(0.0625).unwrap();
+        let after = energy(&mut careful, 0.0625);
+        assert_eq!((careful.abrupt(), careful.counters().abrupt), (None, 0));
+        assert!(((after - before) / before).abs() < 1e-4);
+        let time = jumping.time();
+        let jumped = energy(&mut jumping, time);
+        println!(
+            "{:e} {:e}",
+            (after - before) / before,
+            (jumped - before) / before
+        );
+        assert!(((jumped - before) / before).abs() > 1e-2);
     }
 }
 

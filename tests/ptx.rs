@@ -110,6 +110,8 @@ fn barriers_are_neither_dropped_nor_doubled() {
     // Two around a tile; two grid barriers of two each.
     assert_eq!(count("nbody_tile_f32_k4", "bar.sync"), 2);
     assert_eq!(count("nbody_steps_f32", "bar.sync"), 4);
+    // Six grid barriers of two each, two around a tile, two of a body of its own.
+    assert_eq!(count("hermite_steps_6", "bar.sync"), 16);
 }
 
 #[test]

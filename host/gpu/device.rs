@@ -480,6 +480,7 @@ impl Kernel<'_> {
         &self,
         blocks: u32,
         threads: u32,
+        shared_bytes: u32,
         arguments: &[Argument<'_>],
     ) -> Result<(), GpuError> {
         let mut pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
@@ -493,7 +494,7 @@ impl Kernel<'_> {
                 threads,
                 1,
                 1,
-                0,
+                shared_bytes,
                 self.gpu.stream.as_inner(),
                 pointers.as_mut_ptr(),
             )

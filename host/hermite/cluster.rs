@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::correct::correct;
 use kernels_gpu::hermite::predict::predict;
-use kernels_gpu::hermite::step::{criterion, first_criterion, is_noise, power, quantised};
+use kernels_gpu::hermite::step::{
+    Accuracy, Limits, Verdict, first_criterion, halvings, judge, lowest_step, quantised,
+};
 use kernels_gpu::hermite::{TERMS, Taylor};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::spec::SMALLEST_RATIO;
 use super::with_lanes::with_lanes;
 use super::{
     Engine, Forces, HermiteError, Motion, Order, Schedule, Specification, Star, Validated,
@@ -18,8 +19,11 @@ use super::{
 use crate::simd::Simd;
 
 mod ahmad_cohen;
+mod device_steps;
 
 pub use ahmad_cohen::Parts;
+pub use device_steps::BlockSteps;
+use device_steps::Current;
 
 const ZERO: Vec3<f64> = Vec3 {
     x: 0.0,
@@ -28,12 +32,6 @@ const ZERO: Vec3<f64> = Vec3 {
 };
 /// Active particles from which on they are corrected by several threads.
 const PARALLEL_CORRECTIONS: usize = 1 << 9;
-
-/// A step is abrupt if this share of it is longer than the criterion allows at its end.
-const ABRUPT: f64 = 0.125;
-
-/// Derivatives up to this many times the noise show nothing about the step.
-const NEARLY_NOISE: f64 = 1000.0;
 
 /// Abrupt steps of a block that are looked at.
 const MOST_LOOKED_AT: usize = 4;
@@ -138,6 +136,10 @@ pub struct Cluster<'e> {
     verdicts: Vec<Verdict>,
     split_forces: Option<ahmad_cohen::State>,
     abrupt: Option<Abrupt>,
+    block_steps: BlockSteps,
+    current: Current,
+    /// Time of the device's last block.
+    device_time: f64,
 }
 
 impl std::fmt::Debug for Cluster<'_> {
@@ -250,6 +252,9 @@ impl<'e> Cluster<'e> {
             verdicts: Vec::new(),
             split_forces: None,
             abrupt: None,
+            block_steps: BlockSteps::Host,
+            current: Current::OnHost,
+            device_time: 0.0,
         }
     }
 
@@ -309,13 +314,10 @@ impl<'e> Cluster<'e> {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn advance_to(&mut self, time: f64) -> Result<(), HermiteError> {
-        while self.next_time() <= time {
-            self.step()?;
-        }
-        Ok(())
+        self.advance(time, &mut |_| true).map(|_| ())
     }
 
-    /// One block: the particles that are due. Returns how many there were.
+    /// One block, by the host: the particles that are due. Returns how many there were.
     ///
     /// # Errors
     /// [`HermiteError::StepTooSmall`], [`HermiteError::NotFinite`], or as the engine.
@@ -337,6 +339,7 @@ impl<'e> Cluster<'e> {
         let corrected = Instant::now();
         self.split.correct += corrected - begin;
         self.engine.store(&active, &self.moved)?;
+        self.current = Current::OnHost;
         for (place, star) in active.iter().zip(&self.moved) {
             self.stars[*place as usize] = *star;
             self.schedule.insert(*place, star.step);
@@ -390,15 +393,12 @@ impl<'e> Cluster<'e> {
         let shortest = spec
             .min_step
             .unwrap_or_else(|| lowest_step(spec.max_step, time));
-        let limits = Limits {
-            time,
-            longest,
-            shortest,
-        };
+        let limits = Limits { longest, shortest };
         self.verdicts.clear();
         judge_all(
             spec,
             limits,
+            time,
             active,
             &self.stars,
             &self.moved,
@@ -412,8 +412,8 @@ impl<'e> Cluster<'e> {
                 return Err(HermiteError::NotFinite { time, body });
             }
             let before = time - self.stars[body].time;
-            let bin = (spec.max_step / before).log2();
-            Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
+            let bin = halvings(spec.max_step, before) as usize;
+            Counters::count(&mut self.counters.lengths, bin, 1);
             star.step = verdict.step;
             self.counters.noisy += u64::from(verdict.noisy);
             if verdict.abrupt {
@@ -614,35 +614,26 @@ fn correct_each<R>(
     }
 }
 
-/// Between which a next step is chosen.
-#[derive(Clone, Copy)]
-struct Limits {
-    time: f64,
-    longest: f64,
-    shortest: f64,
-}
-
-/// What the criterion says of a particle after a step.
-#[derive(Clone, Copy, Debug)]
-struct Verdict {
-    step: f64,
-    finite: bool,
-    noisy: bool,
-    abrupt: bool,
-    clamped: bool,
+/// How accurate steps are to be.
+pub(super) fn accuracy(spec: &Specification) -> Accuracy {
+    Accuracy {
+        eta: spec.eta,
+        epsilon: spec.precision.epsilon(),
+    }
 }
 
 /// The next steps of particles in `moved`, in a function that has the instruction for fused products.
 fn judge_all(
     spec: &Specification,
     limits: Limits,
+    time: f64,
     active: &[u32],
     stars: &[Star],
     moved: &[Star],
     verdicts: &mut Vec<Verdict>,
 ) {
-    with_lanes!(Simd::best(), judge_each[](spec: &Specification, limits: Limits, active: &[u32], stars: &[Star],
-        moved: &[Star], verdicts: &mut Vec<Verdict>));
+    with_lanes!(Simd::best(), judge_each[](spec: &Specification, limits: Limits, time: f64, active: &[u32],
+        stars: &[Star], moved: &[Star], verdicts: &mut Vec<Verdict>));
 }
 
 #[inline(always)]
@@ -653,33 +644,22 @@ fn judge_all(
 fn judge_each<R>(
     spec: &Specification,
     limits: Limits,
+    time: f64,
     active: &[u32],
     stars: &[Star],
     moved: &[Star],
     verdicts: &mut Vec<Verdict>,
 ) {
+    let accuracy = accuracy(spec);
     for (place, star) in active.iter().zip(moved) {
-        let before = limits.time - stars[*place as usize].time;
-        verdicts.push(judge(spec, limits, &star.taylor, before));
-    }
-}
-
-#[inline(always)]
-fn judge(spec: &Specification, limits: Limits, x: &Taylor<f64>, before: f64) -> Verdict {
-    let order = spec.order.number();
-    let allowed = criterion(order, x, spec.eta);
-    let step = quantised(allowed, limits.longest, limits.shortest);
-    let doubled = (2.0 * before).min(limits.longest);
-    let noise = |factor: f64| is_noise(order, x, before, 0.0, factor * spec.precision.epsilon());
-    let noisy = step < doubled && noise(1.0);
-    Verdict {
-        step: if noisy { doubled } else { step },
-        finite: (x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite(),
-        noisy,
-        abrupt: !noisy
-            && power(before * ABRUPT, allowed.exponent) > allowed.value
-            && !noise(NEARLY_NOISE),
-        clamped: !noisy && power(step, allowed.exponent) > allowed.value,
+        let before = time - stars[*place as usize].time;
+        // The order as a constant, for loops that are spelled out.
+        let judge = |order| judge(order, &accuracy, &limits, &star.taylor, before);
+        verdicts.push(match spec.order {
+            Order::Four => judge(4),
+            Order::Six => judge(6),
+            Order::Eight => judge(8),
+        });
     }
 }
 
@@ -699,15 +679,6 @@ fn corrected(star: &Star, force: &Forces, time: f64, order: Order) -> Star {
         taylor,
         ..*star
     }
-}
-
-/// The shortest step that can be told from 0 at `time`.
-fn lowest_step(max_step: f64, time: f64) -> f64 {
-    let mut step = max_step * SMALLEST_RATIO;
-    while time + step == time || (time + step) - time != step {
-        step *= 2.0;
-    }
-    step
 }
 
 /// Steps of a start model: at most a quarter of the longest. A particle whose criterion says nothing (no acceleration by

@@ -6,12 +6,16 @@
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{FloatFloat, Plain};
 use kernels_gpu::hermite::device::neighbours::ListLaunch;
+use kernels_gpu::hermite::device::steps::{State, Steps};
 use kernels_gpu::hermite::device::{Launch, Record, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::force::{softening2, softening2_single};
 use kernels_gpu::hermite::order::{fold, partial_sums, terms};
 
+use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
 use crate::divergence::EngineError;
+
+mod steps;
 
 /// A launch of one of the kernels; memory by its address.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +72,13 @@ pub(super) enum Call {
         out: u64,
         width: u32,
     },
+    /// `hermite_steps_*`, all of whose blocks are resident
+    Steps {
+        order: Order,
+        precision: Precision,
+        job: Steps,
+        state: State,
+    },
 }
 
 impl Call {
@@ -113,6 +124,19 @@ impl Call {
             Self::Fold { .. } => "hermite_fold",
             Self::Neighbours { .. } => "hermite_neighbours",
             Self::Potential { .. } => "hermite_potential",
+            Self::Steps {
+                order, precision, ..
+            } => by(
+                order,
+                match precision {
+                    Precision::F64 => ["hermite_steps_4", "hermite_steps_6", "hermite_steps_8"],
+                    Precision::FloatFloat => [
+                        "hermite_steps_4_float_float",
+                        "hermite_steps_6_float_float",
+                        "hermite_steps_8_float_float",
+                    ],
+                },
+            ),
         }
     }
 }
@@ -152,6 +176,10 @@ pub(super) trait Device {
     fn address(&self, of: &Self::Numbers) -> u64;
     /// The address of an array.
     fn places_address(&self, of: &Self::Places) -> u64;
+    /// Whether blocks of a grid may wait for each other.
+    fn is_cooperative(&self) -> bool;
+    /// Blocks of `threads` threads of a kernel that the device runs at the same time.
+    fn resident_blocks(&self, call: &Call, threads: u32, shared: u32) -> Result<u32, EngineError>;
     /// Launches a kernel.
     ///
     /// # Safety
@@ -200,6 +228,8 @@ struct Memory<D: Device> {
     out: Vec<(Part, D::Numbers)>,
     /// Lists of neighbours, with room for this many places, and their lengths.
     lists: Option<(usize, D::Places, D::Places)>,
+    /// What whole block steps need, once there was one.
+    resident: Option<steps::Resident<D>>,
 }
 
 /// Which of the partial sums: `first`, `first` + `stride`, …
@@ -312,13 +342,9 @@ impl<D: Device> Memory<D> {
             partial_length,
             out,
             lists: None,
+            resident: None,
         };
-        let mut host = Vec::with_capacity(n * star_width(p));
-        for star in stars {
-            host.extend([star.mass, star.time]);
-            extend(&mut host, &star.taylor[..p]);
-        }
-        device.put(&mut memory.stars, &host)?;
+        device.put(&mut memory.stars, &records(stars, p))?;
         Ok(memory)
     }
 
@@ -455,6 +481,16 @@ impl<D: Device> Memory<D> {
             device.launch(&fold, blocks, BLOCK, 0)
         }
     }
+}
+
+/// Records of stars, of order `p`.
+fn records(stars: &[Star], p: usize) -> Vec<f64> {
+    let mut host = Vec::with_capacity(stars.len() * star_width(p));
+    for star in stars {
+        host.extend([star.mass, star.time]);
+        extend(&mut host, &star.taylor[..p]);
+    }
+    host
 }
 
 fn extend(host: &mut Vec<f64>, vectors: &[Vec3<f64>]) {
@@ -607,6 +643,18 @@ impl<D: Device> Engine for DeviceEngine<D> {
             device.get_places(lengths, &mut lists.lengths[part])?;
         }
         Ok(())
+    }
+
+    fn no_block_steps(&self) -> Option<String> {
+        self.no_stretch()
+    }
+
+    fn stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
+        self.make_stretch(route)
+    }
+
+    fn fetch(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {
+        self.fetch_stars(stars)
     }
 
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {

@@ -7,8 +7,9 @@ use kernels_gpu::kernels::{
     hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
     hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_neighbours,
     hermite_potential, hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
-    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
-    hermite_tiles_8, hermite_tiles_8_float_float,
+    hermite_steps_4, hermite_steps_4_float_float, hermite_steps_6, hermite_steps_6_float_float,
+    hermite_steps_8, hermite_steps_8_float_float, hermite_tiles_4, hermite_tiles_4_float_float,
+    hermite_tiles_6, hermite_tiles_6_float_float, hermite_tiles_8, hermite_tiles_8_float_float,
 };
 
 use super::device::{Call, Device, DeviceEngine};
@@ -18,13 +19,35 @@ use crate::divergence::EngineError;
 /// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
 /// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
 pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
-    let devices = (0..devices).map(|_| Emulator { few, seed }).collect();
+    let emulator = || Emulator {
+        few,
+        seed,
+        resident: 1,
+    };
+    let devices = (0..devices).map(|_| emulator()).collect();
     Box::new(DeviceEngine::new(devices, block))
+}
+
+/// [`emulator`] of one device that makes whole block steps in grids of `resident` blocks, which wait for each other.
+pub fn resident_emulator(
+    resident: u32,
+    few: u32,
+    block: u32,
+    seed: Option<u64>,
+) -> Box<dyn Engine> {
+    let emulator = Emulator {
+        few,
+        seed,
+        resident,
+    };
+    Box::new(DeviceEngine::new(vec![emulator], block))
 }
 
 struct Emulator {
     few: u32,
     seed: Option<u64>,
+    /// Blocks of a grid that wait for each other.
+    resident: u32,
 }
 
 /// Memory that kernels write through its address.
@@ -116,6 +139,14 @@ impl Device for Emulator {
         of.address()
     }
 
+    fn is_cooperative(&self) -> bool {
+        true
+    }
+
+    fn resident_blocks(&self, _: &Call, _: u32, _: u32) -> Result<u32, EngineError> {
+        Ok(self.resident)
+    }
+
     unsafe fn launch(
         &self,
         call: &Call,
@@ -126,6 +157,9 @@ impl Device for Emulator {
         let mut launch = Launch::new(blocks, threads).shared_bytes(shared as usize);
         if let Some(seed) = self.seed {
             launch = launch.seed(seed);
+        }
+        if let Call::Steps { .. } = call {
+            launch = launch.workers(blocks as usize);
         }
         // SAFETY: the caller vouches for the memory; threads of these kernels write to places of their own.
         let outcome = unsafe { launch.run(|| one_thread(call)) };
@@ -239,6 +273,34 @@ unsafe fn one_thread(call: &Call) {
                 width,
             } => {
                 hermite_potential(launch, read(predicted), write(out), width);
+            }
+            Call::Steps {
+                order,
+                precision,
+                job,
+                state,
+            } => {
+                let kernel = match (precision, order) {
+                    (Precision::F64, Order::Four) => hermite_steps_4,
+                    (Precision::F64, Order::Six) => hermite_steps_6,
+                    (Precision::F64, Order::Eight) => hermite_steps_8,
+                    (Precision::FloatFloat, Order::Four) => hermite_steps_4_float_float,
+                    (Precision::FloatFloat, Order::Six) => hermite_steps_6_float_float,
+                    (Precision::FloatFloat, Order::Eight) => hermite_steps_8_float_float,
+                };
+                kernel(
+                    job,
+                    state.stars,
+                    state.rest,
+                    state.moved,
+                    state.predicted,
+                    state.active,
+                    state.forces,
+                    state.partial,
+                    state.levels,
+                    state.control,
+                    state.report,
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use kernels_gpu::Vec3;
 
-use super::{Specification, Star};
+use super::{Specification, Split, Star};
 use crate::divergence::EngineError;
 
 /// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
@@ -36,6 +36,56 @@ impl Lists {
         let first = i * self.capacity;
         (length <= self.capacity).then(|| &self.places[first..first + length])
     }
+}
+
+/// Block steps that an engine is to make by itself, without Ahmad–Cohen.
+#[derive(Clone, Copy, Debug)]
+pub struct Route<'a> {
+    /// What to integrate with.
+    pub specification: &'a Specification,
+    /// Time of the last block.
+    pub time: f64,
+    /// No block after this time.
+    pub end: f64,
+    /// The particles, if they are not as the engine left them after its last stretch.
+    pub stars: Option<&'a [Star]>,
+}
+
+/// Why a stretch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The next block is after the end.
+    AtEnd,
+    /// It was long enough for once.
+    ForNow,
+    /// The next block has a step that was much too long, is too short, or leads to no number: it is to be made from
+    /// outside, where pairs are looked for.
+    ForHost,
+}
+
+/// Block steps that an engine made by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// Time of the last block.
+    pub time: f64,
+    /// Block steps.
+    pub blocks: u64,
+    /// Steps of particles.
+    pub steps: u64,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Blocks by the number of active particles: 1, 2-3, 4-7, and so on.
+    pub active: Vec<u64>,
+    /// Steps of particles by length: the longest, half of it, and so on.
+    pub lengths: Vec<u64>,
+    /// Steps that were not shortened for noise.
+    pub noisy: u64,
+    /// Steps that were lengthened to the shortest one allowed.
+    pub clamped: u64,
+    /// Where the time went; prediction includes the list of active particles.
+    pub split: Split,
+    /// The same in cycles of the device: predict, force, correct.
+    pub cycles: [u64; 3],
 }
 
 /// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits in a
@@ -95,6 +145,30 @@ pub trait Engine {
     /// # Errors
     /// As the device.
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError>;
+
+    /// Why it does not make whole block steps by itself, if it does not.
+    fn no_block_steps(&self) -> Option<String> {
+        Some("it makes no block steps by itself".into())
+    }
+
+    /// Makes block steps by itself.
+    ///
+    /// # Errors
+    /// [`HermiteError::NoBlockSteps`], or as the device.
+    fn stretch(&mut self, _: &Route<'_>) -> Result<Stretch, HermiteError> {
+        Err(HermiteError::NoBlockSteps {
+            device: self.device(),
+            reason: self.no_block_steps().unwrap_or_default(),
+        })
+    }
+
+    /// The particles as they are after a stretch; masses are not changed.
+    ///
+    /// # Errors
+    /// As the device.
+    fn fetch(&mut self, _: &mut [Star]) -> Result<(), HermiteError> {
+        Ok(())
+    }
 }
 
 /// Why an integration ended.
@@ -103,6 +177,14 @@ pub enum HermiteError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The engine does not make whole block steps.
+    #[error("{device} makes no whole block steps: {reason}")]
+    NoBlockSteps {
+        /// The device in words.
+        device: String,
+        /// Why not.
+        reason: String,
+    },
     /// The step of a particle cannot be told from 0 any more.
     #[error(
         "time {time}: body {body} needs a step below {shortest:e}; its nearest neighbour is body {neighbour} at a \

@@ -41,7 +41,7 @@ pub struct Given {
     pub precision: Option<Precision>,
     /// How forces are evaluated \[plain\].
     pub scheme: Option<Scheme>,
-    /// Ahmad–Cohen: neighbours a particle should have \[the root of n, 10 to 200\].
+    /// Ahmad–Cohen: neighbours a particle should have \[the root of n, 10 to 50\].
     pub neighbours: Option<u32>,
     /// Ahmad–Cohen: accuracy parameter of the steps of regular forces \[0.1\].
     pub eta_regular: Option<f64>,
@@ -67,6 +67,19 @@ pub enum StartModel {
 }
 
 impl StartModel {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Plummer, Self::King, Self::Burrau, Self::FigureEight];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plummer => "plummer",
+            Self::King => "king",
+            Self::Burrau => "burrau",
+            Self::FigureEight => "figure-eight",
+        }
+    }
+
     /// The few bodies of a problem with a known solution, if that is what it is.
     fn problem(self) -> Option<Model> {
         match self {
@@ -88,6 +101,19 @@ pub enum Scheme {
     AhmadCohen,
 }
 
+impl Scheme {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::AhmadCohen];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::AhmadCohen => "ahmad-cohen",
+        }
+    }
+}
+
 /// Why no start follows from what is given.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
@@ -100,6 +126,15 @@ pub enum GivenError {
     /// A file that cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// When a run looks at its particles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// Time to stop at.
+    pub end: f64,
+    /// Time between two looks.
+    pub every: f64,
 }
 
 /// The most looks at the particles.
@@ -149,11 +184,11 @@ impl Given {
         }
     }
 
-    /// The start: of these bodies, or of the file or model that is given. Tells too what was decided: all values.
+    /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well.
     ///
     /// # Errors
-    /// [`GivenError`].
-    pub fn start(mut self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), GivenError> {
+    /// [`GivenError::Value`].
+    pub fn times(&self) -> Result<Times, GivenError> {
         let (end, every) = (self.end.unwrap_or(1.0), self.every.unwrap_or(0.25));
         let value = |option, given: f64, allowed: &str| {
             Err(GivenError::Value(SpecError {
@@ -174,6 +209,15 @@ impl Given {
                 "there would be more than 10000000 looks up to --end",
             );
         }
+        Ok(Times { end, every })
+    }
+
+    /// The start: of these bodies, or of the file or model that is given. Tells too what was decided: all values.
+    ///
+    /// # Errors
+    /// [`GivenError`].
+    pub fn start(mut self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), GivenError> {
+        let Times { end, every } = self.times()?;
         let bodies = self.bodies(bodies)?;
         let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
         let order = match ahmad_cohen {

@@ -157,6 +157,19 @@ impl<'a> Device for OnGpu<'a> {
         of.memory.address()
     }
 
+    fn is_cooperative(&self) -> bool {
+        self.gpu.is_cooperative().unwrap_or(false)
+    }
+
+    fn resident_blocks(&self, call: &Call, threads: u32, shared: u32) -> Result<u32, EngineError> {
+        self.gpu.enter()?;
+        let each = self
+            .gpu
+            .kernel(call.name())?
+            .resident_blocks(threads, shared)?;
+        Ok(each * self.gpu.info().multiprocessors)
+    }
+
     unsafe fn launch(
         &self,
         call: &Call,
@@ -168,7 +181,14 @@ impl<'a> Device for OnGpu<'a> {
         let kernel = self.gpu.kernel(call.name())?;
         let arguments = arguments(call);
         // SAFETY: the arguments are those of the kernel, in its order; the caller vouches for the memory.
-        unsafe { kernel.launch(blocks, threads, shared, &arguments)? };
+        unsafe {
+            match call {
+                Call::Steps { .. } => {
+                    kernel.launch_cooperative(blocks, threads, shared, &arguments)?;
+                }
+                _ => kernel.launch(blocks, threads, shared, &arguments)?,
+            }
+        }
         Ok(())
     }
 }
@@ -257,6 +277,24 @@ fn arguments(call: &Call) -> Vec<Argument<'_>> {
             Argument::new(predicted),
             Argument::new(out),
             Argument::new(width),
+        ],
+        Call::Steps {
+            order: _,
+            precision: _,
+            job,
+            state,
+        } => vec![
+            Argument::new(job),
+            Argument::new(&state.stars),
+            Argument::new(&state.rest),
+            Argument::new(&state.moved),
+            Argument::new(&state.predicted),
+            Argument::new(&state.active),
+            Argument::new(&state.forces),
+            Argument::new(&state.partial),
+            Argument::new(&state.levels),
+            Argument::new(&state.control),
+            Argument::new(&state.report),
         ],
     }
 }

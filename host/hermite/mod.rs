@@ -23,11 +23,11 @@ mod spec;
 mod with_lanes;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
-pub use cluster::{Abrupt, Cluster, Counters, Energy, Parts, Split};
+pub use cluster::{Abrupt, BlockSteps, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
-pub use emulator::emulator;
-pub use engine::{Engine, Forces, HermiteError, Lists, Motion};
-pub use given::{Given, GivenError, Scheme, StartModel};
+pub use emulator::{emulator, resident_emulator};
+pub use engine::{Ended, Engine, Forces, HermiteError, Lists, Motion, Route, Stretch};
+pub use given::{Given, GivenError, Scheme, StartModel, Times};
 #[cfg(feature = "gpu")]
 pub use gpu::on_gpus;
 pub use run::{Look, RunError, integrate};

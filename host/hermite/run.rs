@@ -48,13 +48,13 @@ pub fn integrate<E>(
     let mut number = (began / every).ceil();
     loop {
         let time = (number * every).min(end);
-        while cluster.next_time() <= time {
-            if monitor.cancelled() {
-                return Err(HermiteError::from(EngineError::Cancelled).into());
-            }
-            cluster.step()?;
-            let share = (cluster.time() - began) / (end - began);
+        let mut go_on = |now: f64| {
+            let share = (now - began) / (end - began);
             monitor.progress((share * WHOLE as f64) as u64, WHOLE);
+            !monitor.cancelled()
+        };
+        if !cluster.advance(time, &mut go_on)? || monitor.cancelled() {
+            return Err(HermiteError::from(EngineError::Cancelled).into());
         }
         observe(look(cluster, time)?).map_err(RunError::Observer)?;
         if time >= end {

@@ -3,8 +3,11 @@
 //! Steps are powers of two, and the time of a particle is a multiple of its step. So those with the shortest step
 //! are due at every block, and those whose step divides the block's time with them.
 
+use kernels_gpu::hermite::device::steps;
+use kernels_gpu::hermite::step::{halved, halvings, longest_at};
+
 /// Levels of steps, each half of the one before.
-const LEVELS: usize = 64;
+const LEVELS: usize = steps::LEVELS as usize;
 
 /// Particles by the length of their steps.
 #[derive(Clone, Debug)]
@@ -30,23 +33,18 @@ impl Schedule {
 
     /// Puts a particle that was [`take`](Self::take)n back, with a step of this length.
     pub fn insert(&mut self, place: u32, step: f64) {
-        let level = (self.longest / step).log2().round() as usize;
-        self.levels[level].push(place);
+        self.levels[halvings(self.longest, step) as usize].push(place);
     }
 
     /// The time of the next block.
     pub fn next_time(&self) -> f64 {
         let level = self.levels.iter().rposition(|l| !l.is_empty());
-        self.time + self.longest * 0.5f64.powi(level.unwrap_or(0) as i32)
+        self.time + halved(self.longest, level.unwrap_or(0) as u32)
     }
 
     /// The longest step that divides `time`.
     pub fn longest_at(&self, time: f64) -> f64 {
-        let mut step = self.longest;
-        while (time / step).fract() != 0.0 {
-            step *= 0.5;
-        }
-        step
+        longest_at(self.longest, time)
     }
 
     /// Goes to the next block: takes out the particles due then, in ascending order. They have to be put back
@@ -54,8 +52,7 @@ impl Schedule {
     pub fn take(&mut self, active: &mut Vec<u32>) -> f64 {
         active.clear();
         self.time = self.next_time();
-        let longest = self.longest_at(self.time);
-        let first = (self.longest / longest).log2().round() as usize;
+        let first = halvings(self.longest, self.longest_at(self.time)) as usize;
         for level in &mut self.levels[first..] {
             active.append(level);
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kernels_gpu::hermite::step::SMALLEST_RATIO;
 use serde::{Deserialize, Serialize};
 
 /// The order of the scheme.
@@ -367,9 +368,6 @@ const LARGEST_SINGLE_SOFTENING: f64 = 1e9;
 
 /// Most neighbours a particle can be asked to have.
 pub const MAX_NEIGHBOURS: u32 = 1 << 12;
-
-/// Ratio of the shortest step there can be to the longest.
-pub(super) const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;
 
 fn is_power_of_two(x: f64) -> bool {
     x > 0.0 && x.is_normal() && x.to_bits() << 12 == 0

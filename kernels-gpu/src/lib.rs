@@ -22,6 +22,7 @@
 pub mod clock;
 pub mod divergence;
 pub mod gravity;
+mod grid_barrier;
 pub mod hermite;
 pub mod integrator;
 pub mod inv_cube;

@@ -7,7 +7,7 @@ use serde_json::json;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::hermite::models::plummer;
 use trisolar::hermite::{
-    Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
+    BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
 };
 use trisolar::machine;
 use trisolar::simd::Simd;
@@ -69,12 +69,15 @@ struct Unit {
     order: u32,
     precision: &'static str,
     particles: usize,
+    /// Who makes block steps: host or device.
+    block_steps: &'static str,
     /// How far it came (N-body units).
     time: f64,
     blocks: u64,
     steps: u64,
     seconds: f64,
     seconds_per_unit: f64,
+    seconds_per_block: f64,
     flops: f64,
     /// Shares of the time: predict, force, correct, schedule and copies.
     split: [f64; 4],
@@ -84,6 +87,8 @@ struct Unit {
 struct Maker<'a> {
     name: String,
     particles: usize,
+    /// Who can make block steps.
+    block_steps: &'static [BlockSteps],
     make: Box<dyn Fn() -> Result<Box<dyn Engine + 'a>, HermiteError> + 'a>,
 }
 
@@ -112,7 +117,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for n in &args.n {
         for maker in run_makers(args, &gpus) {
             for order in &args.order {
-                units.push(unit(&maker, *order, *n, args.seconds)?);
+                for by in maker.block_steps {
+                    units.push(unit(&maker, *by, *order, *n, args.seconds)?);
+                }
             }
         }
     }
@@ -164,6 +171,7 @@ fn on_gpu(gpus: &Gpus) -> Option<Maker<'_>> {
         gpus.first().map(|gpu| Maker {
             name: gpu.info().name.clone(),
             particles: GPU_PARTICLES,
+            block_steps: &[BlockSteps::Host, BlockSteps::Device],
             make: Box::new(|| Ok(trisolar::hermite::on_gpus(gpus))),
         })
     }
@@ -182,6 +190,7 @@ fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             list.push(Maker {
                 name: format!("cpu, {simd}, 1 thread"),
                 particles: CPU_PARTICLES,
+                block_steps: &[BlockSteps::Host],
                 make: Box::new(move || Ok(Box::new(CpuEngine::with_simd(Some(1), simd)?))),
             });
         }
@@ -202,6 +211,7 @@ fn run_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
         list.push(Maker {
             name: format!("cpu, {}, {count} thread{s}", Simd::best()),
             particles: CPU_PARTICLES,
+            block_steps: &[BlockSteps::Host],
             make: Box::new(move || Ok(Box::new(CpuEngine::new(threads)?))),
         });
     }
@@ -257,13 +267,19 @@ fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, F
 }
 
 /// Runs from the start up to one N-body unit, or as far as it gets.
-fn unit(maker: &Maker<'_>, order: Order, n: usize, limit: f64) -> Result<Unit, Failure> {
+fn unit(
+    maker: &Maker<'_>,
+    by: BlockSteps,
+    order: Order,
+    n: usize,
+    limit: f64,
+) -> Result<Unit, Failure> {
     let mut cluster = cluster(maker, order, Precision::F64, n)?;
+    cluster.set_block_steps(by)?;
     let begin = Instant::now();
-    while cluster.next_time() <= 1.0 && begin.elapsed().as_secs_f64() < limit {
-        cluster.step()?;
-        interrupt::check()?;
-    }
+    let mut go_on = |_| begin.elapsed().as_secs_f64() < limit && !interrupt::interrupted();
+    cluster.advance(1.0, &mut go_on)?;
+    interrupt::check()?;
     let seconds = begin.elapsed().as_secs_f64();
     let Split {
         predict,
@@ -277,11 +293,16 @@ fn unit(maker: &Maker<'_>, order: Order, n: usize, limit: f64) -> Result<Unit, F
         order: order.number(),
         precision: Precision::F64.name(),
         particles: n,
+        block_steps: match by {
+            BlockSteps::Host => "host",
+            BlockSteps::Device => "device",
+        },
         time: cluster.time(),
         blocks: cluster.counters().blocks,
         steps: cluster.counters().steps,
         seconds,
         seconds_per_unit: seconds / cluster.time(),
+        seconds_per_block: seconds / cluster.counters().blocks as f64,
         flops: cluster.operations() / seconds,
         split: [predict, force, correct, schedule].map(|d| d.as_secs_f64() / seconds),
     })
@@ -312,18 +333,20 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
         ));
     }
     text.push_str(&format!(
-        "\n\nruns from the start, f64; split: predict, force, correct, rest in %\n{:<24} {:>5} {:>7} {:>8} {:>9} {:>8}  split",
-        "engine", "order", "N", "to time", "s a unit", "Gflop/s"
+        "\n\nruns from the start, f64, block steps made by host or device; split: predict,\nforce, correct, rest in %\n{:<16} {:>5} {:>6} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
+        "engine", "order", "N", "by", "to time", "s a unit", "us/block", "Gflop/s"
     ));
     for u in units {
-        let name: String = u.engine.chars().take(24).collect();
+        let name: String = u.engine.chars().take(16).collect();
         let split = u.split.map(|s| format!("{:.0}", 100.0 * s)).join("/");
         text.push_str(&format!(
-            "\n{name:<24} {:>5} {:>7} {:>8.4} {:>9.3} {:>8.1}  {split}",
+            "\n{name:<16} {:>5} {:>6} {:<6} {:>7.4} {:>8.3} {:>8.1} {:>7.0}  {split}",
             u.order,
             u.particles,
+            u.block_steps,
             u.time,
             u.seconds_per_unit,
+            u.seconds_per_block * 1e6,
             u.flops / 1e9
         ));
     }

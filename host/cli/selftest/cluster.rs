@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use trisolar::hermite::{
-    AhmadCohen, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification,
-    emulator, models,
+    AhmadCohen, BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision,
+    Specification, emulator, models,
 };
 use trisolar::simd::Simd;
 
@@ -59,15 +59,32 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The particles' numbers after some blocks, and their potentials.
-fn compute(case: &Case, engine: Box<dyn Engine + '_>) -> Result<Vec<u64>, HermiteError> {
-    let bodies = models::plummer(PARTICLES, 1).and_then(|b| case.specification.clone().validate(b));
-    let start = bodies.expect("the self test's model is valid");
-    let mut cluster = Cluster::new(&start, engine)?;
+/// Time of the last block that is compared.
+fn last_time(case: &Case) -> Result<f64, HermiteError> {
+    let mut cluster = start(case, Box::new(CpuEngine::with_simd(Some(1), Simd::Scalar)?))?;
     for _ in 0..BLOCKS {
         cluster.step()?;
     }
-    let stars = cluster.at(cluster.time())?;
+    Ok(cluster.time())
+}
+
+fn start<'e>(case: &Case, engine: Box<dyn Engine + 'e>) -> Result<Cluster<'e>, HermiteError> {
+    let bodies = models::plummer(PARTICLES, 1).and_then(|b| case.specification.clone().validate(b));
+    let start = bodies.expect("the self test's model is valid");
+    Cluster::new(&start, engine)
+}
+
+/// The particles' numbers at a time, and their potentials; block steps are made by the host or the device.
+fn compute(
+    case: &Case,
+    engine: Box<dyn Engine + '_>,
+    by: BlockSteps,
+    time: f64,
+) -> Result<Vec<u64>, HermiteError> {
+    let mut cluster = start(case, engine)?;
+    cluster.set_block_steps(by)?;
+    cluster.advance_to(time)?;
+    let stars = cluster.at(time)?;
     let potentials = cluster.potentials(&stars)?;
     let numbers = (stars.iter()).flat_map(|s| s.taylor.iter().flat_map(|v| [v.x, v.y, v.z]));
     Ok(numbers.chain(potentials).map(f64::to_bits).collect())
@@ -81,13 +98,12 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
         .map(|device| (device.index, trisolar::gpu::Gpu::open(device.index)))
         .collect();
     for case in cases() {
-        let expected = compute(
-            &case,
-            Box::new(CpuEngine::with_simd(Some(1), Simd::Scalar)?),
-        )?;
-        let mut add = |name: String, engine: Result<Box<dyn Engine + '_>, HermiteError>| {
+        let time = last_time(&case)?;
+        let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
+        let expected = compute(&case, Box::new(reference), BlockSteps::Host, time)?;
+        let mut add = |name: String, by, engine: Result<Box<dyn Engine + '_>, HermiteError>| {
             let start = Instant::now();
-            let got = engine.and_then(|engine| compute(&case, engine));
+            let got = engine.and_then(|engine| compute(&case, engine, by, time));
             let count =
                 |got: Vec<u64>| got.iter().zip(&expected).filter(|(a, b)| a != b).count() as u64;
             list.push(Outcome {
@@ -102,17 +118,30 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
         for simd in Simd::available() {
             let engine = CpuEngine::with_simd(Some(2), simd);
             let name = format!("cpu, {simd}, 2 threads");
-            add(name, engine.map(|e| Box::new(e) as Box<dyn Engine>))?;
+            let engine = engine.map(|e| Box::new(e) as Box<dyn Engine>);
+            add(name, BlockSteps::Host, engine)?;
         }
-        add("emulator".into(), Ok(emulator(1, 20, 64, None)))?;
+        let emulated = emulator(1, 20, 64, None);
+        add("emulator".into(), BlockSteps::Host, Ok(emulated))?;
+        let on_device = case.specification.ahmad_cohen.is_none();
+        if on_device {
+            let name = "emulator, its block steps".into();
+            add(name, BlockSteps::Device, Ok(emulator(1, 20, 64, None)))?;
+        }
         #[cfg(feature = "gpu")]
         for (index, gpu) in &gpus {
             let fail = |e: &trisolar::gpu::GpuError| HermiteError::Engine(e.clone().into());
-            let engine = gpu.as_ref().map_err(fail).and_then(|gpu| {
-                gpu.enter().map_err(|e| fail(&e))?;
-                Ok(trisolar::hermite::on_gpus(std::slice::from_ref(gpu)))
-            });
-            add(format!("gpu {index}"), engine)?;
+            let engine = || {
+                gpu.as_ref().map_err(fail).and_then(|gpu| {
+                    gpu.enter().map_err(|e| fail(&e))?;
+                    Ok(trisolar::hermite::on_gpus(std::slice::from_ref(gpu)))
+                })
+            };
+            add(format!("gpu {index}"), BlockSteps::Host, engine())?;
+            if on_device {
+                let name = format!("gpu {index}, its block steps");
+                add(name, BlockSteps::Device, engine())?;
+            }
         }
     }
     Ok(list)

@@ -7,11 +7,13 @@ use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{Correction, correction};
 use kernels_gpu::hermite::force::softening2;
 use kernels_gpu::hermite::order::partial_sums;
-use kernels_gpu::hermite::step::{criterion, first_criterion, is_noise, power, quantised};
+use kernels_gpu::hermite::step::{
+    criterion, first_criterion, is_abrupt, is_noise, lowest_step, power, quantised,
+};
 use kernels_gpu::hermite::{TERMS, Taylor};
 use rayon::prelude::*;
 
-use super::{ABRUPT, Cluster, Counters, ZERO, lowest_step};
+use super::{Cluster, Counters, ZERO};
 use crate::hermite::cpu::predict_packets;
 use crate::hermite::cpu_force::{AllPairs, forces_on};
 use crate::hermite::packets::Packets;
@@ -406,7 +408,7 @@ impl Cluster<'_> {
             }
             let allowed = criterion(4, &derivatives(pull.end, &c), self.specification.eta);
             moved.step = quantised(allowed, longest, shortest);
-            if power(dt * ABRUPT, allowed.exponent) > allowed.value {
+            if is_abrupt(allowed, dt) {
                 abrupt.push((*place as usize, dt, moved.step));
             }
             if power(moved.step, allowed.exponent) > allowed.value {

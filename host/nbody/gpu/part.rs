@@ -198,7 +198,7 @@ impl<'a, S: Names> Part<'a, S> {
         unsafe {
             steps
                 .kernel
-                .launch_cooperative(steps.blocks, self.plan.block, &arguments)?
+                .launch_cooperative(steps.blocks, self.plan.block, 0, &arguments)?
         };
         Ok(())
     }

@@ -127,3 +127,159 @@ pub fn quantised(allowed: Power, longest: f64, shortest: f64) -> f64 {
     }
     step
 }
+
+/// Ratio of the shortest step there can be to the longest.
+pub const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// A step is abrupt if this share of it is longer than the criterion allows at its end.
+const ABRUPT: f64 = 0.125;
+
+/// Derivatives up to this many times the noise show nothing about the step.
+const NEARLY_NOISE: f64 = 1000.0;
+
+/// Bits of the fraction of an `f64`.
+const FRACTION: u32 = 52;
+
+/// How often `longest` is halved to give `step`, both powers of two.
+#[inline(always)]
+pub fn halvings(longest: f64, step: f64) -> u32 {
+    ((longest.to_bits() - step.to_bits()) >> FRACTION) as u32
+}
+
+/// `longest`, a power of two, halved so often.
+#[inline(always)]
+pub fn halved(longest: f64, times: u32) -> f64 {
+    f64::from_bits(longest.to_bits() - ((times as u64) << FRACTION))
+}
+
+/// The longest power of two up to `longest` (itself one) that divides `time`, which is not below 0.
+#[inline(always)]
+pub fn longest_at(longest: f64, time: f64) -> f64 {
+    if time == 0.0 {
+        return longest;
+    }
+    let bits = time.to_bits();
+    let zeros = (bits | 1 << FRACTION).trailing_zeros() as u64;
+    let divisor = f64::from_bits(((bits >> FRACTION) + zeros - FRACTION as u64) << FRACTION);
+    if divisor < longest { divisor } else { longest }
+}
+
+/// The shortest step that can be told from 0 at `time`.
+#[inline(always)]
+pub fn lowest_step(max_step: f64, time: f64) -> f64 {
+    let least = max_step * SMALLEST_RATIO;
+    let power = f64::from_bits(time.to_bits() >> FRACTION << FRACTION);
+    let spacing = power * (1.0 / (1u64 << FRACTION) as f64);
+    if spacing > least { spacing } else { least }
+}
+
+/// How accurate steps are to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Accuracy {
+    /// Parameter of [`criterion`].
+    pub eta: f64,
+    /// Relative error of the forces, for [`is_noise`].
+    pub epsilon: f64,
+}
+
+/// Between which a next step is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The longest, which divides the time.
+    pub longest: f64,
+    /// The shortest.
+    pub shortest: f64,
+}
+
+/// What the criterion says of a particle after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// The next step.
+    pub step: f64,
+    /// Whether position, velocity and acceleration are finite numbers.
+    pub finite: bool,
+    /// Whether the next step is not shortened because the criterion would follow rounding noise.
+    pub noisy: bool,
+    /// Whether the step was at least 8 times too long.
+    pub abrupt: bool,
+    /// Whether the next step should be shorter than the shortest.
+    pub clamped: bool,
+}
+
+/// Whether a step of the length `before` was at least 8 times longer than is allowed at its end.
+#[inline(always)]
+pub fn is_abrupt(allowed: Power, before: f64) -> bool {
+    power(before * ABRUPT, allowed.exponent) > allowed.value
+}
+
+/// The next step of a particle at `x` after a step of the length `before`.
+#[inline(always)]
+pub fn judge(
+    order: u32,
+    accuracy: &Accuracy,
+    limits: &Limits,
+    x: &Taylor<f64>,
+    before: f64,
+) -> Verdict {
+    let allowed = criterion(order, x, accuracy.eta);
+    let step = quantised(allowed, limits.longest, limits.shortest);
+    let twice = 2.0 * before;
+    let doubled = if twice < limits.longest {
+        twice
+    } else {
+        limits.longest
+    };
+    let noise = |factor: f64| is_noise(order, x, before, 0.0, factor * accuracy.epsilon);
+    let noisy = step < doubled && noise(1.0);
+    Verdict {
+        step: if noisy { doubled } else { step },
+        finite: (norm2(x[0]) + norm2(x[1]) + norm2(x[2])).is_finite(),
+        noisy,
+        abrupt: !noisy && is_abrupt(allowed, before) && !noise(NEARLY_NOISE),
+        clamped: !noisy && power(step, allowed.exponent) > allowed.value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_divide_the_time_as_division_says() {
+        for longest in [0.0625, 1.0, 8.0] {
+            for time in [0.0, 0.0625, 0.75, 1.0, 3.0, 4096.0, 123456.75] {
+                for k in 0..60 {
+                    let time = time + 0.5f64.powi(k);
+                    let mut step = longest;
+                    while (time / step).fract() != 0.0 {
+                        step *= 0.5;
+                    }
+                    assert_eq!(longest_at(longest, time), step, "{time}");
+                }
+            }
+            assert_eq!(longest_at(longest, 0.0), longest);
+        }
+    }
+
+    #[test]
+    fn the_lowest_step_is_the_first_that_moves_the_time() {
+        for max in [0.0625, 1.0, 1024.0] {
+            for time in [0.0, 1e-9, 0.125, 0.3, 1.0, 1.5, 1e3, 4095.999, 4096.0, 1e9] {
+                let mut step = max * SMALLEST_RATIO;
+                while time + step == time || (time + step) - time != step {
+                    step *= 2.0;
+                }
+                assert_eq!(lowest_step(max, time), step, "{max} {time}");
+            }
+        }
+    }
+
+    #[test]
+    fn halvings_and_halved_are_inverse() {
+        for times in 0..=50 {
+            assert_eq!(halved(0.25, times), 0.25 * 0.5f64.powi(times as i32));
+            assert_eq!(halvings(0.25, halved(0.25, times)), times);
+        }
+    }
+}

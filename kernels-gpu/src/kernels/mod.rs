@@ -10,6 +10,7 @@ mod divergence_resume;
 mod hermite_force;
 mod hermite_neighbours;
 mod hermite_predict;
+mod hermite_steps;
 mod nbody_combine;
 mod nbody_move;
 mod nbody_plain;
@@ -50,6 +51,10 @@ pub use hermite_force::{
 pub use hermite_neighbours::hermite_neighbours;
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
+};
+pub use hermite_steps::{
+    hermite_steps_4, hermite_steps_4_float_float, hermite_steps_6, hermite_steps_6_float_float,
+    hermite_steps_8, hermite_steps_8_float_float,
 };
 pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64, nbody_combine_ff};
 pub use nbody_move::{

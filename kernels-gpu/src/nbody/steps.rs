@@ -3,13 +3,14 @@
 //! An integrator is a list of operations that is gone through again and again. Each thread moves bodies of its own; accelerations
 //! are summed chunk by chunk, in the order of the basic solver, with barriers for the whole grid before and after.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
 use cuda_std::thread;
 
 use super::pull::add_scaled;
 use super::tile::{Basic, chunk_sum, combine};
 use super::{Body, Scalar};
+use crate::grid_barrier::GridBarrier;
 
 /// An operation of [`System`](crate::integrator::System) on all bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -78,37 +79,6 @@ pub unsafe fn advance<S: Scalar>(to: *mut Body<S>, by: *const Body<S>, h: S, i: 
     };
 }
 
-/// A barrier for all threads of a grid of which all blocks are resident.
-struct GridBarrier {
-    /// How often a block has arrived; 0 before the launch.
-    arrived: *const AtomicU32,
-    /// How many arrivals end the present wait.
-    goal: u32,
-}
-
-impl GridBarrier {
-    /// # Safety
-    /// All threads of the grid call it equally often; the counter is valid.
-    #[inline(always)]
-    unsafe fn wait(&mut self) {
-        thread::sync_threads();
-        let blocks = thread::grid_dim_x();
-        // Wraps with the counter.
-        self.goal = self.goal.wrapping_add(blocks);
-        if thread::thread_idx_x() == 0 {
-            // SAFETY: the caller's promise.
-            let arrived = unsafe { &*self.arrived };
-            // What this block has written, before its arrival is seen.
-            thread::device_fence();
-            arrived.fetch_add(1, Ordering::Relaxed);
-            while (arrived.load(Ordering::Relaxed).wrapping_sub(self.goal) as i32) < 0 {}
-            // What others have written is read after theirs.
-            thread::device_fence();
-        }
-        thread::sync_threads();
-    }
-}
-
 /// Takes the steps. Called by all threads of the grid.
 ///
 /// # Safety
@@ -121,7 +91,7 @@ pub unsafe fn steps<S: Scalar>(
     operations: *const Operation<S>,
     arrived: *const AtomicU32,
 ) {
-    let mut barrier = GridBarrier { arrived, goal: 0 };
+    let mut barrier = GridBarrier::new(arrived);
     let basic = Basic {
         softening2: job.softening2,
         n: job.n,

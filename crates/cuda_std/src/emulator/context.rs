@@ -176,7 +176,8 @@ pub(crate) fn wait_for_active(at: &'static Location<'static>) -> u32 {
     current().suspend(Wait::ActiveMask(at)).0 as u32
 }
 
-/// Lets the other threads run.
+/// Lets the other threads run, those of blocks that other workers run as well.
 pub(crate) fn pause() {
+    std::thread::yield_now();
     current().suspend(Wait::Nothing);
 }

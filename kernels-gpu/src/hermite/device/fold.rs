@@ -48,9 +48,25 @@ fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
 #[inline(always)]
 pub unsafe fn fold(partial: *const f64, out: *mut f64, components: u32, count: u32, parts: u32) {
     let value = thread::index_1d();
-    if value >= components * count {
-        return;
+    if value < components * count {
+        // SAFETY: the caller's promise.
+        unsafe { fold_value(partial, out, components, count, parts, value) };
     }
+}
+
+/// Folds one of the values of [`fold`].
+///
+/// # Safety
+/// As there, with value < components · count.
+#[inline(always)]
+pub(super) unsafe fn fold_value(
+    partial: *const f64,
+    out: *mut f64,
+    components: u32,
+    count: u32,
+    parts: u32,
+    value: u32,
+) {
     let (component, body) = ((value / count) as usize, (value % count) as usize);
     let n = count as usize;
     // SAFETY: component < components, body < count, and the part is below `parts`.

@@ -29,7 +29,22 @@ pub unsafe fn pull<A: Record<D>, const D: usize>(
     places: *const u32,
     out: *mut f64,
 ) {
-    let body = thread::block_idx_x();
+    // SAFETY: the caller's promise.
+    unsafe { pull_at::<A, D>(launch, predicted, places, out, thread::block_idx_x()) };
+}
+
+/// The pull on one body by a block.
+///
+/// # Safety
+/// As [`pull`], with body < count, the same for all threads of the block. Between two of these there is a barrier.
+#[inline(always)]
+pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
+    launch: &Launch,
+    predicted: *const f64,
+    places: *const u32,
+    out: *mut f64,
+    body: u32,
+) {
     let part = thread::thread_idx_x();
     let parts = launch.parts();
     // SAFETY: places are those of predicted bodies.

@@ -5,11 +5,13 @@
 //! ([`order`](super::order)) hold zeros.
 //!
 //! Many bodies are pulled by [`tiles`], which leaves partial sums for [`fold`](mod@fold); few by [`lanes`]. The bits are the same.
+//! [`steps`] takes whole block steps, many in a launch.
 
 pub mod fold;
 pub mod lanes;
 pub mod neighbours;
 mod record;
+pub mod steps;
 pub mod tiles;
 
 pub use record::{Record, split_body, star_width, width};
@@ -79,19 +81,42 @@ pub unsafe fn predict_star<const P: usize, const D: usize>(
     unsafe {
         let star = stars.add(place as usize * star_width(P));
         let to = predicted.add(place as usize * width(D));
-        let mut x = [vector(star.add(2)); P];
-        let mut k = 1;
-        while k < P {
-            x[k] = vector(star.add(2 + 3 * k));
-            k += 1;
-        }
+        let x = vectors::<P>(star.add(2));
         let motion = predict::predict::<f64, P, D>(&x, time - *star.add(1));
         *to = *star;
-        let mut k = 0;
-        while k < D {
-            put(to.add(1 + 3 * k), motion[k]);
+        put_all(to.add(1), &motion);
+    }
+}
+
+/// `N` vectors from memory.
+///
+/// # Safety
+/// `from` is valid for 3 `N` numbers.
+#[inline(always)]
+unsafe fn vectors<const N: usize>(from: *const f64) -> [Vec3<f64>; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut x = [vector(from); N];
+        let mut k = 1;
+        while k < N {
+            x[k] = vector(from.add(3 * k));
             k += 1;
         }
+        x
+    }
+}
+
+/// Writes `N` vectors.
+///
+/// # Safety
+/// `to` is valid for 3 `N` numbers.
+#[inline(always)]
+unsafe fn put_all<const N: usize>(to: *mut f64, vectors: &[Vec3<f64>; N]) {
+    let mut k = 0;
+    while k < N {
+        // SAFETY: the caller's promise.
+        unsafe { put(to.add(3 * k), vectors[k]) };
+        k += 1;
     }
 }
 

@@ -44,6 +44,22 @@ pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
     places: *const u32,
     partial: *mut f64,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { pull_unit::<A, D, I>(launch, predicted, places, partial, thread::block_idx_x()) };
+}
+
+/// The pull of one partial sum on one group of bodies by a block: units number the groups of each part.
+///
+/// # Safety
+/// As [`pull`], with the same unit for all threads of the block, below groups · parts.
+#[inline(always)]
+pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
+    launch: &Launch,
+    predicted: *const f64,
+    places: *const u32,
+    partial: *mut f64,
+    unit: u32,
+) {
     const {
         assert!(I == A::BODIES, "as many bodies as the launch expects");
         assert!(I == 2 || I == 4);
@@ -51,8 +67,8 @@ pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
     let threads = thread::block_dim_x();
     let t = thread::thread_idx_x();
     let groups = launch.count.div_ceil(threads * I as u32);
-    let part = thread::block_idx_x() / groups;
-    let first = thread::block_idx_x() % groups * threads * I as u32 + t;
+    let part = unit / groups;
+    let first = unit % groups * threads * I as u32 + t;
     // SAFETY: places are those of predicted bodies.
     let record = |place: u32| unsafe { predicted.add(place as usize * const { width(D) }) };
     let body = |k: usize| {

@@ -4,166 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use trisolar::divergence::{Backend, EngineError};
-use trisolar::hermite::files::{Checkpoint, FileError, is_npz, read_bodies, write_snapshot};
+use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    AhmadCohen, Body, Cluster, CpuEngine, Engine, LAGRANGE_FRACTIONS, Order, Precision, Shape,
-    Specification, models,
+    BlockSteps, Cluster, CpuEngine, Engine, GivenError, LAGRANGE_FRACTIONS, Shape, Times,
 };
-use trisolar::io::atomic::check_writable;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
-use trisolar::nbody::Model;
 
 use super::report::{self, Lines};
-use super::{Failure, interrupt, values};
+use super::{Failure, interrupt};
 
-/// Integrate a star cluster with individual block time steps, G = 1.
-#[derive(Debug, clap::Args)]
-#[command(
-    args_override_self = true,
-    after_help = "A run has the same bits for any number of threads and any instruction set.\n\
-                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz."
-)]
-pub(crate) struct Args {
-    /// Read the start model from a file, .npz or text
-    #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["model", "w0", "n", "seed"])]
-    input: Option<PathBuf>,
-    /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening [default: plummer]
-    #[arg(long, value_name = "NAME", help_heading = "Start")]
-    model: Option<StartModel>,
-    /// Dimensionless central potential of the King model, 0.1 to 16 [default: 6]
-    #[arg(long, value_name = "W0", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
-    w0: Option<f64>,
-    /// Particles of the model, 2 to 16777216 [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "Start", allow_hyphen_values = true, value_parser = values::particles)]
-    n: Option<usize>,
-    /// Seed of the model [default: 1]
-    #[arg(long, value_name = "SEED", help_heading = "Start")]
-    seed: Option<u64>,
-    /// Go on from a checkpoint, with its specification, to the bits of an uninterrupted run
-    #[arg(long, value_name = "FILE.npz", help_heading = "Start",
-        conflicts_with_all = ["input", "model", "w0", "n", "seed", "order", "softening", "eta", "eta_start", "max_step", "min_step", "iterations", "precision", "scheme", "neighbours", "eta_regular"])]
-    resume: Option<PathBuf>,
+mod options;
 
-    /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
-    #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::order)]
-    order: Option<Order>,
-    /// Softening length (length) [default: 4/n, of burrau and figure-eight 0]
-    #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    softening: Option<f64>,
-    /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's [default: 0.1, 0.5, 0.75 at
-    /// order 4, 6, 8]
-    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    eta: Option<f64>,
-    /// Accuracy parameter of the first step [default: 0.01, 0.1, 0.1 at order 4, 6, 8]
-    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    eta_start: Option<f64>,
-    /// Longest step, a power of two (time) [default: 0.0625]
-    #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    max_step: Option<f64>,
-    /// Shortest step, a power of two (time); without it a step too small to be told from 0 is an error
-    #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    min_step: Option<f64>,
-    /// Evaluations and corrections a step, n of P(EC)^n, 1 to 100 [default: 1]
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Integration",
-        allow_hyphen_values = true
-    )]
-    iterations: Option<u32>,
-    /// Precision of pairs: f64, or float-float (f32 pairs, positions and accelerations as sums of two f32) [default: f64]
-    #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = precision)]
-    precision: Option<Precision>,
-    /// How forces are evaluated: plain (all at once), or ahmad-cohen (those of neighbours at shorter steps, order 4) [default: plain]
-    #[arg(long, value_name = "NAME", help_heading = "Integration")]
-    scheme: Option<Scheme>,
-    /// Neighbours a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the root of n, 10 to 50]
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Integration",
-        allow_hyphen_values = true
-    )]
-    neighbours: Option<u32>,
-    /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme [default: 0.1]
-    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    eta_regular: Option<f64>,
-    /// Time to stop at
-    #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, default_value = "1", value_parser = values::number)]
-    end: f64,
-
-    /// Time between two lines of diagnostics
-    #[arg(long, value_name = "TIME", help_heading = "Output", allow_hyphen_values = true, default_value = "0.25", value_parser = values::number)]
-    every: f64,
-    /// Write the particles at the end to .npz or .txt; can be repeated
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    out: Vec<PathBuf>,
-    /// Write a snapshot with every line of diagnostics to this folder: 00000.npz, 00001.npz, ...
-    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
-    snapshots: Option<PathBuf>,
-    /// Write the diagnostics to an npz file
-    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
-    series: Option<PathBuf>,
-    /// Write a checkpoint with every line of diagnostics, at the end and after Ctrl-C
-    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
-    checkpoint: Option<PathBuf>,
-    /// Draw energy error, radii and steps to PREFIX-energy.png, PREFIX-radii.png, PREFIX-steps.png
-    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
-    plots: Option<PathBuf>,
-
-    /// Where to compute: auto (the CPU), cpu or gpu; the bits are the same
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
-    backend: Backend,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    threads: Option<usize>,
-
-    /// GPUs that share the work, with --backend gpu; the bits do not depend on it
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
-    gpus: u32,
-
-    /// Print one JSON object at the end instead of lines
-    #[arg(long, help_heading = "Report")]
-    json: bool,
-    /// Print nothing
-    #[arg(short, long, help_heading = "Report")]
-    quiet: bool,
-}
-
-/// Start models of this command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum StartModel {
-    Plummer,
-    King,
-    Burrau,
-    FigureEight,
-}
-
-impl StartModel {
-    /// The few bodies of a problem with a known solution, if that is what it is.
-    fn problem(self) -> Option<Model> {
-        match self {
-            Self::Plummer | Self::King => None,
-            Self::Burrau => Some(Model::Burrau),
-            Self::FigureEight => Some(Model::FigureEight),
-        }
-    }
-}
-
-/// How forces are evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Scheme {
-    Plain,
-    AhmadCohen,
-}
-
-fn precision(text: &str) -> Result<Precision, String> {
-    Precision::ALL
-        .into_iter()
-        .find(|p| p.name() == text)
-        .ok_or_else(|| "must be f64 or float-float".into())
-}
+pub(crate) use options::Args;
 
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 11] = [
@@ -179,11 +32,10 @@ const COLUMNS: [&str; 11] = [
     "centre_z",
     "core_radius",
 ];
-/// Times in the list beyond which a series is refused.
-const MOST_LINES: f64 = 1e7;
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.check_block_steps()?;
     let device = Where::open(args)?;
     let mut run = Run::start(args, &device)?;
     interrupt::watch()?;
@@ -232,6 +84,7 @@ impl Where {
 
 struct Run<'a> {
     args: &'a Args,
+    times: Times,
     cluster: Cluster<'a>,
     series: Vec<Vec<f64>>,
     began: Instant,
@@ -241,31 +94,17 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn start(args: &'a Args, device: &'a Where) -> Result<Self, Failure> {
-        let positive = |x: f64, option: &str| {
-            if x.is_finite() && x > 0.0 {
-                return Ok(());
-            }
-            Err(Failure::value(
-                &x.to_string(),
-                option,
-                "must be a finite number above 0 (time)",
-            ))
-        };
-        positive(args.every, "--every")?;
-        positive(args.end, "--end")?;
-        if args.end / args.every > MOST_LINES {
-            let reason = "there would be more than 10000000 lines up to --end";
-            return Err(Failure::value(&args.every.to_string(), "--every", reason));
-        }
+        let given = args.given();
+        let times = given.times().map_err(|e| refused_given(args, e))?;
         args.check_outputs()?;
         let engine = device.engine(args.threads)?;
-        let (cluster, series) = match &args.resume {
+        let (mut cluster, series) = match &args.resume {
             Some(path) => {
                 let checkpoint =
                     Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
-                if checkpoint.time > args.end {
+                if checkpoint.time > times.end {
                     let reason = format!("the checkpoint is at {} already", checkpoint.time);
-                    return Err(Failure::value(&args.end.to_string(), "--end", &reason));
+                    return Err(Failure::value(&times.end.to_string(), "--end", &reason));
                 }
                 let Checkpoint {
                     specification,
@@ -278,8 +117,12 @@ impl<'a> Run<'a> {
                 let cluster = Cluster::resumed(specification, stars, parts, time, counters, engine);
                 (cluster?, series)
             }
-            None => (args.new_cluster(engine)?, Vec::new()),
+            None => {
+                let (start, _) = given.start(None).map_err(|e| refused_given(args, e))?;
+                (Cluster::new(&start, engine)?, Vec::new())
+            }
         };
+        cluster.set_block_steps(args.block_steps())?;
         let before = (
             cluster.operations(),
             cluster.counters().blocks,
@@ -287,6 +130,7 @@ impl<'a> Run<'a> {
         );
         Ok(Self {
             args,
+            times,
             cluster,
             series,
             began: Instant::now(),
@@ -300,25 +144,24 @@ impl<'a> Run<'a> {
         if !args.json && !args.quiet {
             self.head()?;
         }
-        let mut line = (self.cluster.time() / args.every).floor() as u64;
+        let Times { end, every } = self.times;
+        let mut line = (self.cluster.time() / every).floor() as u64;
         loop {
-            let time = (line as f64 * args.every).min(args.end);
+            let time = (line as f64 * every).min(end);
             if time < self.cluster.time() {
                 line += 1;
                 continue;
             }
-            while self.cluster.next_time() <= time {
-                self.cluster.step()?;
-                if interrupt::interrupted() {
-                    self.save()?;
-                    return Err(Failure::Interrupted);
-                }
+            let mut go_on = |_| !interrupt::interrupted();
+            if !self.cluster.advance(time, &mut go_on)? {
+                self.save()?;
+                return Err(Failure::Interrupted);
             }
             if self.series.last().is_none_or(|row| row[0] < time) {
                 self.look(time, line)?;
                 self.save()?;
             }
-            if time >= args.end {
+            if time >= end {
                 return Ok(());
             }
             line += 1;
@@ -407,9 +250,9 @@ impl<'a> Run<'a> {
         let elapsed = self.began.elapsed().as_secs_f64();
         let args = self.args;
         if !args.out.is_empty() {
-            let stars = self.cluster.at(args.end)?;
+            let stars = self.cluster.at(self.times.end)?;
             for path in &args.out {
-                write_snapshot(path, args.end, &stars).map_err(file_failed)?;
+                write_snapshot(path, self.times.end, &stars).map_err(file_failed)?;
             }
         }
         if let Some(path) = &args.series {
@@ -567,7 +410,11 @@ impl<'a> Run<'a> {
             "specification": self.cluster.specification(),
             "particles": self.cluster.stars().len(),
             "device": self.cluster.engine().device(),
-            "time": self.args.end,
+            "block_steps": match self.cluster.block_steps() {
+                BlockSteps::Host => "host",
+                BlockSteps::Device => "device",
+            },
+            "time": self.times.end,
             "kinetic": value(1),
             "potential": value(2),
             "energy_error": value(4),
@@ -682,116 +529,19 @@ fn plot_path(prefix: &Path, name: &str) -> PathBuf {
     path.into()
 }
 
-impl Args {
-    fn new_cluster<'e>(&self, engine: Box<dyn Engine + 'e>) -> Result<Cluster<'e>, Failure> {
-        let bodies = match &self.input {
-            Some(path) => read_bodies(path).map_err(|e| refused(path, "--input", &e))?,
-            None => self.model()?,
-        };
-        let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
-        let order = match ahmad_cohen {
-            Some(_) => Order::Four,
-            None => Order::Six,
-        };
-        let usual = Specification::new(self.order.unwrap_or(order));
-        let usual_softening = match self.model.and_then(StartModel::problem) {
-            Some(_) => 0.0,
-            None => 4.0 / bodies.len().max(1) as f64,
-        };
-        let specification = Specification {
-            softening: self.softening.unwrap_or(usual_softening),
-            eta: self.eta.unwrap_or(usual.eta),
-            eta_start: self.eta_start.unwrap_or(usual.eta_start),
-            max_step: self.max_step.unwrap_or(usual.max_step),
-            min_step: self.min_step,
-            iterations: self.iterations.unwrap_or(usual.iterations),
-            precision: self.precision.unwrap_or(usual.precision),
-            ahmad_cohen,
-            ..usual
-        };
-        let start = specification
-            .validate(bodies)
-            .map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
-        Ok(Cluster::new(&start, engine)?)
-    }
-
-    /// The options of the Ahmad–Cohen scheme, if it is asked for.
-    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, Failure> {
-        let usual = AhmadCohen::new(particles);
-        if self.scheme == Some(Scheme::AhmadCohen) {
-            return Ok(Some(AhmadCohen {
-                neighbours: self.neighbours.unwrap_or(usual.neighbours),
-                eta_regular: self.eta_regular.unwrap_or(usual.eta_regular),
-            }));
-        }
-        let reason = "goes with --scheme ahmad-cohen";
-        if let Some(n) = self.neighbours {
-            return Err(Failure::value(&n.to_string(), "--neighbours", reason));
-        }
-        if let Some(eta) = self.eta_regular {
-            return Err(Failure::value(&eta.to_string(), "--eta-regular", reason));
-        }
-        Ok(None)
-    }
-
-    /// The bodies of the start model.
-    fn model(&self) -> Result<Vec<Body>, Failure> {
-        let (n, seed) = (self.n.unwrap_or(1024), self.seed.unwrap_or(1));
-        if let Some(problem) = self.model.and_then(StartModel::problem) {
-            for (option, given) in [
-                ("--n", self.n.map(|n| n.to_string())),
-                ("--w0", self.w0.map(|w| w.to_string())),
-            ] {
-                if let Some(given) = given {
-                    let reason = format!("does not go with --model {}", problem.name());
-                    return Err(Failure::value(&given, option, &reason));
-                }
-            }
-            return models::few(problem)
-                .map_err(|e| Failure::value(&e.given, e.option, &e.allowed));
-        }
-        let bodies = match (self.model, self.w0) {
-            (Some(StartModel::King), w0) => models::king(n, w0.unwrap_or(6.0), seed),
-            (_, Some(w0)) => {
-                let reason = "goes with --model king";
-                return Err(Failure::value(&w0.to_string(), "--w0", reason));
-            }
-            (_, None) => models::plummer(n, seed),
-        };
-        bodies.map_err(|e| Failure::value(&e.given, e.option, &e.allowed))
-    }
-
-    /// That every file can be written, before long work starts.
-    fn check_outputs(&self) -> Result<(), Failure> {
-        let writable =
-            |path: &Path, option: &str| check_writable(path).map_err(|e| refused(path, option, &e));
-        for path in &self.out {
-            is_npz(path).map_err(|reason| refused(path, "--out", &reason))?;
-            writable(path, "--out")?;
-        }
-        for (path, option) in [
-            (&self.series, "--series"),
-            (&self.checkpoint, "--checkpoint"),
-        ] {
-            if let Some(path) = path {
-                writable(path, option)?;
-            }
-        }
-        if let Some(prefix) = &self.plots {
-            writable(&plot_path(prefix, "energy"), "--plots")?;
-        }
-        if let Some(folder) = &self.snapshots {
-            std::fs::create_dir_all(folder).map_err(|e| refused(folder, "--snapshots", &e))?;
-            writable(&folder.join("00000.npz"), "--snapshots")?;
-        }
-        Ok(())
-    }
-}
-
 fn refused(path: &Path, option: &str, reason: &dyn std::fmt::Display) -> Failure {
     Failure::value(&path.display().to_string(), option, &reason.to_string())
 }
 
 fn file_failed(error: FileError) -> Failure {
     Failure::Failed(error.to_string())
+}
+
+/// What cannot be started from, in the words of the command line.
+fn refused_given(args: &Args, error: GivenError) -> Failure {
+    match (error, &args.input) {
+        (GivenError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
+        (GivenError::File(e), Some(path)) => refused(path, "--input", &e),
+        (error, _) => Failure::Failed(error.to_string()),
+    }
 }

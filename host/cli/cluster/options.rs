@@ -1,0 +1,252 @@
+//! The options of `trisolar cluster`.
+
+use std::path::{Path, PathBuf};
+
+use trisolar::divergence::Backend;
+use trisolar::hermite::files::is_npz;
+use trisolar::hermite::{BlockSteps, Given, Order, Precision, Scheme, StartModel};
+use trisolar::io::atomic::check_writable;
+
+use super::{plot_path, refused};
+use crate::cli::{Failure, values};
+
+/// Integrate a star cluster with individual block time steps, G = 1.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    after_help = "A run has the same bits for any number of threads and any instruction set.\n\
+                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz."
+)]
+pub(crate) struct Args {
+    /// Read the start model from a file, .npz or text
+    #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["model", "w0", "n", "seed"])]
+    pub(super) input: Option<PathBuf>,
+    /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening [default: plummer]
+    #[arg(long, value_name = "NAME", help_heading = "Start", value_parser = model)]
+    model: Option<StartModel>,
+    /// Dimensionless central potential of the King model, 0.1 to 16 [default: 6]
+    #[arg(long, value_name = "W0", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
+    w0: Option<f64>,
+    /// Particles of the model, 2 to 16777216 [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Start", allow_hyphen_values = true, value_parser = values::particles)]
+    n: Option<usize>,
+    /// Seed of the model [default: 1]
+    #[arg(long, value_name = "SEED", help_heading = "Start")]
+    seed: Option<u64>,
+    /// Go on from a checkpoint, with its specification, to the bits of an uninterrupted run
+    #[arg(long, value_name = "FILE.npz", help_heading = "Start",
+        conflicts_with_all = ["input", "model", "w0", "n", "seed", "order", "softening", "eta", "eta_start", "max_step", "min_step", "iterations", "precision", "scheme", "neighbours", "eta_regular"])]
+    pub(super) resume: Option<PathBuf>,
+
+    /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
+    #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::order)]
+    order: Option<Order>,
+    /// Softening length (length) [default: 4/n, of burrau and figure-eight 0]
+    #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    softening: Option<f64>,
+    /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's [default: 0.1, 0.5, 0.75 at
+    /// order 4, 6, 8]
+    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    eta: Option<f64>,
+    /// Accuracy parameter of the first step [default: 0.01, 0.1, 0.1 at order 4, 6, 8]
+    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    eta_start: Option<f64>,
+    /// Longest step, a power of two (time) [default: 0.0625]
+    #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    max_step: Option<f64>,
+    /// Shortest step, a power of two (time); without it a step too small to be told from 0 is an error
+    #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    min_step: Option<f64>,
+    /// Evaluations and corrections a step, n of P(EC)^n, 1 to 100 [default: 1]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Integration",
+        allow_hyphen_values = true
+    )]
+    iterations: Option<u32>,
+    /// Precision of pairs: f64, or float-float (f32 pairs, positions and accelerations as sums of two f32) [default: f64]
+    #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = precision)]
+    precision: Option<Precision>,
+    /// How forces are evaluated: plain (all at once), or ahmad-cohen (those of neighbours at shorter steps, order 4) [default: plain]
+    #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = scheme)]
+    scheme: Option<Scheme>,
+    /// Neighbours a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the root of n, 10 to 50]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Integration",
+        allow_hyphen_values = true
+    )]
+    neighbours: Option<u32>,
+    /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme [default: 0.1]
+    #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    eta_regular: Option<f64>,
+    /// Time to stop at [default: 1]
+    #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
+    end: Option<f64>,
+
+    /// Time between two lines of diagnostics [default: 0.25]
+    #[arg(long, value_name = "TIME", help_heading = "Output", allow_hyphen_values = true, value_parser = values::number)]
+    every: Option<f64>,
+    /// Write the particles at the end to .npz or .txt; can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) out: Vec<PathBuf>,
+    /// Write a snapshot with every line of diagnostics to this folder: 00000.npz, 00001.npz, ...
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    pub(super) snapshots: Option<PathBuf>,
+    /// Write the diagnostics to an npz file
+    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
+    pub(super) series: Option<PathBuf>,
+    /// Write a checkpoint with every line of diagnostics, at the end and after Ctrl-C
+    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
+    pub(super) checkpoint: Option<PathBuf>,
+    /// Draw energy error, radii and steps to PREFIX-energy.png, PREFIX-radii.png, PREFIX-steps.png
+    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    pub(super) plots: Option<PathBuf>,
+
+    /// Where to compute: auto (the CPU), cpu or gpu; the bits are the same
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
+    pub(super) backend: Backend,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    pub(super) threads: Option<usize>,
+
+    /// Who corrects and chooses steps: host, device (one GPU makes whole block steps, many in a launch), or auto (the
+    /// host); the bits are the same
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = block_step)]
+    block_step: BlockStep,
+
+    /// GPUs that share the work, with --backend gpu; the bits do not depend on it
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) gpus: u32,
+
+    /// Print one JSON object at the end instead of lines
+    #[arg(long, help_heading = "Report")]
+    pub(super) json: bool,
+    /// Print nothing
+    #[arg(short, long, help_heading = "Report")]
+    pub(super) quiet: bool,
+}
+
+/// Who makes block steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BlockStep {
+    Auto,
+    Host,
+    Device,
+}
+
+impl BlockStep {
+    const ALL: [Self; 3] = [Self::Auto, Self::Host, Self::Device];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Host => "host",
+            Self::Device => "device",
+        }
+    }
+}
+
+/// One of the values by its name.
+fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
+    let found = all.iter().copied().find(|value| name(*value) == text);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|value| name(*value)).collect();
+        let (last, others) = names.split_last().expect("there are names");
+        format!("must be {} or {last}", others.join(", "))
+    })
+}
+
+fn block_step(text: &str) -> Result<BlockStep, String> {
+    named(&BlockStep::ALL, BlockStep::name, text)
+}
+
+fn model(text: &str) -> Result<StartModel, String> {
+    named(&StartModel::ALL, StartModel::name, text)
+}
+
+fn scheme(text: &str) -> Result<Scheme, String> {
+    named(&Scheme::ALL, Scheme::name, text)
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    named(&Precision::ALL, Precision::name, text)
+}
+
+impl Args {
+    /// Start and integration as they were given.
+    pub(super) fn given(&self) -> Given {
+        Given {
+            input: self.input.clone(),
+            model: self.model,
+            w0: self.w0,
+            n: self.n,
+            seed: self.seed,
+            order: self.order,
+            softening: self.softening,
+            eta: self.eta,
+            eta_start: self.eta_start,
+            max_step: self.max_step,
+            min_step: self.min_step,
+            iterations: self.iterations,
+            precision: self.precision,
+            scheme: self.scheme,
+            neighbours: self.neighbours,
+            eta_regular: self.eta_regular,
+            end: self.end,
+            every: self.every,
+        }
+    }
+
+    /// Who makes block steps.
+    pub(super) fn block_steps(&self) -> BlockSteps {
+        match self.block_step {
+            BlockStep::Auto | BlockStep::Host => BlockSteps::Host,
+            BlockStep::Device => BlockSteps::Device,
+        }
+    }
+
+    /// That block steps can be made where they are asked for.
+    pub(super) fn check_block_steps(&self) -> Result<(), Failure> {
+        let reason = match self.block_step {
+            BlockStep::Auto | BlockStep::Host => return Ok(()),
+            _ if self.backend != Backend::Gpu => "goes with --backend gpu",
+            _ if self.gpus > 1 => "goes with one GPU: --gpus 1",
+            _ if self.scheme == Some(Scheme::AhmadCohen) => "goes with --scheme plain",
+            BlockStep::Device => return Ok(()),
+        };
+        Err(Failure::value(
+            self.block_step.name(),
+            "--block-step",
+            reason,
+        ))
+    }
+
+    /// That every file can be written, before long work starts.
+    pub(super) fn check_outputs(&self) -> Result<(), Failure> {
+        let writable =
+            |path: &Path, option: &str| check_writable(path).map_err(|e| refused(path, option, &e));
+        for path in &self.out {
+            is_npz(path).map_err(|reason| refused(path, "--out", &reason))?;
+            writable(path, "--out")?;
+        }
+        for (path, option) in [
+            (&self.series, "--series"),
+            (&self.checkpoint, "--checkpoint"),
+        ] {
+            if let Some(path) = path {
+                writable(path, option)?;
+            }
+        }
+        if let Some(prefix) = &self.plots {
+            writable(&plot_path(prefix, "energy"), "--plots")?;
+        }
+        if let Some(folder) = &self.snapshots {
+            std::fs::create_dir_all(folder).map_err(|e| refused(folder, "--snapshots", &e))?;
+            writable(&folder.join("00000.npz"), "--snapshots")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Stretches of block steps that the engine makes by itself.
+
+use super::{Cluster, Counters, Split};
+use crate::hermite::engine::{Ended, Route, Stretch};
+use crate::hermite::{HermiteError, Schedule};
+
+/// Who makes block steps. The bits are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockSteps {
+    /// The host corrects and chooses steps; the engine predicts and sums forces.
+    #[default]
+    Host,
+    /// The engine's device makes whole block steps, many in a launch, with nothing copied between them. Blocks in which a
+    /// warning or an error may be due are made by the host.
+    Device,
+}
+
+/// Where the particles are as they are now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Current {
+    OnHost,
+    OnDevice,
+    OnBoth,
+}
+
+impl Cluster<'_> {
+    /// Chooses who makes block steps in [`advance`](Self::advance).
+    ///
+    /// # Errors
+    /// [`HermiteError::NoBlockSteps`] if the engine or the scheme does not allow it.
+    pub fn set_block_steps(&mut self, by: BlockSteps) -> Result<(), HermiteError> {
+        let reason = match by {
+            BlockSteps::Host => None,
+            BlockSteps::Device if self.specification.ahmad_cohen.is_some() => {
+                Some("the Ahmad–Cohen scheme sums the forces of neighbours on the host".into())
+            }
+            BlockSteps::Device => self.engine.no_block_steps(),
+        };
+        match reason {
+            Some(reason) => Err(HermiteError::NoBlockSteps {
+                device: self.engine.device(),
+                reason,
+            }),
+            None => {
+                self.block_steps = by;
+                Ok(())
+            }
+        }
+    }
+
+    /// Who makes block steps in [`advance`](Self::advance).
+    pub fn block_steps(&self) -> BlockSteps {
+        self.block_steps
+    }
+
+    /// Steps block by block up to the last block that is not after `time`, or until `go_on` says no. It is asked after each
+    /// block, or after each stretch of blocks that the device made, with their time. Returns whether `time` was reached.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn advance(
+        &mut self,
+        time: f64,
+        go_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<bool, HermiteError> {
+        let reached = match self.block_steps {
+            BlockSteps::Host => self.advance_by_host(time, go_on),
+            BlockSteps::Device => self.advance_by_device(time, go_on),
+        }?;
+        self.bring_home()?;
+        Ok(reached)
+    }
+
+    fn advance_by_host(
+        &mut self,
+        time: f64,
+        go_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<bool, HermiteError> {
+        while self.next_time() <= time {
+            self.step()?;
+            if !go_on(self.time()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn advance_by_device(
+        &mut self,
+        time: f64,
+        go_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<bool, HermiteError> {
+        loop {
+            match self.stretch(time)? {
+                Ended::AtEnd => return Ok(true),
+                Ended::ForNow => {}
+                Ended::ForHost => {
+                    self.bring_home()?;
+                    self.step()?;
+                }
+            }
+            if !go_on(self.last_time()) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Time of the last block, wherever it was made.
+    fn last_time(&self) -> f64 {
+        match self.current {
+            Current::OnDevice => self.device_time,
+            Current::OnHost | Current::OnBoth => self.schedule.time(),
+        }
+    }
+
+    fn stretch(&mut self, end: f64) -> Result<Ended, HermiteError> {
+        let route = Route {
+            specification: &self.specification,
+            time: self.last_time(),
+            end,
+            stars: (self.current == Current::OnHost).then_some(&self.stars[..]),
+        };
+        let stretch = self.engine.stretch(&route)?;
+        self.current = Current::OnDevice;
+        self.device_time = stretch.time;
+        self.counters.add(&stretch);
+        self.split.add(&stretch.split);
+        Ok(stretch.ended)
+    }
+
+    /// Fetches the particles if they are on the device only.
+    fn bring_home(&mut self) -> Result<(), HermiteError> {
+        if self.current == Current::OnDevice {
+            self.engine.fetch(&mut self.stars)?;
+            let lengths = self.stars.iter().map(|s| s.step);
+            let longest = self.specification.max_step;
+            self.schedule = Schedule::new(longest, self.device_time, lengths);
+            self.current = Current::OnBoth;
+        }
+        Ok(())
+    }
+}
+
+impl Counters {
+    fn add(&mut self, stretch: &Stretch) {
+        self.blocks += stretch.blocks;
+        self.steps += stretch.steps;
+        self.noisy += stretch.noisy;
+        self.clamped += stretch.clamped;
+        for (to, from) in [
+            (&mut self.active, &stretch.active),
+            (&mut self.lengths, &stretch.lengths),
+        ] {
+            for (bin, n) in from.iter().enumerate().filter(|(_, n)| **n > 0) {
+                Self::count(to, bin, *n);
+            }
+        }
+    }
+}
+
+impl Split {
+    fn add(&mut self, other: &Self) {
+        self.predict += other.predict;
+        self.force += other.force;
+        self.irregular += other.irregular;
+        self.correct += other.correct;
+        self.schedule += other.schedule;
+    }
+}

@@ -1,0 +1,228 @@
+//! Whole block steps on the device, under the emulator of the grid: the bits, counts, warnings and errors of the host's.
+
+use trisolar::hermite::{
+    AhmadCohen, BlockSteps, Body, Cluster, CpuEngine, Engine, HermiteError, Order, Precision,
+    Specification, emulator, models, resident_emulator,
+};
+use trisolar::nbody::Model;
+
+fn cpu() -> Box<dyn Engine> {
+    Box::new(CpuEngine::new(Some(1)).unwrap())
+}
+
+fn by_host(spec: &Specification, bodies: &[Body]) -> Cluster<'static> {
+    let start = spec.clone().validate(bodies.to_vec()).unwrap();
+    Cluster::new(&start, cpu()).unwrap()
+}
+
+fn by_device(spec: &Specification, bodies: &[Body], engine: Box<dyn Engine>) -> Cluster<'static> {
+    let start = spec.clone().validate(bodies.to_vec()).unwrap();
+    let mut cluster = Cluster::new(&start, engine).unwrap();
+    cluster.set_block_steps(BlockSteps::Device).unwrap();
+    cluster
+}
+
+/// Everything a checkpoint holds.
+fn state(cluster: &Cluster<'_>) -> (Vec<u64>, String) {
+    let numbers = cluster.stars().iter().flat_map(|s| {
+        let vectors = s.taylor.iter().flat_map(|v| [v.x, v.y, v.z]);
+        vectors.chain([s.mass, s.time, s.step])
+    });
+    let rest = format!(
+        "{} {} {:?} {:?}",
+        cluster.time(),
+        cluster.next_time(),
+        cluster.counters(),
+        cluster.abrupt()
+    );
+    (numbers.map(f64::to_bits).collect(), rest)
+}
+
+fn assert_same(a: &Cluster<'_>, b: &Cluster<'_>, what: &str) {
+    let (a, b) = (state(a), state(b));
+    assert_eq!(a.1, b.1, "{what}");
+    assert!(a.0 == b.0, "{what}: other bits");
+}
+
+/// Time of a block.
+fn time_after(blocks: usize, spec: &Specification, bodies: &[Body]) -> f64 {
+    let mut cluster = by_host(spec, bodies);
+    for _ in 0..blocks {
+        cluster.step().unwrap();
+    }
+    cluster.time()
+}
+
+#[test]
+fn the_device_makes_the_block_steps_of_the_host() {
+    for order in Order::ALL {
+        for precision in Precision::ALL {
+            for (n, softening, blocks) in [(3, 0.0, 40), (150, 0.02, 8)] {
+                let spec = Specification {
+                    softening,
+                    precision,
+                    ..Specification::new(order)
+                };
+                let bodies = models::plummer(n, 3).unwrap();
+                let time = time_after(blocks, &spec, &bodies);
+                let mut host = by_host(&spec, &bodies);
+                host.advance_to(time).unwrap();
+                assert!(host.counters().blocks >= blocks as u64);
+                // A block for each active particle, tiles, and a change from one to the other; grids of several blocks.
+                for (grid, few, block, seed) in [
+                    (1, 1000, 32, None),
+                    (2, 0, 64, Some(7)),
+                    (3, 20, 32, Some(8)),
+                ] {
+                    let engine = resident_emulator(grid, few, block, seed);
+                    let mut device = by_device(&spec, &bodies, engine);
+                    device.advance_to(time).unwrap();
+                    let what = format!("order {order}, {precision}, {n} bodies, {grid} blocks");
+                    assert_same(&host, &device, &what);
+                    let energies = [&mut host, &mut device].map(|c| c.energy(time).unwrap());
+                    assert_eq!(energies[0], energies[1], "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
+    let spec = Specification {
+        iterations: 3,
+        ..Specification::new(Order::Six)
+    };
+    let bodies = models::plummer(40, 1).unwrap();
+    let time = time_after(10, &spec, &bodies);
+    let mut host = by_host(&spec, &bodies);
+    host.advance_to(time).unwrap();
+    for few in [0, 1000] {
+        let mut device = by_device(&spec, &bodies, resident_emulator(2, few, 32, None));
+        device.advance_to(time).unwrap();
+        assert_same(&host, &device, "three iterations");
+    }
+    // 64 partial sums, more threads than that.
+    let spec = Specification {
+        softening: 0.01,
+        ..Specification::new(Order::Four)
+    };
+    let bodies = models::plummer(1030, 1).unwrap();
+    let time = time_after(3, &spec, &bodies);
+    let mut host = by_host(&spec, &bodies);
+    host.advance_to(time).unwrap();
+    let mut device = by_device(&spec, &bodies, resident_emulator(2, 100, 128, None));
+    device.advance_to(time).unwrap();
+    assert_same(&host, &device, "1030 bodies");
+}
+
+#[test]
+fn long_runs_of_several_launches_and_looks_in_between_end_in_the_same_state() {
+    let spec = Specification {
+        eta: 0.06,
+        eta_start: 0.01,
+        ..Specification::new(Order::Eight)
+    };
+    let bodies = models::few(Model::Burrau).unwrap();
+    let mut host = by_host(&spec, &bodies);
+    let mut device = by_device(&spec, &bodies, emulator(1, 10, 32, None));
+    let mut asked = 0;
+    for time in [1.0, 1.3, 2.5] {
+        host.advance_to(time).unwrap();
+        let reached = device.advance(time, &mut |_| {
+            asked += 1;
+            true
+        });
+        assert!(reached.unwrap());
+        assert_same(&host, &device, "Burrau's problem");
+        let [a, b] = [&mut host, &mut device].map(|c| c.energy(time).unwrap());
+        assert_eq!(a, b);
+    }
+    assert!(host.counters().blocks > 1100, "{:?}", host.counters());
+    // More than one launch, far fewer than blocks.
+    assert!((1..20).contains(&asked), "{asked}");
+    // Whoever is asked can stop it, with the particles as they are then.
+    assert!(!device.advance(20.0, &mut |_| false).unwrap());
+    let time = device.time();
+    assert!(time > 2.5 && time < 20.0);
+    host.advance_to(time).unwrap();
+    assert_same(&host, &device, "stopped early");
+    // A block by the host in between.
+    host.step().unwrap();
+    device.step().unwrap();
+    let time = time + 0.1;
+    host.advance_to(time).unwrap();
+    device.advance_to(time).unwrap();
+    assert_same(&host, &device, "after a block by the host");
+}
+
+#[test]
+fn warnings_and_errors_are_those_of_the_host() {
+    let body = |mass, x, v| Body {
+        mass,
+        position: x,
+        velocity: v,
+    };
+    // A jump over a head-on pair.
+    let bodies = [
+        body(1.0, [30.0, 0.0, 0.0], [0.0; 3]),
+        body(0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
+        body(0.5, [-0.05, -0.0005, 0.0], [5.0, 0.0, 0.0]),
+    ];
+    let coarse = Specification {
+        eta_start: 20.0,
+        ..Specification::new(Order::Six)
+    };
+    let mut host = by_host(&coarse, &bodies);
+    let mut device = by_device(&coarse, &bodies, emulator(1, 10, 32, None));
+    host.advance_to(0.1).unwrap();
+    device.advance_to(0.1).unwrap();
+    assert!(host.abrupt().is_some());
+    assert_same(&host, &device, "a jump");
+
+    // A pair that falls together: the step, the pair and their distance.
+    let bodies = [
+        body(1.0, [9.0, 0.0, 0.0], [0.0; 3]),
+        body(1.0, [0.001, 0.0, 0.0], [0.0; 3]),
+        body(1.0, [-0.001, 0.0, 0.0], [0.0; 3]),
+    ];
+    let spec = Specification::new(Order::Six);
+    let told = |cluster: &mut Cluster<'_>| cluster.advance_to(1.0).unwrap_err();
+    let errors = [
+        told(&mut by_host(&spec, &bodies)),
+        told(&mut by_device(&spec, &bodies, emulator(1, 10, 32, None))),
+    ];
+    assert!(matches!(errors[0], HermiteError::StepTooSmall { .. }));
+    assert_eq!(errors[0].to_string(), errors[1].to_string());
+
+    // A shortest step, and how often it was needed.
+    let spec = Specification {
+        softening: 0.01,
+        min_step: Some(1.0 / 256.0),
+        ..Specification::new(Order::Four)
+    };
+    let bodies = models::plummer(100, 2).unwrap();
+    let mut host = by_host(&spec, &bodies);
+    let mut device = by_device(&spec, &bodies, emulator(1, 10, 32, None));
+    host.advance_to(0.0625).unwrap();
+    device.advance_to(0.0625).unwrap();
+    assert!(host.counters().clamped > 0);
+    assert_same(&host, &device, "a shortest step");
+}
+
+#[test]
+fn what_cannot_make_block_steps_says_why() {
+    let refused = |spec: &Specification, engine: Box<dyn Engine>| {
+        let start = spec.clone().validate(models::plummer(50, 1).unwrap());
+        let mut cluster = Cluster::new(&start.unwrap(), engine).unwrap();
+        let error = cluster.set_block_steps(BlockSteps::Device).unwrap_err();
+        assert_eq!(cluster.block_steps(), BlockSteps::Host);
+        error.to_string()
+    };
+    let mut spec = Specification::new(Order::Four);
+    assert!(refused(&spec, cpu()).contains("no block steps by itself"));
+    let two = emulator(2, 10, 32, None);
+    assert!(refused(&spec, two).contains("made by one device"));
+    spec.ahmad_cohen = Some(AhmadCohen::new(50));
+    assert!(refused(&spec, emulator(1, 10, 32, None)).contains("Ahmad–Cohen"));
+}
