@@ -253,7 +253,7 @@ impl<'e> Cluster<'e> {
             split_forces: None,
             abrupt: None,
             block_steps: BlockSteps::Host,
-            current: Current::OnHost,
+            current: Current::Host,
             device_time: 0.0,
         }
     }
@@ -339,7 +339,7 @@ impl<'e> Cluster<'e> {
         let corrected = Instant::now();
         self.split.correct += corrected - begin;
         self.engine.store(&active, &self.moved)?;
-        self.current = Current::OnHost;
+        self.current = Current::Host;
         for (place, star) in active.iter().zip(&self.moved) {
             self.stars[*place as usize] = *star;
             self.schedule.insert(*place, star.step);

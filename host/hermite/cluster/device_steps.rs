@@ -18,9 +18,9 @@ pub enum BlockSteps {
 /// Where the particles are as they are now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Current {
-    OnHost,
-    OnDevice,
-    OnBoth,
+    Host,
+    Device,
+    Both,
 }
 
 impl Cluster<'_> {
@@ -108,8 +108,8 @@ impl Cluster<'_> {
     /// Time of the last block, wherever it was made.
     fn last_time(&self) -> f64 {
         match self.current {
-            Current::OnDevice => self.device_time,
-            Current::OnHost | Current::OnBoth => self.schedule.time(),
+            Current::Device => self.device_time,
+            Current::Host | Current::Both => self.schedule.time(),
         }
     }
 
@@ -118,10 +118,10 @@ impl Cluster<'_> {
             specification: &self.specification,
             time: self.last_time(),
             end,
-            stars: (self.current == Current::OnHost).then_some(&self.stars[..]),
+            stars: (self.current == Current::Host).then_some(&self.stars[..]),
         };
         let stretch = self.engine.stretch(&route)?;
-        self.current = Current::OnDevice;
+        self.current = Current::Device;
         self.device_time = stretch.time;
         self.counters.add(&stretch);
         self.split.add(&stretch.split);
@@ -130,12 +130,12 @@ impl Cluster<'_> {
 
     /// Fetches the particles if they are on the device only.
     fn bring_home(&mut self) -> Result<(), HermiteError> {
-        if self.current == Current::OnDevice {
+        if self.current == Current::Device {
             self.engine.fetch(&mut self.stars)?;
             let lengths = self.stars.iter().map(|s| s.step);
             let longest = self.specification.max_step;
             self.schedule = Schedule::new(longest, self.device_time, lengths);
-            self.current = Current::OnBoth;
+            self.current = Current::Both;
         }
         Ok(())
     }

@@ -28,10 +28,6 @@ macro_rules! steps {
         /// # Safety
         /// The pointers must be valid for what [`State`] says; nobody else may use what they point to meanwhile.
         #[kernel]
-        #[expect(
-            clippy::too_many_arguments,
-            reason = "the compiler takes a parameter for global memory, but not what a structure points to"
-        )]
         pub unsafe fn $name(
             job: Steps,
             stars: *mut f64,
@@ -45,6 +41,7 @@ macro_rules! steps {
             control: *const AtomicU32,
             report: *const AtomicU64,
         ) {
+            // The compiler takes a parameter for global memory, but not what a structure points to.
             let at = State {
                 stars,
                 rest,
