@@ -31,8 +31,30 @@ struct Record {
     program: String,
     /// The map.
     specification: Specification,
+    /// What its points are, if they are not a grid's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    points: Option<Fingerprint>,
     /// Pixels that are there: first and end of each span, ascending.
     done: Vec<[u64; 2]>,
+}
+
+/// Which points a map is of: the points themselves are in a file of the user's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Fingerprint {
+    /// Of the array, with the numbers of a point as the last axis.
+    shape: Vec<usize>,
+    /// See [`Points::checksum`](crate::divergence::Points).
+    checksum: u32,
+}
+
+impl Fingerprint {
+    fn of(valid: &Validated) -> Option<Self> {
+        let points = valid.points()?;
+        Some(Self {
+            shape: points.array().0,
+            checksum: points.checksum(),
+        })
+    }
 }
 
 const FORMAT: u32 = 1;
@@ -75,9 +97,10 @@ pub struct Store {
     part: PathBuf,
     record: PathBuf,
     specification: Specification,
+    points: Option<Fingerprint>,
     file: File,
     /// Bytes before the first pixel.
-    header: u64,
+    header: Vec<u8>,
     pixels: u64,
     state: Mutex<State>,
     /// Wakes the thread that writes records.
@@ -165,6 +188,10 @@ impl Store {
             let reason = format!("it was written by {}, in another format", read.program);
             return Err(malformed(&record, reason).into());
         }
+        if read.points != Fingerprint::of(valid) {
+            let what = "what --points has".to_owned();
+            return Err(StoreError::Other { part, what });
+        }
         if read.specification != *valid.specification() {
             let what = differences(&read.specification, valid.specification());
             return Err(StoreError::Other { part, what });
@@ -219,9 +246,10 @@ impl Store {
             }
         }
         Ok(Self {
-            header: npy::header::<u32>(&shape(valid.specification())).len() as u64,
+            header: npy::header::<u32>(&shape(valid)),
             pixels: valid.pixels(),
             specification: valid.specification().clone(),
+            points: Fingerprint::of(valid),
             part,
             record,
             file,
@@ -232,7 +260,7 @@ impl Store {
 
     /// Bytes of the whole file.
     fn length(&self) -> u64 {
-        self.header + 4 * self.pixels
+        self.header.len() as u64 + 4 * self.pixels
     }
 
     /// Takes the space on the disk, so that it cannot be missing later, and writes the header.
@@ -249,8 +277,7 @@ impl Store {
             }
         }
         self.file.set_len(self.length()).map_err(failed)?;
-        let header = npy::header::<u32>(&shape(&self.specification));
-        self.file.write_all_at(&header, 0).map_err(failed)
+        self.file.write_all_at(&self.header, 0).map_err(failed)
     }
 
     /// Pixels that are missing.
@@ -331,6 +358,7 @@ impl Store {
             format: FORMAT,
             program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
             specification: self.specification.clone(),
+            points: self.points.clone(),
             done,
         };
         let text = serde_json::to_string_pretty(&record).expect("plain data");
@@ -361,7 +389,7 @@ impl Store {
             unsafe { Mmap::map(&self.file) }.map_err(|e| IoError::system(&self.part, "read", e))?;
         Ok(Times {
             map,
-            header: self.header as usize,
+            header: self.header.len(),
         })
     }
 
@@ -395,7 +423,7 @@ impl Sink for Store {
         if let Some(failed) = &self.lock().failed {
             return Err(EngineError::Sink(failed.clone()));
         }
-        let at = self.header + 4 * first;
+        let at = self.header.len() as u64 + 4 * first;
         let written = if cfg!(target_endian = "little") {
             self.file.write_all_at(bytemuck::cast_slice(times), at)
         } else {
@@ -425,9 +453,14 @@ impl std::ops::Deref for Times {
     }
 }
 
-/// Rows and columns.
-fn shape(specification: &Specification) -> [usize; 2] {
-    [1, 0].map(|k| specification.size[k] as usize)
+/// Rows and columns, or how the points are arranged.
+fn shape(valid: &Validated) -> Vec<usize> {
+    match valid.points() {
+        Some(points) => points.shape().to_owned(),
+        None => [1, 0]
+            .map(|k| valid.specification().size[k] as usize)
+            .into(),
+    }
 }
 
 /// The values in which two specifications differ: there, and here.

@@ -159,3 +159,104 @@ fn what_points_cannot_be_is_told() {
     ];
     refused(here, &placed, "the points stand in for --positions");
 }
+
+/// So many points that they take some tenths of a second.
+fn many(folder: &Path) {
+    let at = |i: u32| [f64::from(i % 61) / 3.0, f64::from(i / 61) / 8.0, -11.0];
+    let values: Vec<f64> = (0..61 * 150).flat_map(at).collect();
+    npy::write(folder.join("many.npy"), &[150, 61, 3], &values).expect("writes");
+    let other: Vec<f64> = values.iter().map(|x| x + 1e-9).collect();
+    npy::write(folder.join("other.npy"), &[150, 61, 3], &other).expect("writes");
+    npy::write(folder.join("flat.npy"), &[150 * 61, 3], &values).expect("writes");
+}
+
+const LONG: [&str; 2] = ["--dt", "0.0005"];
+
+#[test]
+fn streamed_points_have_the_files_of_points_in_memory() {
+    let folder = folder_with_points();
+    let here = folder.path();
+    let times = |name: &str| std::fs::read(here.join(name)).expect("there");
+    for points in ["list.npy", "rows.npy"] {
+        succeeds(
+            here,
+            &["--points", points, "--out", "a.npy", "--out", "a.npz"],
+        );
+        let streamed = [
+            "--points", points, "--stream", "--out", "b.npy", "--out", "b.npz",
+        ];
+        let said = succeeds(here, &streamed);
+        assert!(said.contains("of 15 points"), "{said}");
+        assert!(times("a.npy") == times("b.npy"), "{points}");
+        assert!(times("a.npz") == times("b.npz"), "{points}");
+    }
+    refused(
+        here,
+        &["--points", "list.npy", "--stream", "--out", "c.png"],
+        "rows and columns",
+    );
+    succeeds(here, &["--points", "rows.npy", "--out", "a.png"]);
+    succeeds(
+        here,
+        &["--points", "rows.npy", "--stream", "--out", "b.png"],
+    );
+    assert!(times("a.png") == times("b.png"));
+}
+
+#[test]
+fn points_that_are_interrupted_resume_to_the_same_bytes_and_other_points_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    many(here);
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("trisolar"))
+        .current_dir(here)
+        .args([
+            "divergence",
+            "--points",
+            "many.npy",
+            "--out",
+            "b.npy",
+            "--stream",
+        ])
+        .args(QUICK)
+        .args(LONG)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("starts");
+    let begun = || {
+        let text = std::fs::read_to_string(here.join("b.npy.part.json")).unwrap_or_default();
+        text.contains("\"done\"") && !text.contains("\"done\": []")
+    };
+    while !begun() {
+        assert!(
+            child.try_wait().expect("waits").is_none(),
+            "it ended before"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().expect("kills");
+    child.wait().expect("ends");
+    for (points, said) in [
+        ("other.npy", "what --points has"),
+        ("flat.npy", "what --points has"),
+    ] {
+        let arguments = [
+            &["--points", points, "--out", "b.npy", "--resume"],
+            &LONG[..],
+        ]
+        .concat();
+        refused(here, &arguments, said);
+    }
+    let all = |out: &'static str, more: Option<&'static str>| {
+        let mut all = [&["--points", "many.npy", "--out", out], &LONG[..]].concat();
+        all.extend(more);
+        succeeds(here, &all)
+    };
+    all("a.npy", None);
+    let said = all("b.npy", Some("--resume"));
+    assert!(said.contains("were there from an earlier run"), "{said}");
+    let bytes = |name: &str| std::fs::read(here.join(name)).expect("there");
+    assert!(bytes("a.npy") == bytes("b.npy"));
+    assert!(!here.join("b.npy.part.json").exists());
+}

@@ -292,11 +292,6 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 
 /// Computes a map and writes it.
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
-    if let Some(path) = args.points.as_ref().filter(|_| args.stream || args.resume) {
-        let reason =
-            "points are in memory, as --stream and --resume are not; leave one of them out";
-        return Err(refuse(path, "--points", reason));
-    }
     let options = RunOptions {
         backend: args.backend.backend,
         with_cpu: args.backend.with_cpu,

@@ -72,7 +72,7 @@ impl Team {
         _: WithPoints<'_>,
         lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
-        lead(&trisolar::divergence::Here, *options)
+        lead(&trisolar::divergence::Devices::new(), *options)
     }
 
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
@@ -139,7 +139,7 @@ impl Team {
     ) -> Result<(), Failure> {
         use trisolar::divergence::{self, Local};
         let Some(world) = self.world.as_deref() else {
-            return lead(&divergence::Here, *options);
+            return lead(&divergence::Devices::new(), *options);
         };
         let options = divergence::share(options, world);
         if !self.leads() {

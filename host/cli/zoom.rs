@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use trisolar::divergence::{Computer, RunOptions, can_resume};
+use trisolar::divergence::{Computer, Devices, RunOptions, can_resume};
 use trisolar::zoom::animation::{Animation, AnimationError, RATES};
 use trisolar::zoom::{
     self, Cache, CacheReport, Folder, Frame, Outcome, Preset, Rule, VARIABLES_IN_WORDS,
@@ -126,8 +126,14 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
             None,
         )
     } else {
-        let (outcome, report) =
-            zoom::run_cached(&frames, &folder, &settings, args.cache, &progress)?;
+        let (outcome, report) = zoom::run_cached(
+            &frames,
+            &folder,
+            &settings,
+            args.cache,
+            &Devices::new(),
+            &progress,
+        )?;
         (outcome, Some(report))
     };
     progress.finish();

@@ -1,24 +1,44 @@
 //! From what a user asks for to an engine: which GPUs, with or without the CPU, and what happens where there is none.
 
+use super::devices::{Devices, LentCpu};
 use super::engine::{Backend, Engine, EngineError, RunOptions};
-use super::{CpuEngine, Specification, Validated};
+use super::fleet::FleetEngine;
+use super::{Specification, Validated};
 
-/// An engine for `options` to compute so many pixels of a map, and what the user should know about it.
+/// What computes a map.
+pub(super) enum Chosen {
+    /// GPUs, or GPUs and the CPU.
+    Fleet(FleetEngine),
+    /// The CPU.
+    Cpu(LentCpu),
+}
+
+impl Chosen {
+    pub fn engine(&self) -> &dyn Engine {
+        match self {
+            Self::Fleet(fleet) => fleet,
+            Self::Cpu(cpu) => &**cpu,
+        }
+    }
+}
+
+/// Devices for `options` to compute so many pixels of a map, and what the user should know about them.
 ///
 /// # Errors
 /// No GPU can be used and one is needed, or the CPU engine cannot start.
-pub(super) fn engine(
+pub(super) fn devices(
+    devices: &Devices,
     spec: &Validated,
     pixels: u64,
     options: &RunOptions,
-) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
+) -> Result<(Chosen, Vec<String>), EngineError> {
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
-        match gpus(pixels, options) {
-            Ok((engine, mut said)) => {
+        match FleetEngine::of(devices, pixels, options) {
+            Ok((fleet, mut said)) => {
                 notes.append(&mut said);
                 notes.extend(mixed(spec.specification(), options.with_cpu));
-                return Ok((engine, notes));
+                return Ok((Chosen::Fleet(fleet), notes));
             }
             // What the user asked for by number must be there.
             Err(error @ EngineError::Gpus { .. }) => return Err(error),
@@ -28,7 +48,7 @@ pub(super) fn engine(
             Err(error) => notes.push(format!("{error}; the CPU computes instead")),
         }
     }
-    Ok((Box::new(CpuEngine::new(options.threads)?), notes))
+    Ok((Chosen::Cpu(devices.cpu(options.threads)?), notes))
 }
 
 /// What a mode whose bits depend on the device makes of two kinds of devices.
@@ -41,19 +61,4 @@ fn mixed(specification: &Specification, with_cpu: bool) -> Option<String> {
             specification.precision
         )
     })
-}
-
-#[cfg(feature = "gpu")]
-fn gpus(pixels: u64, options: &RunOptions) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
-    use super::fleet::FleetEngine;
-
-    let (fleet, notes) = FleetEngine::open(pixels, options)?;
-    Ok((Box::new(fleet), notes))
-}
-
-#[cfg(not(feature = "gpu"))]
-fn gpus(_: u64, _: &RunOptions) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
-    Err(EngineError::NoGpu(
-        "this program was built without the feature `gpu`".into(),
-    ))
 }

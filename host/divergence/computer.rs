@@ -3,6 +3,7 @@
 use super::Validated;
 use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task, stream};
 use super::sink::Memory;
+use crate::gpu::DeviceInfo;
 
 /// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
 pub trait Computer: Sync {
@@ -17,13 +18,18 @@ pub trait Computer: Sync {
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError>;
 
+    /// The GPUs of this process.
+    fn gpus(&self) -> Vec<DeviceInfo> {
+        crate::gpu::devices().unwrap_or_default()
+    }
+
     /// How many processes take part.
     fn processes(&self) -> usize {
         1
     }
 }
 
-/// This process: [`stream`](super::stream).
+/// This process, for one map: [`stream`](super::stream). For many, [`Devices`](super::Devices) stay open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Here;
 

@@ -16,11 +16,11 @@ use super::{Integrator, Precision, Specification, Validated};
 use crate::simd::Simd;
 
 /// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
-const SLICE: u32 = 1 << 13;
+pub(super) const SLICE: u32 = 1 << 13;
 /// Pixels that a thread draws at a time: so many that this takes some time, and at most these.
-const MAX_BATCH: u64 = 1 << 12;
+pub(super) const MAX_BATCH: u64 = 1 << 12;
 /// How long a batch should last, at least.
-const BATCH_TIME: Duration = Duration::from_millis(2);
+pub(super) const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// Computes maps on the CPU.
 #[derive(Debug)]
@@ -104,20 +104,12 @@ impl Worker for CpuEngine {
     }
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        let threads = self.pool.current_num_threads();
-        let shared = Shared {
-            spec: task.spec,
-            // The numbers of pixels come with them.
-            job: &task.spec.job(0, 0),
-            share,
-            lanes: self.simd.lanes() as u64,
-            steps: (0..threads).map(|_| AtomicU64::new(0)).collect(),
-            began: Mutex::new(None),
-        };
-        if !share.ready() {
+        // The numbers of pixels come with them.
+        let job = task.spec.job(0, 0);
+        let shared = Shared::new(self, task.spec, &job, share);
+        if !shared.begin() {
             return share.check();
         }
-        *shared.began.lock().expect("nobody panics with it") = Some(Instant::now());
         let results = self.pool.broadcast(|context| {
             work(
                 self.simd,
@@ -131,19 +123,43 @@ impl Worker for CpuEngine {
 }
 
 /// What the threads of a run share.
-struct Shared<'a> {
+pub(super) struct Shared<'a> {
     spec: &'a Validated,
-    job: &'a Job,
-    share: Share<'a>,
-    lanes: u64,
+    pub job: &'a Job,
+    pub share: Share<'a>,
+    pub lanes: u64,
     /// Steps each thread has accounted for.
     steps: Vec<AtomicU64>,
     began: Mutex<Option<Instant>>,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    pub fn new(engine: &CpuEngine, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
+        Self {
+            spec,
+            job,
+            share,
+            lanes: engine.simd.lanes() as u64,
+            steps: (0..engine.pool.current_num_threads())
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+            began: Mutex::new(None),
+        }
+    }
+
+    /// Waits for the other devices; false if the run has ended.
+    pub fn begin(&self) -> bool {
+        let goes_on = self.share.ready();
+        *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
+        goes_on
+    }
+
+    pub fn threads(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
     /// Takes note of the steps that `thread` has accounted for. The first thread speaks for all.
-    fn report(&self, thread: usize, steps: u64) {
+    pub fn report(&self, thread: usize, steps: u64) {
         self.steps[thread].store(steps, Ordering::Relaxed);
         if thread == 0 {
             self.share.report(self.accounted());
@@ -155,7 +171,7 @@ impl Shared<'_> {
     }
 
     /// All threads' pixels a second.
-    fn rate(&self) -> f64 {
+    pub fn rate(&self) -> f64 {
         let began = *self.began.lock().expect("nobody panics with it");
         let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
         self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
@@ -316,7 +332,7 @@ impl<'a> Batches<'a> {
             backlog: 0,
             rate: self.shared.rate(),
         };
-        let threads = self.shared.steps.len() as u64;
+        let threads = self.shared.threads();
         let grant = match self.shared.share.draw_for_thread(pace, self.size, threads) {
             Ok(grant) => grant,
             Err(error) => {

@@ -7,14 +7,17 @@ use std::time::Duration;
 use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::Lanes;
 use kernels_gpu::divergence::{Job, Point, Walker};
-use kernels_gpu::integrator::three_body::Integrator as Stepper;
+use kernels_gpu::integrator::three_body::Integrator as Method;
 use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, divergence_plain};
 
+use super::devices::{Accelerator, Source};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
 use super::queue::{Pace, Share};
+use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
 use super::tiles::{Counters, Device, Pipeline, SETS, Take};
 use super::{DivergenceKernel, Integrator, Precision, Specification, Validated};
+use crate::gpu::{DeviceInfo, GpuError};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +47,12 @@ impl EmulatorEngine {
         }
     }
 
-    fn launch(&self, blocks: u32, kernel: impl Fn()) -> Result<(), EngineError> {
+    pub(super) fn launch(&self, blocks: u32, kernel: impl Fn()) -> Result<(), EngineError> {
         let mut launch = Launch::new(blocks, self.block);
         if let Some(seed) = self.seed {
             launch = launch.seed(seed);
         }
-        // SAFETY: both kernels below may run on several threads at once: each pixel and each thread's slot is
+        // SAFETY: these kernels may run on several threads at once: each pixel and each thread's slot is
         // used by one thread only, everything else is atomic.
         let outcome = unsafe { launch.run(kernel) };
         outcome
@@ -62,7 +65,7 @@ impl EmulatorEngine {
     }
 
     /// Feeds a kernel of fetching threads until the run is over.
-    fn fetch<R: Lanes, I: Stepper<R>>(
+    fn fetch<R: Lanes, I: Method<R>>(
         &self,
         spec: &Validated,
         share: Share<'_>,
@@ -207,7 +210,7 @@ type Fetching<'k, R, I> = &'k dyn Fn(Job, u64, Ring, *mut Walker<R, 1, I>, *cons
 const SLOTS: u32 = 8;
 
 /// An emulated kernel of fetching threads with its buffers.
-struct Grid<'a, R: Lanes, I: Stepper<R>> {
+struct Grid<'a, R: Lanes, I: Method<R>> {
     engine: &'a EmulatorEngine,
     job: Job,
     kernel: Fetching<'a, R, I>,
@@ -219,7 +222,7 @@ struct Grid<'a, R: Lanes, I: Stepper<R>> {
     sets: [(u64, u32, Vec<u32>); SETS],
 }
 
-impl<'a, R: Lanes, I: Stepper<R>> Grid<'a, R, I> {
+impl<'a, R: Lanes, I: Method<R>> Grid<'a, R, I> {
     fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, R, I>) -> Self {
         let threads = (engine.blocks * engine.block) as usize;
         Self {
@@ -240,7 +243,7 @@ impl<'a, R: Lanes, I: Stepper<R>> Grid<'a, R, I> {
     }
 }
 
-impl<R: Lanes, I: Stepper<R>> Device for Grid<'_, R, I> {
+impl<R: Lanes, I: Method<R>> Device for Grid<'_, R, I> {
     fn slots(&self) -> u32 {
         SLOTS
     }
@@ -299,5 +302,75 @@ impl<R: Lanes, I: Stepper<R>> Device for Grid<'_, R, I> {
             take(run.start, &self.times[values])?;
         }
         Ok(())
+    }
+}
+
+/// Emulated GPUs, as many as one likes.
+#[derive(Debug)]
+pub(super) struct Emulated {
+    pub gpus: u32,
+}
+
+impl Source for Emulated {
+    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+        let info = |index| DeviceInfo {
+            index,
+            name: "emulated GPU".into(),
+            compute_capability: (7, 0),
+            memory_bytes: crate::machine::available_memory(),
+            multiprocessors: 2,
+            clock_khz: 0,
+        };
+        Ok((0..self.gpus).map(info).collect())
+    }
+
+    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError> {
+        let engine = EmulatorEngine {
+            block: 32,
+            blocks: 2,
+            ..EmulatorEngine::new(DivergenceKernel::Fetch)
+        };
+        Ok(Box::new(EmulatedGpu { index, engine }))
+    }
+}
+
+/// One of them.
+#[derive(Debug)]
+struct EmulatedGpu {
+    index: u32,
+    engine: EmulatorEngine,
+}
+
+impl Worker for EmulatedGpu {
+    fn label(&self) -> String {
+        format!("emulated GPU {}", self.index)
+    }
+
+    fn capacity(&self, specification: &Specification) -> u64 {
+        self.engine.capacity(specification)
+    }
+
+    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        self.engine.work(task, share)
+    }
+}
+
+impl Stepper for EmulatedGpu {
+    fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        self.engine.step(task, share)
+    }
+}
+
+impl Accelerator for EmulatedGpu {
+    fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn name(&self) -> String {
+        "emulated GPU".into()
+    }
+
+    fn usable(&self) -> bool {
+        true
     }
 }

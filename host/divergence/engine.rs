@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::sink::{Memory, Sink};
-use super::{Points, Specification, Validated};
+use super::{Devices, Points, Specification, Validated};
 use crate::gpu::Energy;
 
 /// Watches a run and may end it.
@@ -332,7 +332,8 @@ impl DivergenceMap {
     }
 }
 
-/// Computes a map on the engine that `options` ask for.
+/// Computes a map on the engine that `options` ask for. Whoever computes many maps keeps the [`Devices`] open and calls
+/// [`Devices::run`].
 ///
 /// With [`Backend::Auto`] a GPU that cannot be used is passed over, and if all that there are fail in the middle the CPU
 /// computes what is left; both are said in the result's notes.
@@ -344,7 +345,7 @@ pub fn run(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    super::run_on(&super::Here, spec, options, monitor)
+    Devices::new().run(spec, options, monitor)
 }
 
 /// How [`stream`] did a task.
@@ -368,13 +369,5 @@ pub fn stream(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Streamed, EngineError> {
-    let (engine, mut notes) = super::choice::engine(task.spec, task.pixels(), options)?;
-    let mut ran = engine.stream(task, monitor)?;
-    notes.append(&mut ran.notes);
-    ran.notes = notes;
-    Ok(Streamed {
-        engine: engine.name(),
-        device: engine.device(),
-        ran,
-    })
+    Devices::new().stream(task, options, monitor)
 }

@@ -1,19 +1,14 @@
 //! Several GPUs, alone or with the CPU.
 
-use std::ops::Range;
 use std::thread;
-use std::time::{Duration, Instant};
 
+use super::devices::{Devices, LentCpu, LentGpu};
 use super::engine::{
-    Backend, Driver, Engine, EngineError, GpuChoice, Monitor, Portion, Ran, RunOptions, Task,
+    Backend, Driver, Engine, EngineError, GpuChoice, Monitor, Ran, RunOptions, Task,
 };
-use super::gpu::measured;
-use super::queue::Queue;
-use super::split::{self, Sum};
+use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
-use super::tiles::{Pipeline, Standing};
-use super::{CpuEngine, GpuEngine};
-use crate::gpu::{self, DeviceInfo};
+use crate::gpu::DeviceInfo;
 
 /// Pixels for which one more GPU is started, if the user leaves the number open: about as many as it works on at a time.
 const PIXELS_A_GPU: u64 = 1 << 16;
@@ -21,11 +16,11 @@ const PIXELS_A_GPU: u64 = 1 << 16;
 /// Computes maps on several GPUs.
 #[derive(Debug)]
 pub struct FleetEngine {
-    gpus: Vec<GpuEngine>,
+    gpus: Vec<LentGpu>,
     /// The CPU, which helps.
-    cpu: Option<CpuEngine>,
+    cpu: Option<LentCpu>,
     /// The CPU, which takes over if all GPUs fail.
-    reserve: Option<CpuEngine>,
+    reserve: Option<LentCpu>,
     driver: Driver,
 }
 
@@ -35,30 +30,23 @@ impl FleetEngine {
     /// # Errors
     /// [`EngineError::Gpus`] if one that was named is not there, otherwise why none can be used.
     pub fn open(pixels: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
-        let found = gpu::devices()?;
+        Self::of(&Devices::new(), pixels, options)
+    }
+
+    /// The same out of devices of which some may be open.
+    pub(super) fn of(
+        devices: &Devices,
+        pixels: u64,
+        options: &RunOptions,
+    ) -> Result<(Self, Vec<String>), EngineError> {
+        let found = devices.list()?;
         let chosen = choose(&found, options.gpus, pixels)?;
-        let opened: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = chosen
-                .into_iter()
-                .map(|index| scope.spawn(move || GpuEngine::new(index)))
-                .collect();
-            threads
-                .into_iter()
-                .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-                .collect()
-        });
-        let (mut gpus, mut failed) = (Vec::new(), Vec::new());
-        for result in opened {
-            match result {
-                Ok(gpu) => gpus.push(gpu),
-                Err(error) => failed.push(error),
-            }
-        }
+        let (gpus, mut failed) = open_all(devices, &chosen);
         if gpus.is_empty() {
             return Err(failed.swap_remove(0));
         }
         let alone = options.driver == Driver::Single;
-        let cpu = |wanted: bool| wanted.then(|| CpuEngine::new(options.threads)).transpose();
+        let cpu = |wanted: bool| wanted.then(|| devices.cpu(options.threads)).transpose();
         let fleet = Self {
             gpus,
             cpu: cpu(options.with_cpu && !alone)?,
@@ -74,6 +62,28 @@ impl FleetEngine {
         }
         Ok((fleet, notes))
     }
+}
+
+/// Opens these GPUs at the same time.
+fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError>) {
+    let results: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = chosen
+            .iter()
+            .map(|index| scope.spawn(move || devices.gpu(*index)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+            .collect()
+    });
+    let (mut gpus, mut failed) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(gpu) => gpus.push(gpu),
+            Err(error) => failed.push(error),
+        }
+    }
+    (gpus, failed)
 }
 
 /// Numbers of the GPUs to use.
@@ -110,7 +120,7 @@ impl Engine for FleetEngine {
     fn device(&self) -> String {
         let mut kinds: Vec<(String, usize)> = Vec::new();
         for gpu in &self.gpus {
-            let name = gpu.device();
+            let name = gpu.name();
             match kinds.iter_mut().find(|(kind, _)| *kind == name) {
                 Some((_, count)) => *count += 1,
                 None => kinds.push((name, 1)),
@@ -120,78 +130,60 @@ impl Engine for FleetEngine {
             1 => name,
             n => format!("{n} x {name}"),
         });
-        let all: Vec<String> = gpus.chain(self.cpu.iter().map(Engine::device)).collect();
+        let cpu = self.cpu.iter().map(|cpu| cpu.device());
+        let all: Vec<String> = gpus.chain(cpu).collect();
         all.join(" + ")
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        let gpus = self.gpus.iter().map(|gpu| gpu as &dyn Worker);
-        let cpu = self.cpu.iter().map(|cpu| cpu as &dyn Worker);
-        let workers: Vec<&dyn Worker> = gpus.chain(cpu).collect();
-        let reserve = self.reserve.as_ref().map(|cpu| cpu as &dyn Worker);
-        measured(self.gpus.iter(), |at_start| match self.driver {
-            Driver::Threads => team::run_from(&workers, reserve, task, monitor, at_start),
-            Driver::Single => self.drive_alone(task, monitor, at_start),
-        })
+        #[cfg(feature = "gpu")]
+        {
+            let driven: Vec<_> = self.gpus.iter().filter_map(|gpu| gpu.driven()).collect();
+            if driven.len() == self.gpus.len() {
+                return super::gpu::measured(driven.iter().copied(), |at_start| {
+                    match self.driver {
+                        Driver::Threads => self.together(task, monitor, at_start),
+                        Driver::Single => super::alone::drive(&driven, task, monitor, at_start),
+                    }
+                });
+            }
+        }
+        self.together(task, monitor, None)
     }
 }
 
 impl FleetEngine {
-    /// The document's driver: this thread starts every GPU on its part of the pixels, and goes round until all are done.
-    fn drive_alone(
+    /// A host thread for each device.
+    fn together(
         &self,
         task: &Task<'_>,
         monitor: &dyn Monitor,
         at_start: Option<&(dyn Fn() + Sync)>,
     ) -> Result<Ran, EngineError> {
-        let steps = task.spec.specification().steps;
-        let parts: Vec<Vec<Range<u64>>> = split::evenly(task.spans, self.gpus.len());
-        let sum = Sum::new(monitor, &parts, steps);
-        let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
-        let capacities = self
-            .gpus
-            .iter()
-            .map(|gpu| gpu.capacity(task.spec.specification()));
-        let queues: Vec<Queue<'_>> = parts
-            .iter()
-            .zip(&monitors)
-            .zip(capacities)
-            .map(|((part, monitor), capacity)| {
-                Queue::new(part, steps, &[capacity], task.sink, monitor)
-            })
-            .collect();
-        let mut pipelines = Vec::new();
-        for ((gpu, queue), part) in self.gpus.iter().zip(&queues).zip(&parts) {
-            gpu.enter()?;
-            let pixels = part.iter().map(|s| s.end - s.start).sum();
-            let grid = gpu.grid(task.spec, pixels)?;
-            pipelines.push((gpu, Pipeline::new(grid, queue.share(0), steps)));
-        }
-        if let Some(call) = at_start {
-            call();
-        }
-        let start = Instant::now();
-        let mut running = true;
-        while running {
-            running = false;
-            for (gpu, pipeline) in &mut pipelines {
-                gpu.enter()?;
-                running |= pipeline.advance()? == Standing::Running;
-            }
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        let elapsed = start.elapsed();
-        queues.iter().for_each(Queue::tell_all_done);
-        let portions = self.gpus.iter().zip(&queues).map(|(gpu, queue)| Portion {
-            device: gpu.label(),
-            pixels: queue.delivered()[0],
-        });
-        Ok(Ran {
-            elapsed,
-            notes: Vec::new(),
-            portions: portions.collect(),
-            energy: None,
-        })
+        let gpus = self.gpus.iter().map(|gpu| &***gpu as &dyn Worker);
+        let cpu = self.cpu.iter().map(|cpu| &**cpu as &dyn Worker);
+        let workers: Vec<&dyn Worker> = gpus.chain(cpu).collect();
+        let reserve = self.reserve.as_ref().map(|cpu| &**cpu as &dyn Worker);
+        team::run_from(&workers, reserve, task, monitor, at_start)
+    }
+
+    /// Pixels under way. Every GPU has two handles: while one brings results back and takes new states in, or waits
+    /// for its last pixels, the other one's are computed.
+    pub(super) fn resume(
+        &self,
+        devices: &Devices,
+        task: &Resuming<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<Ran, EngineError> {
+        let numbers: Vec<u32> = self.gpus.iter().map(|gpu| gpu.index()).collect();
+        // One is enough, if there is no second one to be had.
+        let (seconds, _) = open_all(devices, &numbers);
+        let gpus = self.gpus.iter().chain(&seconds);
+        let gpus = gpus.map(|gpu| &***gpu as &dyn Stepper);
+        let cpu = self.cpu.iter().map(|cpu| &**cpu as &dyn Stepper);
+        let steppers: Vec<&dyn Stepper> = gpus.chain(cpu).collect();
+        let reserve = self.reserve.as_ref().map(|cpu| &**cpu as &dyn Stepper);
+        task.run(&steppers, reserve, monitor)
     }
 }
 

@@ -1,12 +1,14 @@
 //! The GPU engine: fetching threads fed by a [`Pipeline`], or one thread a pixel.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kernels_gpu::divergence::{Job, Point};
 use kernels_gpu::gravity::Relative;
 use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
 
+use super::devices::Accelerator;
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
 use super::queue::{Pace, Share};
 use super::team::{self, Worker};
@@ -44,6 +46,15 @@ unsafe impl Plain for Tile {}
 pub struct GpuEngine {
     gpu: Gpu,
     kernel: DivergenceKernel,
+    failed: AtomicBool,
+}
+
+impl Drop for GpuEngine {
+    fn drop(&mut self) {
+        // Streams, modules and buffers are given back by the thread whose context they are in. Without it the driver takes
+        // them when the process ends.
+        let _ = self.gpu.enter();
+    }
 }
 
 impl GpuEngine {
@@ -63,7 +74,32 @@ impl GpuEngine {
         Ok(Self {
             gpu: Gpu::open(device)?,
             kernel,
+            failed: AtomicBool::new(false),
         })
+    }
+
+    /// One that keeps its buffers for the next map.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn kept(device: u32) -> Result<Self, EngineError> {
+        let mut engine = Self::new(device)?;
+        engine.gpu.keep_buffers();
+        Ok(engine)
+    }
+
+    pub(super) fn driver(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Takes note of a failure: what is left on the device after one is not known.
+    pub(super) fn noting<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        let of_the_run =
+            |e: &EngineError| matches!(e, EngineError::Cancelled | EngineError::Sink(_));
+        if result.as_ref().is_err_and(|e| !of_the_run(e)) {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        result
     }
 
     /// The GPU's number.
@@ -113,26 +149,47 @@ impl Worker for GpuEngine {
     }
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        self.gpu.enter()?;
-        match self.kernel {
-            DivergenceKernel::Fetch => {
-                let grid = self.grid(task.spec, task.pixels())?;
-                let steps = task.spec.specification().steps;
-                let mut pipeline = Pipeline::new(grid, share, steps);
-                if share.ready() {
-                    pipeline.work()
-                } else {
-                    share.check()
-                }
-            }
+        self.noting(match self.kernel {
+            DivergenceKernel::Fetch => self.work_fetching(task, share),
             DivergenceKernel::Plain => self.work_plainly(task.spec, &share),
-        }
+        })
+    }
+}
+
+impl Accelerator for GpuEngine {
+    fn index(&self) -> u32 {
+        self.gpu.info().index
+    }
+
+    fn name(&self) -> String {
+        self.gpu.info().name.clone()
+    }
+
+    fn usable(&self) -> bool {
+        !self.failed.load(Ordering::Relaxed)
+    }
+
+    fn driven(&self) -> Option<&GpuEngine> {
+        Some(self)
     }
 }
 
 impl GpuEngine {
+    fn work_fetching(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+        self.gpu.enter()?;
+        let grid = self.grid(task.spec, task.pixels())?;
+        let steps = task.spec.specification().steps;
+        let mut pipeline = Pipeline::new(grid, share, steps);
+        if share.ready() {
+            pipeline.work()
+        } else {
+            share.check()
+        }
+    }
+
     /// A thread a pixel, a band at a time.
     fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
+        self.gpu.enter()?;
         let (entry, _) = self.kernel.entry(spec, &|| self.device())?;
         let kernel = self.gpu.kernel(entry)?;
         let band = BAND.min(spec.pixels());
@@ -391,7 +448,7 @@ const FRESH_BYTE: u8 = 0xff;
 const _: () = assert!(kernels_gpu::divergence::FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));
 
 /// Waits for a mark without holding a core, as long as the run goes on.
-fn wait(mark: &Mark<'_>, share: &Share<'_>) -> Result<(), EngineError> {
+pub(super) fn wait(mark: &Mark<'_>, share: &Share<'_>) -> Result<(), EngineError> {
     while !mark.reached()? {
         share.check()?;
         std::thread::sleep(Duration::from_micros(200));

@@ -1,12 +1,14 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
+#[cfg(feature = "gpu")]
+mod alone;
 mod choice;
 mod comparison;
 mod computer;
 mod cpu;
+mod devices;
 mod emulator;
 mod engine;
-#[cfg(feature = "gpu")]
 mod fleet;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -30,12 +32,12 @@ mod tiles;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, Here, run_on};
 pub use cpu::CpuEngine;
+pub use devices::Devices;
 pub use emulator::EmulatorEngine;
 pub use engine::{
     Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
     Ran, RunOptions, Streamed, Task, Unattended, run, stream,
 };
-#[cfg(feature = "gpu")]
 pub use fleet::FleetEngine;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
@@ -49,7 +51,7 @@ pub use points::Points;
 pub use preset::Preset;
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
-pub use resume::{Item, Resumed, can_resume, resume};
+pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
 pub use sink::Sink;
 pub(crate) use spec::json as specification_json;
 pub use spec::{

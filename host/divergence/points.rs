@@ -144,8 +144,7 @@ impl Points {
     }
 
     /// A checksum of shape and values.
-    #[cfg(feature = "mpi")]
-    pub(super) fn checksum(&self) -> u32 {
+    pub(crate) fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         let (shape, values) = self.array();
         shape

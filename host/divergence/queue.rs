@@ -262,6 +262,21 @@ impl State {
         (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
     }
 
+    /// Half of what `member` would do of the rest by its speed, or all if it is alone.
+    fn portion(&self, member: usize) -> u64 {
+        let rates = || self.members.iter().filter(|m| !m.gone).map(|m| m.pace.rate);
+        let members = rates().count();
+        if members == 1 {
+            return self.left;
+        }
+        let share = if rates().all(|rate| rate > 0.0) {
+            self.members[member].pace.rate / rates().sum::<f64>()
+        } else {
+            1.0 / members as f64
+        };
+        (self.left as f64 * share / 2.0).ceil() as u64
+    }
+
     /// Takes up to `pixels` from the front; a span counts as a multiple of `unit`.
     fn draw(&mut self, member: usize, mut pixels: u64, unit: u64) -> Vec<Range<u64>> {
         let mut spans = Vec::new();
@@ -387,6 +402,29 @@ impl Share<'_> {
         let first = state.free.front().map_or(0, |span| span.end - span.start);
         let pixels = most.min(fair.max(1)).min(first);
         Ok(state.draw(self.member, pixels, 1).pop())
+    }
+
+    /// Draws a portion of the pixels that are left for a device that begins all of it at once and brings it back as a whole:
+    /// all, if nobody else is there, otherwise half of what it would do by its speed; `least`, unless that is more than a fair
+    /// part of the run; at most `most`.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn draw_portion(
+        &self,
+        rate: f64,
+        least: u64,
+        most: u64,
+    ) -> Result<Vec<Range<u64>>, EngineError> {
+        self.check()?;
+        let mut state = self.queue.lock();
+        let me = &mut state.members[self.member];
+        me.pace = Pace { backlog: 0, rate };
+        me.told = Instant::now();
+        let members = state.members.iter().filter(|m| !m.gone).count() as u64;
+        let least = least.min(self.queue.total.div_ceil(members));
+        let portion = state.portion(self.member).max(least).min(most);
+        Ok(state.draw(self.member, portion, 1))
     }
 
     /// The steps the device has accounted for so far.

@@ -1,6 +1,7 @@
 //! Memory on a device, and page-locked memory on the host that it copies to and from by itself.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 use cust::error::CudaError;
@@ -39,7 +40,16 @@ unsafe impl<T: Plain> DeviceCopy for Cell<T> {}
 /// An array on a device.
 pub struct DeviceMemory<'a, T: Plain> {
     gpu: &'a Gpu,
-    buffer: DeviceBuffer<Cell<T>>,
+    // Taken by the drop only.
+    buffer: ManuallyDrop<DeviceBuffer<Cell<T>>>,
+}
+
+impl<T: Plain> Drop for DeviceMemory<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: it is not used after this.
+        let buffer = unsafe { ManuallyDrop::take(&mut self.buffer) };
+        self.gpu.kept().device.put(buffer);
+    }
 }
 
 impl<T: Plain> fmt::Debug for DeviceMemory<'_, T> {
@@ -54,21 +64,14 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
     /// # Errors
     /// [`GpuError::OutOfMemory`] or [`GpuError::Call`].
     pub fn filled(gpu: &'a Gpu, length: usize, byte: u8) -> Result<Self, GpuError> {
-        // SAFETY: every byte is set right below, and any bytes are a valid Plain.
-        let buffer = unsafe { DeviceBuffer::uninitialized(length) }.map_err(|e| {
-            let needed = (length * size_of::<T>()) as u64;
-            match e {
-                CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation => {
-                    GpuError::OutOfMemory {
-                        device: gpu.info().name.clone(),
-                        needed,
-                        available: mem_get_info().map_or(0, |(free, _)| free as u64),
-                    }
-                }
-                other => gpu.fail("allocating device memory", other),
-            }
-        })?;
-        let mut memory = Self { gpu, buffer };
+        let buffer = match gpu.kept().device.take(gpu, length)? {
+            Some(buffer) => buffer,
+            None => allocated(gpu, length)?,
+        };
+        let mut memory = Self {
+            gpu,
+            buffer: ManuallyDrop::new(buffer),
+        };
         memory.fill(byte)?;
         Ok(memory)
     }
@@ -144,8 +147,11 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
     /// If the lengths differ.
     pub fn copy_from(&mut self, from: &Self) -> Result<(), GpuError> {
         // SAFETY: both live until the device is done: dropping them waits for it, and the stream keeps the order.
-        unsafe { self.buffer.async_copy_from(&from.buffer, self.gpu.stream()) }
-            .map_err(|e| self.gpu.fail("copying on the device", e))
+        unsafe {
+            self.buffer
+                .async_copy_from(&**from.buffer, self.gpu.stream())
+        }
+        .map_err(|e| self.gpu.fail("copying on the device", e))
     }
 
     /// Queues a copy of `length` values from `first` on from the same places of an array on another device. It waits for what has been
@@ -285,11 +291,47 @@ impl<'a, T: Plain> DeviceMemory<'a, T> {
     }
 }
 
+/// New memory, with whatever bytes it has.
+fn allocated<T: Plain>(gpu: &Gpu, length: usize) -> Result<DeviceBuffer<Cell<T>>, GpuError> {
+    // SAFETY: the only caller sets every byte, and any bytes are a valid Plain.
+    let mut result = unsafe { DeviceBuffer::uninitialized(length) };
+    let full = |e: &CudaError| {
+        matches!(
+            e,
+            CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation
+        )
+    };
+    if result.as_ref().is_err_and(full) && gpu.kept().device.clear() {
+        // SAFETY: as above.
+        result = unsafe { DeviceBuffer::uninitialized(length) };
+    }
+    result.map_err(|e| {
+        if full(&e) {
+            GpuError::OutOfMemory {
+                device: gpu.info().name.clone(),
+                needed: (length * size_of::<T>()) as u64,
+                available: mem_get_info().map_or(0, |(free, _)| free as u64),
+            }
+        } else {
+            gpu.fail("allocating device memory", e)
+        }
+    })
+}
+
 /// Page-locked memory on the host.
 pub struct Pinned<'a, T: Plain> {
     // The context must live as long as memory that was locked in it.
-    _gpu: &'a Gpu,
-    buffer: LockedBuffer<Cell<T>>,
+    gpu: &'a Gpu,
+    // Taken by the drop only.
+    buffer: ManuallyDrop<LockedBuffer<Cell<T>>>,
+}
+
+impl<T: Plain> Drop for Pinned<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: it is not used after this.
+        let buffer = unsafe { ManuallyDrop::take(&mut self.buffer) };
+        self.gpu.kept().host.put(buffer);
+    }
 }
 
 impl<T: Plain> fmt::Debug for Pinned<'_, T> {
@@ -304,6 +346,11 @@ impl<'a, T: Plain> Pinned<'a, T> {
     /// # Errors
     /// [`GpuError::OutOfMemory`] (of the host's lockable memory) or [`GpuError::Call`].
     pub fn new(gpu: &'a Gpu, length: usize, value: T) -> Result<Self, GpuError> {
+        if let Some(mut buffer) = gpu.kept().host.take(gpu, length)? {
+            buffer.fill(Cell(value));
+            let buffer = ManuallyDrop::new(buffer);
+            return Ok(Self { gpu, buffer });
+        }
         let buffer = LockedBuffer::new(&Cell(value), length).map_err(|e| match e {
             CudaError::OutOfMemory => GpuError::OutOfMemory {
                 device: "host (page-locked)".into(),
@@ -312,7 +359,8 @@ impl<'a, T: Plain> Pinned<'a, T> {
             },
             other => gpu.fail("allocating page-locked memory", other),
         })?;
-        Ok(Self { _gpu: gpu, buffer })
+        let buffer = ManuallyDrop::new(buffer);
+        Ok(Self { gpu, buffer })
     }
 }
 

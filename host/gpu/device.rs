@@ -15,6 +15,7 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
+use super::kept::Kept;
 use super::{DeviceInfo, GpuError};
 
 /// The kernels as PTX, built from `kernels-gpu` by the build script.
@@ -99,6 +100,7 @@ pub struct Gpu {
     stream: Stream,
     copies: Stream,
     modules: Modules,
+    kept: Kept,
     context: Context,
 }
 
@@ -186,6 +188,7 @@ impl Gpu {
             stream,
             copies,
             modules: Modules::default(),
+            kept: Kept::default(),
             context,
         })
     }
@@ -326,6 +329,24 @@ impl Gpu {
         self.stream
             .wait_event(event, StreamWaitEventFlags::DEFAULT)
             .map_err(|e| self.fail("waiting for another GPU", e))
+    }
+
+    /// From now on memory that is given back is kept and used again, instead of being freed: for a device that does the same
+    /// kind of work many times. Other devices must not reach into it.
+    pub fn keep_buffers(&mut self) {
+        self.kept.begin();
+    }
+
+    pub(super) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    /// Waits for all that was queued, copies of results included.
+    pub(super) fn settle(&self) -> Result<(), GpuError> {
+        self.synchronise()?;
+        self.copies
+            .synchronize()
+            .map_err(|e| self.fail("waiting for the device", e))
     }
 
     pub(super) fn context(&self) -> &Context {

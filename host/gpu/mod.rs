@@ -7,6 +7,8 @@ mod buffer;
 mod device;
 mod error;
 #[cfg(feature = "gpu")]
+mod kept;
+#[cfg(feature = "gpu")]
 mod power;
 
 #[cfg(feature = "gpu")]

@@ -1,6 +1,6 @@
 //! Energy that GPUs use, by the counters that the driver keeps for NVML.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use nvml_wrapper::Nvml;
@@ -9,7 +9,7 @@ use super::{Energy, Gpu};
 
 /// Reads the energy counters of some GPUs.
 pub struct EnergyMeter {
-    nvml: Nvml,
+    nvml: &'static Nvml,
     /// NVML's names of the GPUs.
     ids: Vec<String>,
     start: Mutex<Option<(Instant, u64)>>,
@@ -21,25 +21,31 @@ impl std::fmt::Debug for EnergyMeter {
     }
 }
 
+/// NVML, started once: that takes a while, and a sequence has many maps.
+fn nvml() -> Result<&'static Nvml, String> {
+    static NVML: OnceLock<Result<Nvml, String>> = OnceLock::new();
+    // The name without a number comes with development packages only.
+    let library = if cfg!(windows) {
+        "nvml.dll"
+    } else {
+        "libnvidia-ml.so.1"
+    };
+    let start = || {
+        let result = Nvml::builder().lib_path(library.as_ref()).init();
+        result.map_err(|e| format!("NVML cannot be used: {e}"))
+    };
+    NVML.get_or_init(start).as_ref().map_err(String::clone)
+}
+
 impl EnergyMeter {
     /// Of these GPUs.
     ///
     /// # Errors
     /// Why nothing can be measured: no NVML, or a GPU (before Volta, or a part of one) without a counter.
     pub fn new<'a>(gpus: impl IntoIterator<Item = &'a Gpu>) -> Result<Self, String> {
-        // The name without a number comes with development packages only.
-        let library = if cfg!(windows) {
-            "nvml.dll"
-        } else {
-            "libnvidia-ml.so.1"
-        };
-        let nvml = Nvml::builder()
-            .lib_path(library.as_ref())
-            .init()
-            .map_err(|e| format!("NVML cannot be used: {e}"))?;
         let ids = gpus.into_iter().map(Gpu::bus_id);
         let meter = Self {
-            nvml,
+            nvml: nvml()?,
             ids: ids.collect::<Result<_, _>>().map_err(|e| e.to_string())?,
             start: Mutex::new(None),
         };

@@ -6,19 +6,18 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error};
-use super::partial::Partial;
-use super::runner::{Board, Outcome, Settings, Watch, most_steps};
+use super::frame::{self, Effort, Error, Summary};
+use super::runner::{Board, Done, Outcome, Settings, Watch, in_flight, most_steps};
 use super::sequence::Frame;
-use crate::divergence::{EngineError, Item, Monitor, RunOptions, Validated, resume};
+use crate::divergence::{Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated};
 
 mod exact;
+mod later;
 mod rounded;
 
 /// Which pixels are used again.
@@ -76,7 +75,24 @@ pub struct CacheReport {
     pub largest_error: u32,
 }
 
-/// Computes and writes what is missing of a sequence, frame after frame, with a cache.
+impl CacheReport {
+    fn add(&mut self, other: &Self) {
+        let sum = |r: &Self| r.mean_error * r.checked as f64;
+        let sum = sum(self) + sum(other);
+        self.pixels += other.pixels;
+        self.reused += other.reused;
+        self.continued += other.continued;
+        self.checked += other.checked;
+        self.right += other.right;
+        self.largest_error = self.largest_error.max(other.largest_error);
+        self.mean_error = sum / (self.checked as f64).max(1.0);
+    }
+}
+
+/// Computes and writes what is missing of a sequence with a cache.
+///
+/// What a frame takes over from earlier ones is planned in the order of the frames. They are then computed several at a time, on
+/// all the GPUs that the settings ask for; a frame waits for another one where it takes over what that has not computed yet.
 ///
 /// # Errors
 /// As [`run`](super::run).
@@ -88,89 +104,107 @@ pub fn run_cached(
     folder: &Folder,
     settings: &Settings,
     cache: Cache,
+    devices: &Devices,
     monitor: &dyn Monitor,
 ) -> Result<(Outcome, CacheReport), Error> {
-    let start = Instant::now();
-    let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());
-    let (mut outcome, mut report) = (Outcome::default(), CacheReport::default());
-    let most = most_steps(frames);
     let board = Board::new(frames, monitor);
-    let pace = Pace::new(settings.checkpoint);
-    for frame in frames {
-        if monitor.cancelled() {
-            return Err(EngineError::Cancelled.into());
-        }
+    let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
+    let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());
+    let plan = |frame: &Frame| {
         if let Some(summary) = frame::finished(frame, &settings.style, folder) {
             // The run that finished it may have ended before this.
             remove(&folder.file(frame.index, "part"))?;
             if cache == Cache::Rounded {
                 rounded.replay(frame, folder)?;
             }
-            board.finished(frame);
-            outcome.add(summary, None);
-            continue;
+            return Ok(Plan::Finished(summary));
         }
-        let watch = Watch {
-            board: &board,
-            index: frame.index as usize,
-        };
-        let path = folder.file(frame.index, "part");
+        Ok(match cache {
+            Cache::Rounded => Plan::Rounded(rounded.plan(&frame.specification)),
+            _ => Plan::Exact(exact.plan(&frame.specification)),
+        })
+    };
+    let most = most_steps(frames);
+    let work = |_: usize, frame: &Frame, plan: Plan| -> Result<Done, Error> {
         let computing = Computing {
             spec: &frame.specification,
-            pace: &pace,
-            options: &settings.options,
-            monitor: &watch,
+            settings,
+            devices,
+            monitor: &Watch {
+                board: &board,
+                index: frame.index as usize,
+            },
         };
-        let pixels = frame.specification.pixels();
-        report.pixels += pixels;
-        let (times, effort) = if cache == Cache::Rounded {
-            rounded.frame(&computing, &path, &mut report)?
-        } else {
-            let partial = Partial::open(&path, pixels as usize, RECORD_ALL)?;
-            exact.frame(&computing, partial, &mut report)?
+        let path = folder.file(frame.index, "part");
+        let mut report = CacheReport {
+            pixels: frame.specification.pixels(),
+            ..CacheReport::default()
+        };
+        let (times, effort) = match plan {
+            Plan::Finished(summary) => {
+                board.finished(frame);
+                return Ok((summary, None));
+            }
+            Plan::Exact(plan) => plan.compute(&computing, &path, &mut report)?,
+            Plan::Rounded(plan) => plan.compute(&computing, &path, &mut report)?,
         };
         let summary = frame::write(frame, &times, most, &settings.style, folder)?;
+        reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
         board.finished(frame);
-        outcome.add(summary, Some(effort));
-    }
-    outcome.elapsed = start.elapsed();
+        Ok((summary, Some(effort)))
+    };
+    let outcome = in_flight(frames, settings.in_flight, &board, plan, work)?;
+    let mut report = CacheReport::default();
+    let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+    reports.iter().for_each(|of_frame| report.add(of_frame));
     Ok((outcome, report))
 }
 
-/// Bands are recorded as soon as they are done.
-const RECORD_ALL: Duration = Duration::ZERO;
+/// What is to be done for a frame.
+enum Plan {
+    Finished(Summary),
+    Exact(exact::Plan),
+    Rounded(rounded::Plan),
+}
 
 /// What a frame is computed with.
 struct Computing<'a> {
     spec: &'a Validated,
-    pace: &'a Pace,
-    options: &'a RunOptions,
+    settings: &'a Settings,
+    devices: &'a Devices,
     monitor: &'a dyn Monitor,
 }
 
 impl Computing<'_> {
-    /// Steps items to their ends, the first being item number `before` of `total`.
+    /// Steps `count` items to their ends; `left` pixels of the frame, these among them, are not done.
     fn go_on(
         &self,
-        items: &mut [Item],
-        before: usize,
-        total: usize,
+        items: &dyn Items,
+        sink: &dyn Sink,
+        count: usize,
+        left: usize,
         effort: &mut Effort,
     ) -> Result<(), Error> {
-        let steps = self.spec.specification().steps;
-        let taken = |items: &[Item]| items.iter().map(|i| u64::from(i.taken)).sum::<u64>();
-        let had = taken(items);
+        if count == 0 {
+            return Ok(());
+        }
+        let (pixels, steps) = (self.spec.pixels(), u64::from(self.steps()));
         let part = frame::Part {
             monitor: self.monitor,
-            before: before as u64 * steps,
-            total: total as u64 * steps,
-            count: items.len() as u64 * steps,
+            before: pixels.saturating_sub(left as u64) * steps,
+            total: pixels * steps,
+            count: count as u64 * steps,
         };
-        let resumed = resume(self.spec, items, self.options, &part)?;
-        effort.pixel_steps += taken(items).saturating_sub(had);
-        effort.elapsed += resumed.elapsed;
-        effort.engine = format!("{}: {}", resumed.engine, resumed.device);
-        for note in resumed.notes {
+        let task = Resuming {
+            spec: self.spec,
+            spans: &[0..count as u64],
+            items,
+            sink,
+        };
+        let streamed = self.devices.resume(&task, &self.options(), &part)?;
+        effort.elapsed += streamed.ran.elapsed;
+        effort.engine = format!("{}: {}", streamed.engine, streamed.device);
+        for note in streamed.ran.notes {
             if !effort.notes.contains(&note) {
                 effort.notes.push(note);
             }
@@ -178,62 +212,11 @@ impl Computing<'_> {
         Ok(())
     }
 
+    fn options(&self) -> RunOptions {
+        self.settings.options
+    }
+
     fn steps(&self) -> u32 {
         self.spec.specification().steps as u32
-    }
-}
-
-/// How many pixels to compute between two records of what is done: as many as take a given time.
-#[derive(Debug)]
-struct Pace {
-    interval: Duration,
-    /// Steps of the next band, if none of its pixels parts.
-    steps: AtomicU64,
-}
-
-/// Steps of the first band, of which nobody knows how long it takes: some milliseconds on a GPU, a tenth of a second on one
-/// core.
-const FIRST_BAND: u64 = 1 << 24;
-
-impl Pace {
-    /// A record about every `interval`.
-    fn new(interval: Duration) -> Self {
-        Self {
-            interval,
-            steps: AtomicU64::new(FIRST_BAND),
-        }
-    }
-
-    /// Pixels of the next band of a map of so many steps.
-    fn band(&self, steps: u64) -> usize {
-        (self.steps.load(Ordering::Relaxed) / steps).max(1) as usize
-    }
-
-    /// Learns what a band took. The next one is at most 16 times as large, since short ones say little about long ones.
-    fn measured(&self, pixels: usize, steps: u64, elapsed: Duration) {
-        let steps = pixels as u64 * steps;
-        let rate = steps as f64 / elapsed.as_secs_f64().max(1e-6);
-        let wanted = (rate * self.interval.as_secs_f64()) as u64;
-        let most = steps.saturating_mul(16).max(FIRST_BAND);
-        self.steps.store(wanted.min(most), Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bands_take_about_the_time_between_two_records() {
-        let pace = Pace::new(Duration::from_secs(10));
-        assert_eq!(pace.band(1 << 14), 1 << 10);
-        assert_eq!(pace.band(1 << 30), 1);
-        pace.measured(1 << 10, 1 << 20, Duration::from_secs(1));
-        assert_eq!(pace.band(1 << 20), 10 << 10);
-        assert_eq!(pace.band(1 << 10), 10 << 20, "fewer steps, more pixels");
-        pace.measured(1 << 10, 1 << 20, Duration::from_millis(1));
-        assert_eq!(pace.band(1 << 20), 16 << 10, "grows by 16 at most");
-        pace.measured(1 << 10, 1 << 20, Duration::from_secs(100_000));
-        assert_eq!(pace.band(1 << 20), 1, "one pixel at least");
     }
 }

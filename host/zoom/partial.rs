@@ -4,7 +4,6 @@
 //! The file is a sequence of records: the number of the first pixel (u64), how many values there are (u32), the CRC-32 of both
 //! and of the values (u32), and the values (u32 each), all little-endian. A record that is cut off or damaged ends what counts.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -27,9 +26,9 @@ pub struct Partial {
 struct State {
     file: File,
     times: Vec<u32>,
-    done: Spans,
+    done: Marks,
     /// What the file does not have yet.
-    unwritten: Spans,
+    unwritten: Marks,
     written: Instant,
     /// The sum of the values put since the frame was opened.
     steps: u64,
@@ -68,7 +67,7 @@ impl Partial {
                 file,
                 times,
                 done,
-                unwritten: Spans::default(),
+                unwritten: Marks::new(pixels),
                 written: Instant::now(),
                 steps: 0,
             }),
@@ -77,8 +76,7 @@ impl Partial {
 
     /// The pixels that are not done, in ascending order.
     pub fn missing(&self) -> Vec<Range<u64>> {
-        let state = self.lock();
-        state.done.gaps(state.times.len() as u64)
+        self.lock().done.gaps()
     }
 
     /// The value of a pixel that is done.
@@ -112,14 +110,24 @@ impl Partial {
     }
 }
 
-impl Sink for Partial {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+impl Partial {
+    /// The values of these pixels.
+    ///
+    /// # Errors
+    /// As [`put`](Sink::put).
+    pub fn put_at(&self, pixels: &[usize], times: &[u32]) -> Result<(), EngineError> {
         let mut state = self.lock();
-        state.times[first as usize..][..times.len()].copy_from_slice(times);
+        for (pixel, times) in pixels.iter().zip(times) {
+            state.times[*pixel] = *times;
+            state.done.set(*pixel);
+            state.unwritten.set(*pixel);
+        }
+        self.after(state, times)
+    }
+
+    /// Counts what has come, and writes if it is time.
+    fn after(&self, mut state: MutexGuard<'_, State>, times: &[u32]) -> Result<(), EngineError> {
         state.steps += times.iter().map(|t| u64::from(*t)).sum::<u64>();
-        let span = first..first + times.len() as u64;
-        state.done.insert(span.clone());
-        state.unwritten.insert(span);
         if state.written.elapsed() < self.interval {
             return Ok(());
         }
@@ -128,10 +136,23 @@ impl Sink for Partial {
     }
 }
 
+impl Sink for Partial {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let mut state = self.lock();
+        let first = first as usize;
+        state.times[first..][..times.len()].copy_from_slice(times);
+        for pixel in first..first + times.len() {
+            state.done.set(pixel);
+            state.unwritten.set(pixel);
+        }
+        self.after(state, times)
+    }
+}
+
 impl State {
     fn write(&mut self) -> std::io::Result<()> {
         let mut bytes = Vec::new();
-        for span in self.unwritten.iter() {
+        for span in self.unwritten.runs() {
             let starts = span.clone().step_by(LONGEST as usize);
             for start in starts {
                 let end = span.end.min(start + LONGEST);
@@ -150,7 +171,7 @@ impl State {
             let _ = self.file.seek(SeekFrom::Start(end));
             return Err(error);
         }
-        self.unwritten = Spans::default();
+        self.unwritten.clear();
         self.written = Instant::now();
         Ok(())
     }
@@ -175,8 +196,8 @@ fn checksum(record: &[u8]) -> u32 {
 }
 
 /// Puts the values of the whole records into `times`; says which there are, and how many bytes they take.
-fn records(bytes: &[u8], times: &mut [u32]) -> (Spans, usize) {
-    let (mut done, mut valid) = (Spans::default(), 0);
+fn records(bytes: &[u8], times: &mut [u32]) -> (Marks, usize) {
+    let (mut done, mut valid) = (Marks::new(times.len()), 0);
     while let Some(head) = bytes[valid..].first_chunk::<HEAD>() {
         let number =
             |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
@@ -195,45 +216,65 @@ fn records(bytes: &[u8], times: &mut [u32]) -> (Spans, usize) {
         for (to, from) in place.iter_mut().zip(fours) {
             *to = u32::from_le_bytes(*from);
         }
-        done.insert(first..first + count as u64);
+        (first..first + count as u64).for_each(|pixel| done.set(pixel as usize));
         valid += record.len();
     }
     (done, valid)
 }
 
-/// Ranges of pixels: those that touch are one.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Spans(BTreeMap<u64, u64>);
+/// A mark for each pixel that has one.
+#[derive(Clone, Debug, PartialEq)]
+struct Marks {
+    words: Vec<u64>,
+    pixels: usize,
+}
 
-impl Spans {
-    fn insert(&mut self, span: Range<u64>) {
-        let (mut start, mut end) = (span.start, span.end);
-        if let Some((&before, &its_end)) = self.0.range(..=start).next_back()
-            && its_end >= start
-        {
-            start = before;
-            end = end.max(its_end);
+impl Marks {
+    fn new(pixels: usize) -> Self {
+        Self {
+            words: vec![0; pixels.div_ceil(64)],
+            pixels,
         }
-        while let Some((&after, &its_end)) = self.0.range(start..=end).next() {
-            self.0.remove(&after);
-            end = end.max(its_end);
-        }
-        self.0.insert(start, end);
     }
 
-    fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.0.iter().map(|(start, end)| *start..*end)
+    fn set(&mut self, pixel: usize) {
+        self.words[pixel / 64] |= 1 << (pixel % 64);
     }
 
-    /// What is not in them, up to `end`.
-    fn gaps(&self, end: u64) -> Vec<Range<u64>> {
-        let starts = std::iter::once(0).chain(self.0.values().copied());
-        let ends = self.0.keys().copied().chain([end]);
-        starts
-            .zip(ends)
-            .map(|(start, end)| start..end)
-            .filter(|gap| !gap.is_empty())
-            .collect()
+    fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// The first pixel from `from` on that is marked, or not.
+    fn next(&self, from: usize, marked: bool) -> usize {
+        let mut at = from;
+        while at < self.pixels {
+            let word = self.words[at / 64];
+            let word = if marked { word } else { !word } >> (at % 64);
+            if word != 0 {
+                return self.pixels.min(at + word.trailing_zeros() as usize);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        self.pixels
+    }
+
+    /// Ranges of pixels that are marked, or of those that are not.
+    fn ranges(&self, marked: bool) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut end = 0;
+        std::iter::from_fn(move || {
+            let start = self.next(end, marked);
+            end = self.next(start, !marked);
+            (start < end).then_some(start as u64..end as u64)
+        })
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ranges(true)
+    }
+
+    fn gaps(&self) -> Vec<Range<u64>> {
+        self.ranges(false).collect()
     }
 }
 
@@ -244,15 +285,21 @@ mod tests {
     const AT_ONCE: Duration = Duration::ZERO;
 
     #[test]
-    fn spans_that_touch_or_overlap_are_one() {
-        let mut spans = Spans::default();
-        for span in [5..7, 0..2, 7..9, 20..30, 1..5, 22..25, 28..31] {
-            spans.insert(span);
+    fn marks_are_runs_and_what_is_between_them_gaps() {
+        for pixels in [0, 1, 63, 64, 65, 200] {
+            let mut marks = Marks::new(pixels);
+            let is_marked = |p: &usize| p % 7 < 3 || (60..70).contains(p) || *p > 150;
+            (0..pixels).filter(is_marked).for_each(|p| marks.set(p));
+            let flat = |ranges: Vec<Range<u64>>| ranges.into_iter().flatten().collect::<Vec<_>>();
+            let expected = |marked: bool| -> Vec<u64> {
+                let some = (0..pixels).filter(|p| is_marked(p) == marked);
+                some.map(|p| p as u64).collect()
+            };
+            let runs: Vec<_> = marks.runs().collect();
+            assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
+            assert_eq!(flat(runs), expected(true), "{pixels}");
+            assert_eq!(flat(marks.gaps()), expected(false), "{pixels}");
         }
-        assert_eq!(spans.iter().collect::<Vec<_>>(), [0..9, 20..31]);
-        assert_eq!(spans.gaps(31).len(), 1);
-        assert_eq!(spans.gaps(40), [9..20, 31..40]);
-        assert_eq!(Spans::default().gaps(3).into_iter().flatten().count(), 3);
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! next one is under way.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{Backend, Computer, EngineError, GpuChoice, Here, Monitor, RunOptions};
+use crate::divergence::{
+    Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions,
+};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,7 @@ impl Outcome {
 }
 
 /// A finished frame, and what it took in this run.
-type Done = (Summary, Option<Effort>);
+pub(super) type Done = (Summary, Option<Effort>);
 
 /// The most steps of any frame.
 pub fn most_steps(frames: &[Frame]) -> u32 {
@@ -80,7 +82,7 @@ pub fn run(
     settings: &Settings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome, Error> {
-    run_on(&Here, frames, folder, settings, monitor)
+    run_on(&Devices::new(), frames, folder, settings, monitor)
 }
 
 /// The same with all maps computed on `computer`.
@@ -94,14 +96,10 @@ pub fn run_on(
     settings: &Settings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome, Error> {
-    let start = Instant::now();
     let most = most_steps(frames);
     let board = Board::new(frames, monitor);
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Done>>> = Mutex::new(vec![None; frames.len()]);
-    let first_error: Mutex<Option<Error>> = Mutex::new(None);
-    let gpus = gpus(&settings.options, frames.len());
-    let work = |worker: usize| {
+    let gpus = gpus(computer, &settings.options, frames.len());
+    let work = |worker: usize, frame: &Frame, ()| {
         let options = RunOptions {
             gpus: gpus[worker % gpus.len()],
             ..settings.options
@@ -110,26 +108,61 @@ pub fn run_on(
             options,
             ..*settings
         };
-        while let Some(frame) = frames.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if board.cancelled() {
-                return;
+        one(computer, frame, most, folder, &settings, &board)
+    };
+    in_flight(frames, settings.in_flight, &board, |_| Ok(()), work)
+}
+
+/// Does the `work` on all frames, several at a time, each by a worker that knows its number. Before that every frame is planned,
+/// in the order of the frames.
+///
+/// # Errors
+/// The first error of any of them.
+pub(super) fn in_flight<P>(
+    frames: &[Frame],
+    workers: usize,
+    board: &Board<'_>,
+    plan: impl FnMut(&Frame) -> Result<P, Error> + Send,
+    work: impl Fn(usize, &Frame, P) -> Result<Done, Error> + Sync,
+) -> Result<Outcome, Error> {
+    let start = Instant::now();
+    let next = Mutex::new((frames.iter(), plan));
+    let results: Mutex<Vec<Option<Done>>> = Mutex::new(vec![None; frames.len()]);
+    let first_error: Mutex<Option<Error>> = Mutex::new(None);
+    let fail = |error| {
+        let mut first = lock(&first_error);
+        // Those who wait for a frame that has failed end as if they were cancelled.
+        if matches!(*first, None | Some(Error::Engine(EngineError::Cancelled))) {
+            *first = Some(error);
+        }
+        board.failed.store(true, Ordering::Relaxed);
+    };
+    let planned = || {
+        let mut next = lock(&next);
+        let (frames, plan) = &mut *next;
+        let frame = frames.next().filter(|_| !board.cancelled())?;
+        match plan(frame) {
+            Ok(planned) => Some((frame, planned)),
+            Err(error) => {
+                fail(error);
+                None
             }
-            match one(computer, frame, most, folder, &settings, &board) {
+        }
+    };
+    let run = |worker: usize| {
+        while let Some((frame, planned)) = planned() {
+            match work(worker, frame, planned) {
                 Ok(result) => lock(&results)[frame.index as usize] = Some(result),
-                Err(error) => {
-                    lock(&first_error).get_or_insert(error);
-                    board.failed.store(true, Ordering::Relaxed);
-                    return;
-                }
+                Err(error) => return fail(error),
             }
         }
     };
     std::thread::scope(|scope| {
-        for worker in 1..settings.in_flight.min(frames.len()) {
-            let work = &work;
-            scope.spawn(move || work(worker));
+        for worker in 1..workers.min(frames.len()) {
+            let run = &run;
+            scope.spawn(move || run(worker));
         }
-        work(0);
+        run(0);
     });
     if let Some(error) = lock(&first_error).take() {
         return Err(error);
@@ -147,11 +180,11 @@ pub fn run_on(
 
 /// Which GPUs the frames in flight are computed on, in turn. Where there are at least as many frames as GPUs each has one for
 /// itself: a device works best on a whole frame.
-fn gpus(options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
+fn gpus(computer: &dyn Computer, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
     let asked = options.gpus;
     let all = match options.backend {
         Backend::Cpu => Vec::new(),
-        _ => crate::gpu::devices().unwrap_or_default(),
+        _ => computer.gpus(),
     };
     let numbers = all.iter().map(|gpu| gpu.index).filter(|n| match asked {
         GpuChoice::These(bits) => *n < 64 && bits & (1 << n) != 0,

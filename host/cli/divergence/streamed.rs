@@ -50,7 +50,7 @@ pub(super) fn run(
         .sum();
     let values = Values {
         specification: valid.specification(),
-        points: None,
+        points: valid.points().map(AsRef::as_ref),
         times: &times,
     };
     for output in outputs.iter().filter(|o| o.path() != main.path()) {
@@ -91,7 +91,7 @@ fn compute(
     quiet: bool,
 ) -> Result<Outcome, Failure> {
     let mut outcome = Outcome {
-        specification: serde_json::json!(valid.specification()),
+        specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
         pixels: valid.pixels(),
         engine: "none",
         device: "all pixels were there".into(),
@@ -100,7 +100,7 @@ fn compute(
         computed_steps: 0,
         resumed: None,
         never_parted: 0,
-        of_points: false,
+        of_points: valid.points().is_some(),
         notes: Vec::new(),
         portions: Vec::new(),
         energy: None,

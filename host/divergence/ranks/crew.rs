@@ -12,7 +12,7 @@ use super::report::{Report, together};
 use crate::divergence::engine::{EngineError, Monitor, RunOptions, Streamed, Task};
 use crate::divergence::queue::{Pace, Share};
 use crate::divergence::team::{self, Worker};
-use crate::divergence::{Computer, Driver, Specification, choice};
+use crate::divergence::{Computer, Devices, Driver, Specification, choice};
 use crate::mpi::World;
 use crate::nbody::Ranks as _;
 
@@ -27,6 +27,8 @@ pub struct Crew {
     size: usize,
     in_turn: bool,
     tasks: AtomicU32,
+    /// Rank 0's own.
+    devices: Devices,
 }
 
 impl fmt::Debug for Crew {
@@ -46,6 +48,7 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T
         size: world.size(),
         in_turn,
         tasks: AtomicU32::new(0),
+        devices: Devices::new(),
     };
     std::thread::scope(|scope| {
         let work = scope.spawn(|| work(&crew));
@@ -74,6 +77,7 @@ impl Computer for Crew {
         let number = self.tasks.fetch_add(1, Ordering::Relaxed);
         let pixels = task.pixels().div_ceil(self.size as u64);
         let own = Own {
+            devices: &self.devices,
             options: RunOptions {
                 driver: Driver::Threads,
                 ..*options
@@ -117,14 +121,15 @@ fn fail(share: Share<'_>, error: EngineError) -> EngineError {
 }
 
 /// Rank 0's devices.
-struct Own {
+struct Own<'a> {
+    devices: &'a Devices,
     options: RunOptions,
     /// Pixels that are expected to be theirs.
     pixels: u64,
     report: Mutex<Report>,
 }
 
-impl Worker for Own {
+impl Worker for Own<'_> {
     fn label(&self) -> String {
         "rank 0".into()
     }
@@ -140,9 +145,11 @@ impl Worker for Own {
     }
 }
 
-impl Own {
+impl Own<'_> {
     fn compute(&self, task: &Task<'_>, share: Share<'_>) -> Result<Report, EngineError> {
-        let (engine, mut notes) = choice::engine(task.spec, self.pixels, &self.options)?;
+        let (chosen, mut notes) =
+            choice::devices(self.devices, task.spec, self.pixels, &self.options)?;
+        let engine = chosen.engine();
         let supply = FromShare {
             share,
             engine: engine.name(),

@@ -10,7 +10,7 @@ use super::message::Message;
 use super::post::{Line, Post};
 use super::report::Report;
 use crate::divergence::engine::{EngineError, RunOptions, Streamed, Task};
-use crate::divergence::{Driver, SpecError, Specification, Validated, choice};
+use crate::divergence::{Devices, Driver, SpecError, Specification, Validated, choice};
 use crate::mpi::World;
 
 /// What a rank brings along.
@@ -30,6 +30,7 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
         ..local.options
     };
     let shares_gpus = gpus::shared(&options, world);
+    let devices = Devices::new();
     let (post, given) = Post::new();
     std::thread::scope(|scope| {
         let mut code = None;
@@ -44,6 +45,7 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
                     let line = post.line(number, 0);
                     let options = turn.map_or(options, |turn| gpus::in_turn(&options, turn));
                     let job = Job {
+                        devices: devices.clone(),
                         options,
                         pixels,
                         shares_gpus,
@@ -83,6 +85,7 @@ impl Local<'_> {
 
 /// A task's part on this rank.
 struct Job {
+    devices: Devices,
     options: RunOptions,
     /// Pixels that are expected to be its.
     pixels: u64,
@@ -108,7 +111,9 @@ impl Job {
     }
 
     fn compute(&self, valid: &Validated, line: &Line<'_>) -> Result<Report, EngineError> {
-        let (engine, mut notes) = choice::engine(valid, self.pixels, &self.options)?;
+        let (chosen, mut notes) =
+            choice::devices(&self.devices, valid, self.pixels, &self.options)?;
+        let engine = chosen.engine();
         let granted = Granted {
             line,
             engine: engine.name(),

@@ -1,38 +1,99 @@
 //! Pixels whose start has the same bits.
+//!
+//! What is known lies in a layer for each frame, row after row, as in the frame itself. A pixel's start is a column's coordinate
+//! and a row's: which columns and rows two frames have in common says which pixels they have in common.
 
-use std::collections::HashMap;
-use std::time::Instant;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use rustc_hash::FxHashMap;
+
+use super::later::Later;
 use super::{CacheReport, Computing};
-use crate::divergence::{Item, Sink as _, Specification, Validated};
+use crate::divergence::{EngineError, Item, Items, Sink, Specification, Starts, Validated};
 use crate::zoom::frame::{Effort, Error};
 use crate::zoom::partial::Partial;
 
-/// What is known of a start position, whose two coordinates' bits are the key.
+/// What is known of earlier frames, the newest last.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    pixels: HashMap<[u64; 2], Known>,
+    layers: Vec<Arc<Layer>>,
     /// What the pixels have in common.
     common: Option<Specification>,
 }
 
+/// What is, or will be, known of a frame's pixels.
 #[derive(Debug)]
-enum Known {
-    /// It parts after so many steps.
+struct Layer {
+    width: usize,
+    columns: Coordinates,
+    rows: Coordinates,
+    known: Later<Known>,
+}
+
+/// Of every pixel of a frame.
+#[derive(Debug)]
+struct Known {
+    /// A [state](Known::state), or the number of one that had not parted so far.
+    places: Vec<u32>,
+    /// Steps that began together.
+    times: Vec<u32>,
+    /// Pixels that had not parted, and where they are.
+    items: Vec<(u32, Item)>,
+}
+
+/// It has parted after so many steps.
+const PARTED: u32 = u32::MAX;
+/// It had not parted, and nobody knows where it is: an interrupted run has computed it.
+const UNKNOWN: u32 = u32::MAX - 1;
+
+/// What is known of a pixel.
+enum State<'a> {
     Parted(u32),
-    /// It had not parted so far.
-    Going(Box<Item>),
+    Going(&'a Item),
 }
 
 impl Known {
-    fn new(item: &Item) -> Self {
-        if item.parted > 0 {
-            Self::Parted(item.taken - item.parted)
-        } else {
-            Self::Going(Box::new(*item))
+    fn state(&self, pixel: usize) -> Option<State<'_>> {
+        match self.places[pixel] {
+            PARTED => Some(State::Parted(self.times[pixel])),
+            UNKNOWN => None,
+            place => Some(State::Going(&self.items[place as usize].1)),
         }
     }
 }
+
+/// The bits of the coordinates of a frame's columns, or rows.
+#[derive(Debug)]
+struct Coordinates(FxHashMap<u64, u32>);
+
+impl Coordinates {
+    fn new(values: impl Iterator<Item = f64>) -> Self {
+        Self(values.map(f64::to_bits).zip(0..).collect())
+    }
+
+    /// Where each of these is in `other`.
+    fn places_in(&self, other: &Self, count: u64) -> Vec<u32> {
+        let mut places = vec![NOWHERE; count as usize];
+        for (bits, place) in &self.0 {
+            if let Some(there) = other.0.get(bits) {
+                places[*place as usize] = *there;
+            }
+        }
+        places
+    }
+
+    /// Those from `low` on, for the length of `span`.
+    fn inside(&self, low: f64, span: f64) -> impl Iterator<Item = &u64> {
+        let range = low..=low + span;
+        self.0
+            .keys()
+            .filter(move |bits| range.contains(&f64::from_bits(**bits)))
+    }
+}
+
+const NOWHERE: u32 = u32::MAX;
 
 /// Everything that a pixel depends on besides its start position and the number of steps.
 fn common(spec: &Validated) -> Specification {
@@ -47,107 +108,308 @@ fn common(spec: &Validated) -> Specification {
 }
 
 impl Store {
-    /// Computes a frame from its last record on.
-    pub fn frame(
-        &mut self,
-        computing: &Computing<'_>,
-        partial: Partial,
-        report: &mut CacheReport,
-    ) -> Result<(Vec<u32>, Effort), Error> {
-        let (spec, steps) = (computing.spec, computing.steps());
+    /// What the next frame takes over. Frames that are not computed yet count as if they were: they will be.
+    pub fn plan(&mut self, spec: &Validated) -> Plan {
         let common = common(spec);
         if self.common.as_ref() != Some(&common) {
-            self.pixels.clear();
+            self.layers.clear();
             self.common = Some(common);
         }
-        self.keep_inside(spec);
-        // Of pixels that an interrupted run has done, only the parted ones are known for good.
-        let pixels = spec.pixels() as usize;
-        // Bands are in pixel order.
-        let mut done = match partial.missing().first() {
-            Some(gap) => gap.start as usize,
-            None => pixels,
+        let [width, height] = spec.specification().size;
+        let axes = spec.specification().plane.axes();
+        let own = Arc::new(Layer {
+            width: width as usize,
+            columns: Coordinates::new((0..width).map(|c| spec.start(c)[axes[0]])),
+            rows: Coordinates::new((0..height).map(|r| spec.start(r * width)[axes[1]])),
+            known: Later::default(),
+        });
+        let shared = |layer: &Arc<Layer>| {
+            let columns = own.columns.places_in(&layer.columns, width);
+            let rows = own.rows.places_in(&layer.rows, height);
+            let any = |places: &[u32]| places.iter().any(|place| *place != NOWHERE);
+            (any(&columns) && any(&rows)).then(|| Source {
+                layer: layer.clone(),
+                columns,
+                rows,
+            })
         };
-        for pixel in 0..done {
-            let times = partial.get(pixel);
-            if times < steps {
-                let known = Known::Parted(times);
-                self.pixels.insert(key(spec, pixel as u64), known);
-            }
-        }
-        let mut effort = Effort::default();
-        loop {
-            if done == pixels {
-                return Ok((partial.into_times(), effort));
-            }
-            let end = pixels.min(done + computing.pace.band(u64::from(steps)));
-            let start = Instant::now();
-            let times = self.band(computing, done..end, report, &mut effort)?;
-            partial.put(done as u64, &times)?;
-            done = end;
-            let (count, took) = (times.len(), start.elapsed());
-            computing.pace.measured(count, u64::from(steps), took);
-        }
-    }
-
-    fn band(
-        &mut self,
-        computing: &Computing<'_>,
-        range: std::ops::Range<usize>,
-        report: &mut CacheReport,
-        effort: &mut Effort,
-    ) -> Result<Vec<u32>, Error> {
-        let (spec, steps) = (computing.spec, computing.steps());
-        let mut times = vec![0; range.len()];
-        let (mut places, mut items) = (Vec::new(), Vec::new());
-        for (place, pixel) in range.clone().enumerate() {
-            match self.pixels.get(&key(spec, pixel as u64)) {
-                Some(Known::Parted(parted)) => {
-                    times[place] = steps.min(*parted);
-                    report.reused += 1;
-                }
-                Some(Known::Going(item)) if !item.goes_on(steps) => {
-                    times[place] = steps;
-                    report.reused += 1;
-                }
-                Some(Known::Going(item)) => {
-                    items.push(**item);
-                    places.push(place);
-                    report.continued += 1;
-                }
-                None => {
-                    items.push(spec.item(pixel as u64));
-                    places.push(place);
-                }
-            }
-        }
-        let total = spec.pixels() as usize;
-        computing.go_on(&mut items, range.start, total, effort)?;
-        for (place, item) in places.into_iter().zip(&items) {
-            times[place] = item.times(steps);
-            let pixel = (range.start + place) as u64;
-            self.pixels.insert(key(spec, pixel), Known::new(item));
-        }
-        Ok(times)
-    }
-
-    /// Forgets what lies outside of a frame: zooms do not come back.
-    fn keep_inside(&mut self, spec: &Validated) {
-        let s = spec.specification();
-        let inside = |k: usize, bits: u64| {
-            let low = s.center[k] - s.span[k] / 2.0;
-            (low..=low + s.span[k]).contains(&f64::from_bits(bits))
-        };
-        self.pixels
-            .retain(|key, _| inside(0, key[0]) && inside(1, key[1]));
+        let sources = self.layers.iter().rev().filter_map(shared).collect();
+        self.layers
+            .retain(|layer| layer.has_more_than(&own, spec.specification()));
+        self.layers.push(own.clone());
+        Plan { sources, own }
     }
 }
 
-/// The bits of a pixel's two coordinates.
-fn key(spec: &Validated, pixel: u64) -> [u64; 2] {
-    let start = spec.start(pixel);
-    spec.specification()
-        .plane
-        .axes()
-        .map(|axis| start[axis].to_bits())
+impl Layer {
+    /// Whether it knows pixels inside of a frame that the frame's own layer does not have. Zooms do not come back to
+    /// what lies outside.
+    fn has_more_than(&self, own: &Self, frame: &Specification) -> bool {
+        let low = |k: usize| frame.center[k] - frame.span[k] / 2.0;
+        let (mut any, mut more) = ([false; 2], false);
+        let axes = [(&self.columns, &own.columns), (&self.rows, &own.rows)];
+        for (k, (mine, its)) in axes.into_iter().enumerate() {
+            for bits in mine.inside(low(k), frame.span[k]) {
+                any[k] = true;
+                more |= !its.0.contains_key(bits);
+            }
+        }
+        any == [true; 2] && more
+    }
+}
+
+/// A frame that has pixels in common with another one.
+#[derive(Debug)]
+struct Source {
+    layer: Arc<Layer>,
+    /// Where the frame's columns and rows are in the layer.
+    columns: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Source {
+    /// The layer's number of a pixel.
+    fn place(&self, pixel: usize) -> Option<usize> {
+        let width = self.columns.len();
+        let (column, row) = (self.columns[pixel % width], self.rows[pixel / width]);
+        (column != NOWHERE && row != NOWHERE)
+            .then(|| row as usize * self.layer.width + column as usize)
+    }
+}
+
+/// A frame and where its pixels may be known from, the newest first.
+#[derive(Debug)]
+pub(super) struct Plan {
+    sources: Vec<Source>,
+    own: Arc<Layer>,
+}
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // Nobody shall wait for a frame that failed.
+        self.own.known.give_up();
+    }
+}
+
+impl Plan {
+    /// Computes the frame from its last record on.
+    pub fn compute(
+        self,
+        computing: &Computing<'_>,
+        path: &Path,
+        report: &mut CacheReport,
+    ) -> Result<(Vec<u32>, Effort), Error> {
+        let pixels = computing.spec.pixels() as usize;
+        let partial = Partial::open(path, pixels, computing.settings.checkpoint)?;
+        let ended = Ended::default();
+        let result = self.missing(computing, &partial, &ended, report);
+        partial.flush()?;
+        let effort = result?;
+        let times = partial.into_times();
+        self.own.known.set(ended.known(&times, computing.steps()));
+        Ok((times, effort))
+    }
+
+    /// Computes what is missing.
+    fn missing(
+        &self,
+        computing: &Computing<'_>,
+        partial: &Partial,
+        ended: &Ended,
+        report: &mut CacheReport,
+    ) -> Result<Effort, Error> {
+        let missing = partial.missing().into_iter().flatten();
+        let mut missing: Vec<usize> = missing.map(|pixel| pixel as usize).collect();
+        let mut effort = Effort::default();
+        if !self.sources.iter().all(|s| s.layer.known.is_there()) {
+            // Pixels of no earlier frame need not wait for any.
+            let left = missing.len();
+            let is_new = |p: &usize| self.sources.iter().all(|s| s.place(*p).is_none());
+            let (new, others) = missing.into_iter().partition(is_new);
+            self.step(computing, partial, ended, &[], &new, left, &mut effort)?;
+            missing = others;
+        }
+        let wait = |source: &Source| source.layer.known.wait(computing.monitor);
+        let known = self
+            .sources
+            .iter()
+            .map(wait)
+            .collect::<Result<Vec<_>, _>>()?;
+        let (there, left) = self.take_over(&known, &missing, computing.steps(), ended, report);
+        partial.put_at(&there.pixels, &there.times)?;
+        let count = left.len();
+        self.step(computing, partial, ended, &known, &left, count, &mut effort)?;
+        effort.pixel_steps = ended.steps.load(Ordering::Relaxed) - there.steps_before;
+        Ok(effort)
+    }
+
+    /// Sorts out which of these pixels are known and which are to be stepped.
+    fn take_over(
+        &self,
+        known: &[Arc<Known>],
+        pixels: &[usize],
+        steps: u32,
+        ended: &Ended,
+        report: &mut CacheReport,
+    ) -> (There, Vec<usize>) {
+        let (mut there, mut left) = (There::default(), Vec::new());
+        let mut ends = ended.lock();
+        for pixel in pixels.iter().copied() {
+            match self.state(known, pixel) {
+                Some(State::Parted(parted)) => {
+                    there.add(pixel, steps.min(parted));
+                    ends.parted(pixel, parted, steps);
+                }
+                Some(State::Going(item)) if !item.goes_on(steps) => {
+                    there.add(pixel, steps);
+                    ends.going.push((pixel as u32, *item));
+                }
+                Some(State::Going(item)) => {
+                    there.steps_before += u64::from(item.taken);
+                    report.continued += 1;
+                    left.push(pixel);
+                }
+                None => left.push(pixel),
+            }
+        }
+        report.reused += there.pixels.len() as u64;
+        (there, left)
+    }
+
+    fn state<'k>(&self, known: &'k [Arc<Known>], pixel: usize) -> Option<State<'k>> {
+        let mut all = self.sources.iter().zip(known);
+        all.find_map(|(source, known)| known.state(source.place(pixel)?))
+    }
+
+    /// Steps these pixels to their ends; `left` are not done, these among them.
+    #[expect(clippy::too_many_arguments)]
+    fn step(
+        &self,
+        computing: &Computing<'_>,
+        partial: &Partial,
+        ended: &Ended,
+        known: &[Arc<Known>],
+        pixels: &Vec<usize>,
+        left: usize,
+        effort: &mut Effort,
+    ) -> Result<(), Error> {
+        let work = Work {
+            plan: self,
+            known,
+            pixels,
+            starts: computing.spec.starts(),
+            partial,
+            ended,
+            steps: computing.steps(),
+        };
+        computing.go_on(&work, &work, pixels.len(), left, effort)
+    }
+}
+
+/// Pixels that are taken over.
+#[derive(Default)]
+struct There {
+    pixels: Vec<usize>,
+    times: Vec<u32>,
+    /// Steps that pixels which go on have taken before.
+    steps_before: u64,
+}
+
+impl There {
+    fn add(&mut self, pixel: usize, times: u32) {
+        self.pixels.push(pixel);
+        self.times.push(times);
+    }
+}
+
+/// How the pixels of a frame ended, as far as their numbers of steps do not say it.
+#[derive(Default)]
+struct Ended {
+    ends: Mutex<Ends>,
+    /// Steps that all have taken.
+    steps: AtomicU64,
+}
+
+#[derive(Default)]
+struct Ends {
+    going: Vec<(u32, Item)>,
+    /// Those that parted in or after the frame's last step.
+    late: Vec<(u32, u32)>,
+}
+
+impl Ends {
+    fn parted(&mut self, pixel: usize, parted: u32, steps: u32) {
+        if parted >= steps {
+            self.late.push((pixel as u32, parted));
+        }
+    }
+}
+
+impl Ended {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known now.
+    fn known(self, times: &[u32], steps: u32) -> Known {
+        let Ends { going, late } = self
+            .ends
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let place = |times: &u32| if *times < steps { PARTED } else { UNKNOWN };
+        let mut known = Known {
+            places: times.iter().map(place).collect(),
+            times: times.to_vec(),
+            items: going,
+        };
+        for (pixel, parted) in late {
+            known.places[pixel as usize] = PARTED;
+            known.times[pixel as usize] = parted;
+        }
+        for (place, (pixel, _)) in (0..).zip(&known.items) {
+            known.places[*pixel as usize] = place;
+        }
+        known
+    }
+}
+
+/// Some pixels of a frame while they are computed.
+struct Work<'a> {
+    plan: &'a Plan,
+    known: &'a [Arc<Known>],
+    pixels: &'a [usize],
+    starts: Starts,
+    partial: &'a Partial,
+    ended: &'a Ended,
+    steps: u32,
+}
+
+impl Items for Work<'_> {
+    fn get(&self, number: u64) -> Item {
+        let pixel = self.pixels[number as usize];
+        match self.plan.state(self.known, pixel) {
+            Some(State::Going(item)) => *item,
+            _ => self.starts.item(pixel as u64),
+        }
+    }
+
+    fn put(&self, first: u64, items: &[Item]) {
+        let taken = items.iter().map(|item| u64::from(item.taken)).sum();
+        self.ended.steps.fetch_add(taken, Ordering::Relaxed);
+        let mut ends = self.ended.lock();
+        for (pixel, item) in self.pixels[first as usize..].iter().zip(items) {
+            if item.parted > 0 {
+                ends.parted(*pixel, item.taken - item.parted, self.steps);
+            } else {
+                ends.going.push((*pixel as u32, *item));
+            }
+        }
+    }
+}
+
+impl Sink for Work<'_> {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let pixels = &self.pixels[first as usize..][..times.len()];
+        self.partial.put_at(pixels, times)
+    }
 }

@@ -1,76 +1,75 @@
 //! The published cache: pixels whose coordinates, rounded to as many decimal places as the map's scale has digits, were
 //! computed before. Their numbers of steps grow with those of the frame.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{CacheReport, Computing, RECORD_ALL};
-use crate::divergence::{Sink as _, Validated};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::later::Later;
+use super::{CacheReport, Computing};
+use crate::divergence::{EngineError, Item, Items, Sink, Starts, Validated};
 use crate::io::{IoError, npy};
 use crate::zoom::Folder;
 use crate::zoom::frame::{Effort, Error};
 use crate::zoom::partial::Partial;
 use crate::zoom::sequence::Frame;
 
-/// Of each pair of rounded coordinates, by their bits, the steps that were left in the frame that computed it: what stays the
-/// same when both numbers of steps grow.
+/// Of each pair of rounded coordinates, by their bits, which frame computes it, and its place among those that the frame
+/// computes.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    left: HashMap<[u64; 2], u32>,
+    seen: FxHashMap<[u64; 2], (u32, u32)>,
+    frames: FxHashMap<u32, Arc<Computed>>,
+    planned: u32,
+}
+
+/// What a frame computes itself.
+#[derive(Debug)]
+struct Computed {
+    /// Steps of the frame.
+    steps: u32,
+    times: Later<Vec<u32>>,
 }
 
 /// Of 64 reused pixels one is computed as well.
 const CHECKED: usize = 64;
 
 impl Store {
-    /// Computes the pixels of a frame that are not in the cache, and some that are, to see how far off they are.
-    pub fn frame(
-        &mut self,
-        computing: &Computing<'_>,
-        path: &Path,
-        report: &mut CacheReport,
-    ) -> Result<(Vec<u32>, Effort), Error> {
-        let (spec, steps) = (computing.spec, computing.steps());
+    /// What the next frame takes over. Frames that are not computed yet count as if they were: they will be.
+    pub fn plan(&mut self, spec: &Validated) -> Plan {
         self.keep_inside(spec);
         let keys = Keys::new(spec);
         let pixels = spec.pixels() as usize;
-        let found: Vec<Option<u32>> = (0..pixels)
-            .map(|pixel| self.left.get(&keys.of(pixel)).copied())
-            .collect();
-        let (hits, misses): (Vec<usize>, Vec<usize>) =
-            (0..pixels).partition(|pixel| found[*pixel].is_some());
-        report.reused += hits.len() as u64;
-        let mut effort = Effort::default();
-        // In the record of what is done there are the missing pixels only.
-        let partial = Partial::open(path, misses.len(), RECORD_ALL)?;
-        while let Some(gap) = partial.missing().first() {
-            let start = Instant::now();
-            let done = gap.start as usize;
-            let end = misses
-                .len()
-                .min(done + computing.pace.band(u64::from(steps)));
-            let band = compute(
-                computing,
-                &misses[done..end],
-                done,
-                misses.len(),
-                &mut effort,
-            )?;
-            partial.put(done as u64, &band)?;
-            let (count, took) = (band.len(), start.elapsed());
-            computing.pace.measured(count, u64::from(steps), took);
+        let (mut hits, mut misses) = (Vec::new(), Vec::new());
+        for pixel in 0..pixels {
+            match self.seen.get(&keys.of(pixel)) {
+                Some((frame, place)) => hits.push(Hit {
+                    pixel,
+                    frame: *frame,
+                    place: *place,
+                }),
+                None => misses.push(pixel),
+            }
         }
-        let mut times: Vec<u32> = found
-            .iter()
-            .map(|left| steps - left.unwrap_or(0).min(steps))
-            .collect();
-        for (pixel, computed) in misses.iter().zip(partial.into_times()) {
-            times[*pixel] = computed;
+        let number = self.planned;
+        self.planned += 1;
+        for (pixel, place) in misses.iter().zip(0..) {
+            self.seen.insert(keys.of(*pixel), (number, place));
         }
-        check(computing, &hits, &times, report)?;
-        self.insert(&keys, &misses, &times, steps);
-        Ok((times, effort))
+        let own = Arc::new(Computed {
+            steps: spec.specification().steps as u32,
+            times: Later::default(),
+        });
+        let used: FxHashSet<u32> = hits.iter().map(|hit| hit.frame).collect();
+        let sources = used.iter().map(|n| (*n, self.frames[n].clone())).collect();
+        self.frames.insert(number, own.clone());
+        Plan {
+            hits,
+            misses,
+            sources,
+            own,
+        }
     }
 
     /// Takes up what a frame that is finished had put into the cache.
@@ -82,19 +81,10 @@ impl Store {
             let reason = format!("{} values instead of {}", times.len(), spec.pixels());
             return Err(IoError::Malformed { path, reason });
         }
-        self.keep_inside(spec);
-        let keys = Keys::new(spec);
-        let missing = |pixel: &usize| !self.left.contains_key(&keys.of(*pixel));
-        let misses: Vec<usize> = (0..times.len()).filter(missing).collect();
-        self.insert(&keys, &misses, &times, spec.specification().steps as u32);
+        let plan = self.plan(spec);
+        let computed = plan.misses.iter().map(|pixel| times[*pixel]).collect();
+        plan.own.times.set(computed);
         Ok(())
-    }
-
-    fn insert(&mut self, keys: &Keys, pixels: &[usize], times: &[u32], steps: u32) {
-        for pixel in pixels {
-            let left = steps.saturating_sub(times[*pixel]);
-            self.left.insert(keys.of(*pixel), left);
-        }
     }
 
     /// Forgets what lies outside of a frame.
@@ -102,47 +92,166 @@ impl Store {
         let s = spec.specification();
         let inside =
             |k: usize, bits: u64| (f64::from_bits(bits) - s.center[k]).abs() <= 0.51 * s.span[k];
-        self.left
-            .retain(|key, _| inside(0, key[0]) && inside(1, key[1]));
+        let mut used = FxHashSet::default();
+        self.seen.retain(|key, (frame, _)| {
+            let kept = inside(0, key[0]) && inside(1, key[1]);
+            if kept {
+                used.insert(*frame);
+            }
+            kept
+        });
+        self.frames.retain(|frame, _| used.contains(frame));
     }
 }
 
-/// Numbers of steps of some pixels, from their start.
-fn compute(
-    computing: &Computing<'_>,
-    pixels: &[usize],
-    before: usize,
-    total: usize,
-    effort: &mut Effort,
-) -> Result<Vec<u32>, Error> {
-    let start = |pixel: &usize| computing.spec.item(*pixel as u64);
-    let mut items: Vec<_> = pixels.iter().map(start).collect();
-    computing.go_on(&mut items, before, total, effort)?;
-    let steps = computing.steps();
-    Ok(items.iter().map(|item| item.times(steps)).collect())
+/// A pixel that another frame computes.
+#[derive(Debug)]
+struct Hit {
+    pixel: usize,
+    frame: u32,
+    /// Among those that it computes.
+    place: u32,
 }
 
-/// Computes some of the reused pixels as well, and adds their errors to the report.
-fn check(
-    computing: &Computing<'_>,
-    hits: &[usize],
-    times: &[u32],
-    report: &mut CacheReport,
-) -> Result<(), Error> {
-    let sample: Vec<usize> = hits.iter().copied().step_by(CHECKED).collect();
-    let right = compute(computing, &sample, 0, sample.len(), &mut Effort::default())?;
-    let mut sum = report.mean_error * report.checked as f64;
-    for (pixel, right) in sample.iter().zip(right) {
-        let error = times[*pixel].abs_diff(right);
-        report.right += u64::from(error == 0);
-        report.largest_error = report.largest_error.max(error);
-        sum += f64::from(error);
+/// What a frame takes over, and what it computes.
+#[derive(Debug)]
+pub(super) struct Plan {
+    hits: Vec<Hit>,
+    misses: Vec<usize>,
+    sources: FxHashMap<u32, Arc<Computed>>,
+    own: Arc<Computed>,
+}
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // Nobody shall wait for a frame that failed.
+        self.own.times.give_up();
     }
-    report.checked += sample.len() as u64;
-    if report.checked > 0 {
-        report.mean_error = sum / report.checked as f64;
+}
+
+impl Plan {
+    /// Computes the pixels of a frame that are not in the cache, and some that are, to see how far off they are.
+    pub fn compute(
+        self,
+        computing: &Computing<'_>,
+        path: &Path,
+        report: &mut CacheReport,
+    ) -> Result<(Vec<u32>, Effort), Error> {
+        let steps = computing.steps();
+        let mut effort = Effort::default();
+        let computed = self.misses(computing, path, &mut effort)?;
+        let mut times = vec![0; computing.spec.pixels() as usize];
+        for (pixel, computed) in self.misses.iter().zip(&computed) {
+            times[*pixel] = *computed;
+        }
+        self.own.times.set(computed);
+        let mut there = FxHashMap::default();
+        for (number, source) in &self.sources {
+            let values = source.times.wait(computing.monitor)?;
+            there.insert(*number, (source.steps, values));
+        }
+        for hit in &self.hits {
+            let (its_steps, values) = &there[&hit.frame];
+            // What stays the same when both numbers of steps grow: the steps that were left.
+            let left = its_steps.saturating_sub(values[hit.place as usize]);
+            times[hit.pixel] = steps - left.min(steps);
+        }
+        report.reused += self.hits.len() as u64;
+        self.check(computing, &times, report)?;
+        Ok((times, effort))
     }
-    Ok(())
+
+    /// The numbers of steps of the pixels that are not in the cache. In the record of what is done there are these only.
+    fn misses(
+        &self,
+        computing: &Computing<'_>,
+        path: &Path,
+        effort: &mut Effort,
+    ) -> Result<Vec<u32>, Error> {
+        let partial = Partial::open(path, self.misses.len(), computing.settings.checkpoint)?;
+        let missing = partial.missing().into_iter().flatten();
+        let places: Vec<usize> = missing.map(|place| place as usize).collect();
+        let pixels: Vec<usize> = places.iter().map(|place| self.misses[*place]).collect();
+        let work = FromStart {
+            starts: computing.spec.starts(),
+            pixels: &pixels,
+        };
+        let sink = Scattered {
+            partial: &partial,
+            places: &places,
+        };
+        let left = pixels.len() + self.hits.len();
+        let result = computing.go_on(&work, &sink, pixels.len(), left, effort);
+        partial.flush()?;
+        result?;
+        effort.pixel_steps = partial.steps();
+        Ok(partial.into_times())
+    }
+
+    /// Computes some of the reused pixels as well, and adds their errors to the report.
+    fn check(
+        &self,
+        computing: &Computing<'_>,
+        times: &[u32],
+        report: &mut CacheReport,
+    ) -> Result<(), Error> {
+        let sample: Vec<usize> = self.hits.iter().step_by(CHECKED).map(|h| h.pixel).collect();
+        let work = FromStart {
+            starts: computing.spec.starts(),
+            pixels: &sample,
+        };
+        let right = Mutex::new(vec![0; sample.len()]);
+        let sink = InMemory(&right);
+        computing.go_on(&work, &sink, sample.len(), 0, &mut Effort::default())?;
+        let right = right.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut sum = 0.0;
+        for (pixel, right) in sample.iter().zip(right) {
+            let error = times[*pixel].abs_diff(right);
+            report.right += u64::from(error == 0);
+            report.largest_error = report.largest_error.max(error);
+            sum += f64::from(error);
+        }
+        report.checked += sample.len() as u64;
+        report.mean_error = sum / (report.checked as f64).max(1.0);
+        Ok(())
+    }
+}
+
+/// Pixels from their start; nobody wants to know where they ended.
+struct FromStart<'a> {
+    starts: Starts,
+    pixels: &'a [usize],
+}
+
+impl Items for FromStart<'_> {
+    fn get(&self, number: u64) -> Item {
+        self.starts.item(self.pixels[number as usize] as u64)
+    }
+
+    fn put(&self, _: u64, _: &[Item]) {}
+}
+
+/// The places of a record.
+struct Scattered<'a> {
+    partial: &'a Partial,
+    places: &'a [usize],
+}
+
+impl Sink for Scattered<'_> {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let places = &self.places[first as usize..][..times.len()];
+        self.partial.put_at(places, times)
+    }
+}
+
+struct InMemory<'a>(&'a Mutex<Vec<u32>>);
+
+impl Sink for InMemory<'_> {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all[first as usize..][..times.len()].copy_from_slice(times);
+        Ok(())
+    }
 }
 
 /// The rounded coordinates of a map's columns and rows, as bits.

@@ -1,0 +1,68 @@
+//! The document's driver: one host thread starts every GPU on an equal part of the pixels, and goes round until all are done.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use super::GpuEngine;
+use super::engine::{EngineError, Monitor, Portion, Ran, Task};
+use super::queue::Queue;
+use super::split::{self, Sum};
+use super::team::Worker as _;
+use super::tiles::{Pipeline, Standing};
+
+/// Computes a task on these GPUs, calling `at_start` when all are ready.
+///
+/// # Errors
+/// The first failure: the others do not take over.
+pub(super) fn drive(
+    gpus: &[&GpuEngine],
+    task: &Task<'_>,
+    monitor: &dyn Monitor,
+    at_start: Option<&(dyn Fn() + Sync)>,
+) -> Result<Ran, EngineError> {
+    let steps = task.spec.specification().steps;
+    let parts: Vec<Vec<Range<u64>>> = split::evenly(task.spans, gpus.len());
+    let sum = Sum::new(monitor, &parts, steps);
+    let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
+    let capacities = gpus
+        .iter()
+        .map(|gpu| gpu.capacity(task.spec.specification()));
+    let queues: Vec<Queue<'_>> = parts
+        .iter()
+        .zip(&monitors)
+        .zip(capacities)
+        .map(|((part, monitor), capacity)| Queue::new(part, steps, &[capacity], task.sink, monitor))
+        .collect();
+    let mut pipelines = Vec::new();
+    for ((gpu, queue), part) in gpus.iter().zip(&queues).zip(&parts) {
+        gpu.enter()?;
+        let pixels = part.iter().map(|s| s.end - s.start).sum();
+        let grid = gpu.grid(task.spec, pixels)?;
+        pipelines.push((gpu, Pipeline::new(grid, queue.share(0), steps)));
+    }
+    if let Some(call) = at_start {
+        call();
+    }
+    let start = Instant::now();
+    let mut running = true;
+    while running {
+        running = false;
+        for (gpu, pipeline) in &mut pipelines {
+            gpu.enter()?;
+            running |= pipeline.advance()? == Standing::Running;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let elapsed = start.elapsed();
+    queues.iter().for_each(Queue::tell_all_done);
+    let portions = gpus.iter().zip(&queues).map(|(gpu, queue)| Portion {
+        device: gpu.label(),
+        pixels: queue.delivered()[0],
+    });
+    Ok(Ran {
+        elapsed,
+        notes: Vec::new(),
+        portions: portions.collect(),
+        energy: None,
+    })
+}

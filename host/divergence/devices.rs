@@ -1,0 +1,517 @@
+//! Devices that stay open. Opening a GPU, loading its kernels and taking its buffers costs more than many a map: whoever
+//! computes one map after the other does it once.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[cfg(feature = "gpu")]
+use super::GpuEngine;
+use super::choice::{self, Chosen};
+use super::emulator::Emulated;
+use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task};
+use super::resume::{Resuming, Stepper};
+use super::{Computer, CpuEngine, Validated, run_on};
+use crate::gpu::{DeviceInfo, GpuError};
+
+/// Devices that stay open from one computation to the next.
+///
+/// A device is opened when it is first needed, and lent to one computation at a time; computations at the same time have a handle
+/// each, with streams and buffers of its own. One that has failed is closed. Clones share the devices.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    source: Arc<dyn Source>,
+    gpus: Pool<u32, Box<dyn Accelerator>>,
+    cpus: Pool<Option<usize>, CpuEngine>,
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Devices {
+    /// The GPUs of this machine and its CPU. None of them is opened yet.
+    pub fn new() -> Self {
+        Self::from_source(Arc::new(Driver))
+    }
+
+    /// The CPU, and so many GPUs that are [emulated](super::EmulatorEngine) on it: slow, for tests of programs on machines
+    /// without a GPU.
+    pub fn emulated(gpus: u32) -> Self {
+        Self::from_source(Arc::new(Emulated { gpus }))
+    }
+
+    pub(super) fn from_source(source: Arc<dyn Source>) -> Self {
+        Self {
+            source,
+            gpus: Pool::default(),
+            cpus: Pool::default(),
+        }
+    }
+
+    /// The GPUs there are.
+    ///
+    /// # Errors
+    /// There is none, or no driver.
+    pub(super) fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+        self.source.list()
+    }
+
+    /// How often a GPU has been opened so far: as many times as computations needed one at the same time, not as there
+    /// were computations.
+    pub fn gpus_opened(&self) -> u64 {
+        self.gpus.opened()
+    }
+
+    /// How often threads of the CPU engine have been started so far.
+    pub fn cpus_opened(&self) -> u64 {
+        self.cpus.opened()
+    }
+
+    /// As [`divergence::run`](super::run), on these devices.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run(
+        &self,
+        spec: &Validated,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<DivergenceMap, EngineError> {
+        run_on(self, spec, options, monitor)
+    }
+
+    /// As [`divergence::stream`](super::stream), on these devices.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
+        let engine = chosen.engine();
+        Ok(streamed(&chosen, engine.stream(task, monitor)?, notes))
+    }
+
+    /// Steps pixels that are under way to their ends, on the devices that `options` ask for, as [`stream`](Self::stream)
+    /// does with pixels from their starts.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// Unless the map is one that [`can_resume`](super::can_resume).
+    pub fn resume(
+        &self,
+        task: &Resuming<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        assert!(super::can_resume(task.spec), "exact maps by explicit Euler");
+        let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
+        let ran = match &chosen {
+            Chosen::Fleet(fleet) => fleet.resume(self, task, monitor)?,
+            Chosen::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
+        };
+        Ok(streamed(&chosen, ran, notes))
+    }
+
+    /// A GPU of this number, an open one if there is.
+    pub(super) fn gpu(&self, index: u32) -> Result<LentGpu, EngineError> {
+        self.gpus.take(index, || self.source.open(index))
+    }
+
+    /// The CPU with so many threads.
+    pub(super) fn cpu(&self, threads: Option<usize>) -> Result<LentCpu, EngineError> {
+        self.cpus.take(threads, || CpuEngine::new(threads))
+    }
+}
+
+impl Computer for Devices {
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        self.stream(task, options, monitor)
+    }
+
+    fn gpus(&self) -> Vec<DeviceInfo> {
+        self.list().unwrap_or_default()
+    }
+}
+
+fn streamed(chosen: &Chosen, mut ran: super::Ran, mut notes: Vec<String>) -> Streamed {
+    let engine = chosen.engine();
+    notes.append(&mut ran.notes);
+    ran.notes = notes;
+    Streamed {
+        engine: engine.name(),
+        device: engine.device(),
+        ran,
+    }
+}
+
+/// A device that computes maps, from pixels' starts and from states under way.
+pub(super) trait Accelerator: Stepper + Send {
+    /// Its number.
+    fn index(&self) -> u32;
+    /// Its name.
+    fn name(&self) -> String;
+    /// Whether it has not failed.
+    fn usable(&self) -> bool;
+    /// What drives a real one.
+    #[cfg(feature = "gpu")]
+    fn driven(&self) -> Option<&GpuEngine> {
+        None
+    }
+}
+
+/// Where GPUs come from.
+pub(super) trait Source: fmt::Debug + Send + Sync {
+    /// All there are.
+    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
+    /// Opens the one of this number.
+    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
+}
+
+/// The GPUs that the driver shows.
+#[derive(Debug)]
+struct Driver;
+
+impl Source for Driver {
+    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+        crate::gpu::devices()
+    }
+
+    #[cfg(feature = "gpu")]
+    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError> {
+        Ok(Box::new(GpuEngine::kept(index)?))
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn open(&self, _: u32) -> Result<Box<dyn Accelerator>, EngineError> {
+        Err(EngineError::NoGpu(
+            "this program was built without the feature `gpu`".into(),
+        ))
+    }
+}
+
+pub(super) type LentGpu = Lent<u32, Box<dyn Accelerator>>;
+pub(super) type LentCpu = Lent<Option<usize>, CpuEngine>;
+
+/// Devices that are not in use, and how many were ever opened.
+struct Pool<K, D>(Arc<Shelf<K, D>>);
+
+struct Shelf<K, D> {
+    idle: Mutex<Vec<(K, D)>>,
+    opened: AtomicU64,
+}
+
+impl<K, D> Shelf<K, D> {
+    fn idle(&self) -> MutexGuard<'_, Vec<(K, D)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, D> Clone for Pool<K, D> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K, D> Default for Pool<K, D> {
+    fn default() -> Self {
+        Self(Arc::new(Shelf {
+            idle: Mutex::new(Vec::new()),
+            opened: AtomicU64::new(0),
+        }))
+    }
+}
+
+impl<K, D> fmt::Debug for Pool<K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({} opened)", self.opened())
+    }
+}
+
+impl<K, D> Pool<K, D> {
+    fn opened(&self) -> u64 {
+        self.0.opened.load(Ordering::Relaxed)
+    }
+}
+
+impl<K: Copy + PartialEq, D: Lendable> Pool<K, D> {
+    fn take(
+        &self,
+        key: K,
+        open: impl FnOnce() -> Result<D, EngineError>,
+    ) -> Result<Lent<K, D>, EngineError> {
+        let mut idle = self.0.idle();
+        let there = idle.iter().position(|(of, _)| *of == key);
+        let there = there.map(|place| idle.swap_remove(place).1);
+        drop(idle);
+        let device = match there {
+            Some(device) => device,
+            None => {
+                self.0.opened.fetch_add(1, Ordering::Relaxed);
+                open()?
+            }
+        };
+        Ok(Lent {
+            key,
+            device: Some(device),
+            shelf: self.0.clone(),
+        })
+    }
+}
+
+/// What can be lent.
+pub(super) trait Lendable {
+    /// Whether it can be lent again.
+    fn usable(&self) -> bool;
+}
+
+impl Lendable for CpuEngine {
+    fn usable(&self) -> bool {
+        true
+    }
+}
+
+impl Lendable for Box<dyn Accelerator> {
+    fn usable(&self) -> bool {
+        (**self).usable()
+    }
+}
+
+/// A device in use, which goes back when this is dropped.
+pub(super) struct Lent<K: Copy, D: Lendable> {
+    key: K,
+    device: Option<D>,
+    shelf: Arc<Shelf<K, D>>,
+}
+
+impl<K: Copy, D: Lendable> Deref for Lent<K, D> {
+    type Target = D;
+
+    fn deref(&self) -> &D {
+        self.device.as_ref().expect("it is there until the drop")
+    }
+}
+
+impl<K: Copy, D: Lendable> Drop for Lent<K, D> {
+    fn drop(&mut self) {
+        if let Some(device) = self.device.take().filter(Lendable::usable) {
+            self.shelf.idle().push((self.key, device));
+        }
+    }
+}
+
+impl<K: Copy + fmt::Debug, D: Lendable> fmt::Debug for Lent<K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lent({:?})", self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::engine::Backend;
+    use super::super::queue::Share;
+    use super::super::sink::Memory;
+    use super::super::team::Worker;
+    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended};
+    use super::*;
+
+    /// Two GPUs, the second of which fails at its third piece of work, once.
+    #[derive(Debug, Default)]
+    struct Fragile {
+        works: Arc<AtomicU64>,
+    }
+
+    #[derive(Debug)]
+    struct FragileGpu {
+        index: u32,
+        works: Arc<AtomicU64>,
+        failed: AtomicBool,
+    }
+
+    impl FragileGpu {
+        fn engine() -> EmulatorEngine {
+            EmulatorEngine {
+                block: 32,
+                blocks: 1,
+                ..EmulatorEngine::new(super::super::DivergenceKernel::Fetch)
+            }
+        }
+
+        /// Draws something and fails, if it is time to.
+        fn fails(&self, share: Share<'_>) -> Result<(), EngineError> {
+            if self.index == 1 && self.works.fetch_add(1, Ordering::Relaxed) == 2 {
+                self.failed.store(true, Ordering::Relaxed);
+                share.ready();
+                share.draw_portion(0.0, 10, 10)?;
+                return Err(EngineError::Gpu {
+                    device: self.label(),
+                    call: "running a kernel",
+                    reason: "it was pulled out".into(),
+                });
+            }
+            Ok(())
+        }
+    }
+
+    impl Worker for FragileGpu {
+        fn label(&self) -> String {
+            format!("GPU {}", self.index)
+        }
+
+        fn capacity(&self, _: &Specification) -> u64 {
+            32
+        }
+
+        fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+            self.fails(share)?;
+            Self::engine().work(task, share)
+        }
+    }
+
+    impl Stepper for FragileGpu {
+        fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
+            self.fails(share)?;
+            Self::engine().step(task, share)
+        }
+    }
+
+    impl Accelerator for FragileGpu {
+        fn index(&self) -> u32 {
+            self.index
+        }
+
+        fn name(&self) -> String {
+            "a GPU".into()
+        }
+
+        fn usable(&self) -> bool {
+            !self.failed.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Source for Fragile {
+        fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+            Emulated { gpus: 2 }.list()
+        }
+
+        fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError> {
+            Ok(Box::new(FragileGpu {
+                index,
+                works: self.works.clone(),
+                failed: AtomicBool::new(false),
+            }))
+        }
+    }
+
+    fn map() -> Validated {
+        let specification = Specification {
+            size: [30, 20],
+            steps: 100,
+            dt: 0.2,
+            critical_distance: 0.3,
+            ..Specification::default()
+        };
+        specification.validate().expect("valid")
+    }
+
+    const GPUS: RunOptions = RunOptions {
+        backend: Backend::Gpu,
+        threads: Some(1),
+        with_cpu: false,
+        gpus: super::super::GpuChoice::All,
+        driver: super::super::Driver::Threads,
+    };
+
+    #[test]
+    fn a_gpu_that_failed_is_closed_and_opened_anew_for_the_next_map() {
+        let spec = map();
+        let devices = Devices::from_source(Arc::new(Fragile::default()));
+        let mut opened = Vec::new();
+        let mut maps = Vec::new();
+        for number in 0..5 {
+            let map = devices.run(&spec, &GPUS, &Unattended).expect("one is left");
+            assert_eq!(map.notes.len(), usize::from(number == 2), "{:?}", map.notes);
+            opened.push(devices.gpus_opened());
+            maps.push(map.times);
+        }
+        assert_eq!(opened, [2, 2, 2, 3, 3]);
+        assert!(maps.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    struct FromStart {
+        spec: Validated,
+        ended: Mutex<Vec<u32>>,
+    }
+
+    impl Items for FromStart {
+        fn get(&self, number: u64) -> Item {
+            self.spec.item(number)
+        }
+
+        fn put(&self, first: u64, items: &[Item]) {
+            let mut ended = self.ended.lock().expect("no panic");
+            for (place, item) in items.iter().enumerate() {
+                let slot = &mut ended[first as usize + place];
+                assert_eq!(*slot, u32::MAX, "each pixel comes once");
+                *slot = item.times(100);
+            }
+        }
+    }
+
+    #[test]
+    fn states_that_a_failing_gpu_had_drawn_are_stepped_by_the_others() {
+        let spec = map();
+        let expected = Devices::new()
+            .run(
+                &spec,
+                &RunOptions {
+                    backend: Backend::Cpu,
+                    ..GPUS
+                },
+                &Unattended,
+            )
+            .expect("computes")
+            .times;
+        let devices = Devices::from_source(Arc::new(Fragile::default()));
+        let mut notes = 0;
+        for _ in 0..3 {
+            let memory = Memory::new(spec.pixels()).expect("memory");
+            let items = FromStart {
+                spec: spec.clone(),
+                ended: Mutex::new(vec![u32::MAX; spec.pixels() as usize]),
+            };
+            let task = Resuming {
+                spec: &spec,
+                spans: &[0..100, 100..600],
+                items: &items,
+                sink: &memory as &dyn Sink,
+            };
+            let streamed = devices
+                .resume(&task, &GPUS, &Unattended)
+                .expect("one is left");
+            notes += streamed.ran.notes.len();
+            assert_eq!(streamed.device, "2 x a GPU");
+            assert!(memory.into_times() == expected);
+            assert!(items.ended.into_inner().expect("no panic") == expected);
+        }
+        assert_eq!(notes, 1);
+        // Two handles each, and one that took the place of the failed one.
+        assert_eq!(devices.gpus_opened(), 5);
+    }
+}

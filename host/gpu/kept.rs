@@ -1,0 +1,135 @@
+//! Buffers that were given back and wait to be used again: freeing one waits for all that the device does, also for others, and
+//! locking the host's pages takes milliseconds.
+
+use std::mem::forget;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cust::memory::{DeviceBuffer, DeviceCopy, LockedBuffer};
+
+use super::{Gpu, GpuError};
+
+/// The buffers of a [`Gpu`] that nobody uses, if it is to keep them.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub device: Shelf<DeviceBuffer<u8>>,
+    pub host: Shelf<LockedBuffer<u8>>,
+}
+
+impl Kept {
+    /// From now on buffers are kept.
+    pub fn begin(&mut self) {
+        self.device.keeps = true;
+        self.host.keeps = true;
+    }
+}
+
+/// Buffers of one kind.
+#[derive(Debug)]
+pub(super) struct Shelf<B> {
+    keeps: bool,
+    pieces: Mutex<Vec<B>>,
+}
+
+/// Buffers kept at most; the oldest go first. A map takes 8 of a kind at most.
+const MOST: usize = 24;
+
+impl<B> Default for Shelf<B> {
+    fn default() -> Self {
+        Self {
+            keeps: false,
+            pieces: Mutex::new(Vec::new()),
+        }
+    }
+}
+
+impl<B> Shelf<B> {
+    fn pieces(&self) -> MutexGuard<'_, Vec<B>> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frees all; whether there were any.
+    pub fn clear(&self) -> bool {
+        let pieces = std::mem::take(&mut *self.pieces());
+        !pieces.is_empty()
+    }
+
+    fn keep(&self, piece: B) {
+        let mut pieces = self.pieces();
+        pieces.push(piece);
+        if pieces.len() > MOST {
+            pieces.remove(0);
+        }
+    }
+
+    /// One of which `fits` holds, when nothing that was queued can touch it any more.
+    fn find(&self, gpu: &Gpu, fits: impl Fn(&B) -> bool) -> Result<Option<B>, GpuError> {
+        let mut pieces = self.pieces();
+        let Some(place) = pieces.iter().position(fits) else {
+            return Ok(None);
+        };
+        let piece = pieces.remove(place);
+        drop(pieces);
+        gpu.settle()?;
+        Ok(Some(piece))
+    }
+}
+
+impl Shelf<DeviceBuffer<u8>> {
+    /// Keeps a buffer, or frees it.
+    pub fn put<T: DeviceCopy>(&self, buffer: DeviceBuffer<T>) {
+        let bytes = buffer.len() * size_of::<T>();
+        if !self.keeps || bytes == 0 {
+            return;
+        }
+        let start = buffer.as_device_ptr().cast();
+        forget(buffer);
+        // SAFETY: the memory of the buffer, which is forgotten; the driver frees it by its address.
+        self.keep(unsafe { DeviceBuffer::from_raw_parts(start, bytes) });
+    }
+
+    /// A buffer of this length, with whatever bytes it has: for types of which any bytes are valid.
+    pub fn take<T: DeviceCopy>(
+        &self,
+        gpu: &Gpu,
+        length: usize,
+    ) -> Result<Option<DeviceBuffer<T>>, GpuError> {
+        let bytes = length * size_of::<T>();
+        let piece = self.find(gpu, |piece| piece.len() == bytes)?;
+        Ok(piece.map(|piece| {
+            let start = piece.as_device_ptr().cast();
+            forget(piece);
+            // SAFETY: as many bytes, as aligned as the driver aligns any; the piece is forgotten.
+            unsafe { DeviceBuffer::from_raw_parts(start, length) }
+        }))
+    }
+}
+
+impl Shelf<LockedBuffer<u8>> {
+    /// Keeps a buffer, or frees it.
+    pub fn put<T: DeviceCopy>(&self, mut buffer: LockedBuffer<T>) {
+        let bytes = buffer.len() * size_of::<T>();
+        if !self.keeps || bytes == 0 {
+            return;
+        }
+        let start = buffer.as_mut_ptr().cast();
+        forget(buffer);
+        // SAFETY: the memory of the buffer, which is forgotten; the driver frees it by its address.
+        self.keep(unsafe { LockedBuffer::from_raw_parts(start, bytes) });
+    }
+
+    /// A buffer of this length, with whatever bytes it has: for types of which any bytes are valid.
+    pub fn take<T: DeviceCopy>(
+        &self,
+        gpu: &Gpu,
+        length: usize,
+    ) -> Result<Option<LockedBuffer<T>>, GpuError> {
+        let bytes = length * size_of::<T>();
+        let piece = self.find(gpu, |piece| piece.len() == bytes)?;
+        Ok(piece.map(|mut piece| {
+            let start = piece.as_mut_ptr().cast();
+            forget(piece);
+            // SAFETY: as many bytes, aligned as pages are; the piece is forgotten.
+            unsafe { LockedBuffer::from_raw_parts(start, length) }
+        }))
+    }
+}

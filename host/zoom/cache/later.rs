@@ -1,0 +1,76 @@
+//! A value that another thread is going to provide.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::divergence::{EngineError, Monitor};
+
+/// Provided once, or never.
+#[derive(Debug)]
+pub(super) struct Later<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+enum State<T> {
+    Waiting,
+    There(Arc<T>),
+    Never,
+}
+
+/// Time between two looks for a cancellation.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+impl<T> Default for Later<T> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State::Waiting),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl<T> Later<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set(&self, value: T) {
+        *self.lock() = State::There(Arc::new(value));
+        self.changed.notify_all();
+    }
+
+    /// It will not come, unless it is there already.
+    pub fn give_up(&self) {
+        let mut state = self.lock();
+        if matches!(*state, State::Waiting) {
+            *state = State::Never;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub fn is_there(&self) -> bool {
+        matches!(*self.lock(), State::There(_))
+    }
+
+    /// The value, when it has come.
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] if the monitor ends the run, or if it will not come: whoever gave up says why.
+    pub fn wait(&self, monitor: &dyn Monitor) -> Result<Arc<T>, EngineError> {
+        let mut state = self.lock();
+        loop {
+            match &*state {
+                State::There(value) => return Ok(value.clone()),
+                State::Never => return Err(EngineError::Cancelled),
+                State::Waiting if monitor.cancelled() => return Err(EngineError::Cancelled),
+                State::Waiting => {
+                    let waited = self.changed.wait_timeout(state, PATIENCE);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        }
+    }
+}

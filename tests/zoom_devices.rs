@@ -1,0 +1,182 @@
+//! Sequences of maps on many devices: each device is opened a few times, whatever the number of frames and of records on
+//! disk, and the files are those of one CPU. The GPUs are emulated ones.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use trisolar::divergence::{Backend, Devices, GpuChoice, RunOptions, Specification, Unattended};
+use trisolar::io::colour::ColourMap;
+use trisolar::zoom::{
+    Cache, CacheReport, Colours, Folder, Frame, Outcome, Rule, Settings, Style, run_cached, run_on,
+    zoom,
+};
+
+/// Frames of one range whose steps grow, and halves of them: pixels are new, taken over and gone on with.
+fn frames(count: u32, rules: &[&str]) -> Vec<Frame> {
+    let base = Specification {
+        size: [40, 32],
+        center: [0.0, 0.0],
+        span: [32.0, 32.0],
+        steps: 100,
+        dt: 0.02,
+        critical_distance: 0.01,
+        ..Specification::default()
+    };
+    let rule = |text: &&str| text.parse::<Rule>().expect("a rule");
+    let rules: Vec<Rule> = rules.iter().map(rule).collect();
+    zoom(&base, &rules, count).expect("valid")
+}
+
+const GROWING: &[&str] = &["span=32/2^floor(frame/3)", "steps=60*(frame+1)"];
+
+fn settings(options: RunOptions, in_flight: usize) -> Settings {
+    Settings {
+        style: Style {
+            colormap: ColourMap::Inferno,
+            colours: Colours::Share,
+            axes: false,
+            npy: true,
+        },
+        options,
+        in_flight,
+        // Everything is put on disk at once, as often as possible.
+        checkpoint: Duration::from_micros(1),
+    }
+}
+
+fn on(backend: Backend, gpus: GpuChoice, with_cpu: bool) -> RunOptions {
+    RunOptions {
+        backend,
+        gpus,
+        with_cpu,
+        threads: Some(1),
+        ..RunOptions::default()
+    }
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn files(folder: &Path) -> Files {
+    let entries = std::fs::read_dir(folder).expect("reads");
+    let entries = entries.map(|e| e.expect("reads").path());
+    let read = |p: std::path::PathBuf| (p.display().to_string(), std::fs::read(&p).expect("reads"));
+    let name = |(path, bytes): (String, Vec<u8>)| {
+        let name = path.rsplit('/').next().map(str::to_owned);
+        (name.expect("a name"), bytes)
+    };
+    entries.map(read).map(name).collect()
+}
+
+fn cached(
+    frames: &[Frame],
+    settings: &Settings,
+    cache: Cache,
+    devices: &Devices,
+) -> (Files, Outcome, CacheReport) {
+    let directory = tempfile::tempdir().expect("a folder");
+    let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
+    let (outcome, report) =
+        run_cached(frames, &folder, settings, cache, devices, &Unattended).expect("computes");
+    (files(directory.path()), outcome, report)
+}
+
+fn plain(frames: &[Frame], settings: &Settings, devices: &Devices) -> (Files, Outcome) {
+    let directory = tempfile::tempdir().expect("a folder");
+    let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
+    let outcome = run_on(devices, frames, &folder, settings, &Unattended).expect("computes");
+    (files(directory.path()), outcome)
+}
+
+#[test]
+fn a_zoom_opens_each_gpu_once_for_each_frame_in_flight_and_not_for_every_frame() {
+    let frames = frames(14, &["span=32/2^frame"]);
+    let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 2);
+    let (expected, _) = plain(&frames, &cpu, &Devices::new());
+    for (gpus, in_flight, most) in [(1, 1, 1), (1, 4, 4), (3, 3, 3), (2, 4, 4)] {
+        let devices = Devices::emulated(gpus);
+        let with = settings(on(Backend::Gpu, GpuChoice::All, false), in_flight);
+        let (files, outcome) = plain(&frames, &with, &devices);
+        assert!(files == expected, "{gpus} GPUs");
+        assert_eq!(outcome.computed, 14);
+        assert!(
+            outcome.effort.engine.starts_with("gpu: "),
+            "{}",
+            outcome.effort.engine
+        );
+        let opened = devices.gpus_opened();
+        assert!((1..=most).contains(&opened), "{opened} of {gpus} GPUs");
+        // The next sequence finds them open.
+        plain(&frames, &with, &devices);
+        assert!(devices.gpus_opened() <= most, "{}", devices.gpus_opened());
+    }
+}
+
+#[test]
+fn cached_frames_use_all_gpus_and_open_each_of_them_twice_at_most_for_each_frame_in_flight() {
+    let frames = frames(9, GROWING);
+    let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 1);
+    let (without, _) = plain(&frames, &cpu, &Devices::new());
+    for cache in [Cache::Exact, Cache::Rounded] {
+        let (expected, one, said) = cached(&frames, &cpu, cache, &Devices::new());
+        if cache == Cache::Exact {
+            assert!(expected == without, "the exact cache changes no bit");
+        }
+        assert!(said.reused > 1000, "{said:?}");
+        for (gpus, in_flight, with_cpu) in
+            [(1, 1, false), (3, 1, false), (2, 4, false), (2, 2, true)]
+        {
+            let devices = Devices::emulated(gpus);
+            let with = settings(on(Backend::Gpu, GpuChoice::All, with_cpu), in_flight);
+            let (files, outcome, report) = cached(&frames, &with, cache, &devices);
+            assert!(
+                files == expected,
+                "{cache}, {gpus} GPUs, {in_flight} in flight"
+            );
+            assert_eq!(report, said, "{cache}, {gpus} GPUs, {in_flight} in flight");
+            assert_eq!(outcome.effort.pixel_steps, one.effort.pixel_steps);
+            let engine = &outcome.effort.engine;
+            let begin = if with_cpu { "gpu+cpu: " } else { "gpu: " };
+            assert!(engine.starts_with(begin), "{engine}");
+            assert_eq!(gpus > 1, engine.contains(&format!("{gpus} x ")), "{engine}");
+            let most = 2 * u64::from(gpus) * in_flight as u64;
+            let opened = devices.gpus_opened();
+            assert!((1..=most).contains(&opened), "{opened} of {gpus} GPUs");
+            assert!(devices.cpus_opened() <= in_flight as u64);
+        }
+    }
+}
+
+#[test]
+fn a_cached_zoom_begun_on_the_cpu_goes_on_where_it_is_on_gpus() {
+    struct Impatient(AtomicU64, u64);
+    impl trisolar::divergence::Monitor for Impatient {
+        fn cancelled(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) > self.1
+        }
+    }
+    let frames = frames(6, GROWING);
+    let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 2);
+    let gpu = settings(on(Backend::Gpu, GpuChoice::All, false), 3);
+    let devices = Devices::emulated(2);
+    for cache in [Cache::Exact, Cache::Rounded] {
+        let (expected, ..) = cached(&frames, &cpu, cache, &Devices::new());
+        let directory = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
+        let mut interruptions = 0;
+        for with in [&cpu, &gpu].into_iter().cycle() {
+            // More and more patient, so that it ends.
+            let monitor = Impatient(0.into(), 40 * (1 + interruptions));
+            match run_cached(&frames, &folder, with, cache, &devices, &monitor) {
+                Ok(_) => break,
+                Err(error) => assert_eq!(error.to_string(), "cancelled"),
+            }
+            interruptions += 1;
+            assert!(interruptions < 100, "no end in sight");
+        }
+        assert!(interruptions > 1, "{interruptions}");
+        assert!(files(directory.path()) == expected, "{cache}");
+    }
+}
