@@ -189,7 +189,7 @@ fn work(
     macro_rules! on_lanes {
         ($one:ty, $four:ty: $n4:literal, $eight:ty: $n8:literal, $integrator:ty) => {
             match simd {
-                Simd::Scalar => worker::<$one, 1, $integrator>(shared, thread),
+                Simd::Scalar => worker_scalar::<$one, $integrator>(shared, thread),
                 // SAFETY: a CpuEngine holds only instruction sets that the machine has.
                 #[cfg(target_arch = "x86_64")]
                 Simd::Avx2 => unsafe { worker_avx2::<$four, $n4, $integrator>(shared, thread) },
@@ -231,6 +231,15 @@ fn work(
             Integrator::Hermite4 => exact!(by::Hermite4),
         },
     }
+}
+
+/// Not inlined: all of them in one function take the compiler twice as long.
+#[inline(never)]
+fn worker_scalar<R: Lanes, I: by::Integrator<R>>(
+    shared: &Shared<'_>,
+    thread: usize,
+) -> Result<(), EngineError> {
+    worker::<R, 1, I>(shared, thread)
 }
 
 #[cfg(target_arch = "x86_64")]

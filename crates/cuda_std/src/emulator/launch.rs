@@ -163,6 +163,11 @@ impl Launch {
     /// As a launch on a GPU: `kernel` runs on several CPU threads at once, whether its captures are `Sync` or not. Whatever
     /// it reaches must be valid for that, as the kernel's own contract says.
     pub unsafe fn run<F: Fn()>(&self, kernel: F) -> Result<Stats, EmulatorError> {
+        self.run_any(AnyKernel::new(&kernel))
+    }
+
+    /// The same once for all kernels, so that the compiler does not make it anew for each. The closure must outlive the call.
+    fn run_any(&self, kernel: AnyKernel) -> Result<Stats, EmulatorError> {
         self.check()?;
         let blocks = self.grid.count();
         let workers = match self.workers {
@@ -180,7 +185,6 @@ impl Launch {
             outcome: Mutex::new((Stats::default(), None)),
             output: Mutex::new(String::new()),
         };
-        let kernel = AnyKernel::new(&kernel);
         if workers <= 1 {
             shared.work(kernel);
         } else {
