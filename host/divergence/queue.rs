@@ -422,7 +422,7 @@ impl Share<'_> {
         me.pace = Pace { backlog: 0, rate };
         me.told = Instant::now();
         let members = state.members.iter().filter(|m| !m.gone).count() as u64;
-        let least = least.min(self.queue.total.div_ceil(members));
+        let least = least.min(state.total.div_ceil(members));
         let portion = state.portion(self.member).max(least).min(most);
         Ok(state.draw(self.member, portion, 1))
     }

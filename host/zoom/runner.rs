@@ -11,9 +11,7 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{
-    Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions,
-};
+use crate::divergence::{Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
