@@ -176,7 +176,7 @@ fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
         "--checkpoint",
         "0.1",
     ];
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
+    let child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
         .current_dir(path)
         .args(["zoom", "--backend", "cpu", "--in-flight", "1"])
         .args(arguments)
@@ -190,7 +190,10 @@ fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
         std::thread::sleep(Duration::from_millis(5));
     }
     kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
-    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the same command goes on"), "{said}");
     assert!(
         !files(&path.join("zoom"))
             .keys()

@@ -155,19 +155,25 @@ pub(crate) struct SpecificationArgs {
     /// Distance from its twin up to which the grid body counts as together with it (length) [default: 0.5]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
     critical_distance: Option<f64>,
-    /// Arithmetic. exact: 64-bit IEEE, the same bits on every machine. fast: 64-bit with the GPU's approximate root, equal to
-    /// rounding, about a quarter faster on a GPU (on a CPU it is exact). mixed: 64-bit with a 32-bit root, a little faster
-    /// on a GPU, noisy where pixels are closer than about 1e-3. f32: all in 32 bits, the fastest, grainy. fixed[:BITS]: state in fixed point
-    /// of 8 to 56 fraction bits (26 without a number: coarse; 40 is fine), no faster than exact. float-float: pairs of f32,
-    /// 44 bits, for GPUs whose 64-bit arithmetic is very slow. All but fast have the same bits everywhere
-    /// [default: exact]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::precision)]
+    /// Arithmetic [default: exact]
+    /// exact: 64 bits, IEEE; the reference
+    /// fast: 64 bits with the GPU's approximate root; equal to rounding, a quarter faster on a GPU
+    /// mixed: 64 bits with a 32-bit root; a little faster, noisy where pixels are closer than 1e-3
+    /// f32: 32 bits; more than twice as fast, grainy
+    /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than exact
+    /// float-float: pairs of f32, 44 bits; slower, but for GPUs whose 64-bit arithmetic is very slow
+    /// All but fast have the same bits on every machine; on a CPU fast is exact.
+    #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::precision)]
     precision: Option<Precision>,
-    /// What steps the trajectories: explicit-euler (order 1, the cheapest), semi-implicit-euler (order 1, symplectic, same
-    /// cost), leapfrog (order 2, symplectic, same cost), adams-bashforth-2 (order 2, a little more),
-    /// adams-bashforth-4 (order 4 with a runge-kutta start, a little more), runge-kutta-4 (order 4, four times the cost)
-    /// or hermite-4 (order 4, twice the cost) [default: explicit-euler]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::integrator)]
+    /// What steps the trajectories [default: explicit-euler]
+    /// explicit-euler: order 1, the cheapest
+    /// semi-implicit-euler: order 1, symplectic, the same cost
+    /// leapfrog: order 2, symplectic, the same cost
+    /// adams-bashforth-2: order 2, costs a little more
+    /// adams-bashforth-4: order 4 with --start runge-kutta, costs a little more
+    /// runge-kutta-4: order 4, costs four times as much
+    /// hermite-4: order 4, costs twice as much
+    #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::integrator)]
     integrator: Option<Integrator>,
     /// First steps of the adams-bashforth integrators: euler (as the source document does; leaves order 2) or runge-kutta
     /// [default: euler]

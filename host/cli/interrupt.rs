@@ -1,10 +1,10 @@
 //! Ctrl-C: the first ends the work in good order, the second at once.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 
 use super::Failure;
 
@@ -24,6 +24,8 @@ pub(crate) fn watch() -> Result<(), Failure> {
         return Ok(());
     }
     let failed = |e: std::io::Error| Failure::Failed(format!("cannot watch for Ctrl-C: {e}"));
+    // A file that grows beyond the shell's limit (`ulimit -f`) is to be an error that names it, not the end of the program.
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
     std::thread::Builder::new()
         .name("signals".into())

@@ -152,6 +152,18 @@ impl SequenceArgs {
         })
     }
 
+    /// What ended the sequence. Whoever interrupted it hears how it goes on.
+    pub(crate) fn ended(&self, error: zoom::Error, folder: &Folder) -> Failure {
+        let failure = Failure::from(error);
+        if matches!(failure, Failure::Interrupted) && !self.quiet {
+            report::to_stderr(&format!(
+                "note: what is computed is kept in {}; the same command goes on from there",
+                folder.path().display()
+            ));
+        }
+        failure
+    }
+
     /// Warnings of the first and the last map.
     pub(crate) fn warn(&self, frames: &[Frame]) {
         if self.quiet {

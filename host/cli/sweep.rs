@@ -138,7 +138,8 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
     args.sequence.warn(&frames);
     let settings = args.sequence.settings(style, options, computer.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);
-    let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress)?;
+    let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress)
+        .map_err(|e| args.sequence.ended(e, &folder))?;
     progress.finish();
 
     let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));

@@ -120,22 +120,15 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
 
     let settings = args.sequence.settings(style, options, computer.processes());
     let progress = Progress::new("zoom", args.sequence.quiet);
-    let (outcome, cached) = if args.cache == Cache::None {
-        (
-            zoom::run_on(computer, &frames, &folder, &settings, &progress)?,
-            None,
-        )
+    let computed = if args.cache == Cache::None {
+        let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress);
+        outcome.map(|outcome| (outcome, None))
     } else {
-        let (outcome, report) = zoom::run_cached(
-            &frames,
-            &folder,
-            &settings,
-            args.cache,
-            &Devices::new(),
-            &progress,
-        )?;
-        (outcome, Some(report))
+        let (devices, cache) = (Devices::new(), args.cache);
+        let cached = zoom::run_cached(&frames, &folder, &settings, cache, &devices, &progress);
+        cached.map(|(outcome, report)| (outcome, Some(report)))
     };
+    let (outcome, cached) = computed.map_err(|e| args.sequence.ended(e, &folder))?;
     progress.finish();
     for film in &films {
         interrupt::check()?;

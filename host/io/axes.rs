@@ -54,7 +54,8 @@ pub(super) fn below_frame(s: &Style) -> f32 {
     s.tick() + 2.3 * s.gap() + s.number() + s.label()
 }
 
-/// Ticks, numbers and label on the left of a frame; `place` turns the place of a tick into a fraction from the top.
+/// Ticks, numbers and label on the left of a frame; `place` turns the place of a tick into a fraction from the top. Each further
+/// line of the label takes [`further_line`] more to the left.
 pub(super) fn vertical_axis(
     canvas: &mut Canvas,
     frame: Frame,
@@ -76,9 +77,16 @@ pub(super) fn vertical_axis(
         ..s.text(s.label(), Align::Centre)
     };
     // A label longer than a low frame goes down, not beyond the edge of the sheet.
-    let half = text_width(label, s.label()) / 2.0;
-    let middle = (frame.y + frame.height / 2.0).max(half + s.margin());
-    canvas.text(label, [x, middle], upwards);
+    for (i, line) in label.lines().rev().enumerate() {
+        let half = text_width(line, s.label()) / 2.0;
+        let middle = (frame.y + frame.height / 2.0).max(half + s.margin());
+        canvas.text(line, [x - i as f32 * further_line(s), middle], upwards);
+    }
+}
+
+/// From one line of a label to the next.
+pub(super) fn further_line(s: &Style) -> f32 {
+    1.25 * s.label()
 }
 
 /// Ticks, numbers and label lines below a frame.

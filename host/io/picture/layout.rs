@@ -3,7 +3,7 @@
 
 use super::{Labels, Look, Map, resample};
 use crate::io::axes::{
-    Style, fitting, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
+    Style, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
 };
 use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
 use crate::io::colour::{Rgb, Scale};
@@ -38,7 +38,11 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
         bar_lines.push(look.colour_map.not_finite_note().to_owned());
     }
 
-    let left = s.margin() + left_of_frame(&y_ticks, &s);
+    // Of a wide and low map it would be longer than the map is high.
+    let y_label = y_ticks.axis_label(&labels.y.name, &labels.y.unit);
+    let y_lines = wrap(&y_label, s.label(), high.max(150.0 * unit));
+    let more_lines = y_lines.len().saturating_sub(1) as f32;
+    let left = s.margin() + left_of_frame(&y_ticks, &s) + more_lines * further_line(&s);
     let bar_column = 2.5 * s.gap()
         + s.bar()
         + s.tick()
@@ -95,7 +99,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
     let x_label = x_ticks.axis_label(&labels.x.name, &labels.x.unit);
     horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], &s);
 
-    let y_label = y_ticks.axis_label(&labels.y.name, &labels.y.unit);
+    let y_label = y_lines.join("\n");
     vertical_axis(&mut canvas, frame, &y_ticks, &y_label, &s, |at| at);
     let upwards = Text {
         upwards: true,
