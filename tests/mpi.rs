@@ -110,8 +110,14 @@ fn bad_input_is_said_once_and_ends_all_ranks() {
         .output()
         .unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("integrated on CPUs"));
-    let output = ranks(2).args(["cluster"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("trisolar cluster is one process"));
+    for command in ["cluster", "bench divergence"] {
+        let words = command.split_whitespace();
+        let output = ranks(3).args(words.clone()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let reason = format!("trisolar {} is one process", words.clone().next().unwrap());
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(said.matches(&reason).count(), 1, "{said}");
+    }
 }
 
 /// Processes of this program whose parent is `parent`.
@@ -445,7 +451,7 @@ fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
-        assert!(said.contains(reason), "{options:?}: {said}");
+        assert_eq!(said.matches(reason).count(), 1, "{options:?}: {said}");
     }
     assert!(contents(folder.path()).is_empty());
 }

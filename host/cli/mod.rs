@@ -68,8 +68,10 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(message) => {
-            // A reader that has gone away does not want the help text any more.
-            let _ = message.print();
+            ranks::once(|| {
+                // A reader that has gone away does not want the help text any more.
+                let _ = message.print();
+            });
             return ExitCode::from(message.exit_code() as u8);
         }
     };

@@ -15,23 +15,43 @@ fn launched() -> usize {
         .unwrap_or(1)
 }
 
+/// Says something on one of the processes that a launcher started, before any of them ends.
+pub(crate) fn once(say: impl FnOnce()) {
+    #[cfg(feature = "mpi")]
+    if launched() > 1
+        && let Ok(team) = Team::join()
+    {
+        let said = team.share(|| {
+            say();
+            Ok(Vec::new())
+        });
+        // Nothing in it can fail.
+        return drop(said);
+    }
+    say();
+}
+
 /// Refuses to run as several processes, each of which would do all of the work and write the same files.
 pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
-    match launched() {
-        0 | 1 => Ok(()),
-        n => Err(Failure::BadInput(format!(
-            "trisolar {command} is one process, but a launcher such as mpirun started {n}"
-        ))),
+    let n = launched();
+    if n < 2 {
+        return Ok(());
     }
+    let refused = || {
+        Failure::BadInput(format!(
+            "trisolar {command} is one process, but a launcher such as mpirun started {n}"
+        ))
+    };
+    // Said once, if they can agree on who says it.
+    #[cfg(feature = "mpi")]
+    Team::join()?.share(|| Err(refused()))?;
+    Err(refused())
 }
 
 /// The processes of this run; just one without a launcher.
 pub(crate) struct Team {
     #[cfg(feature = "mpi")]
     world: Option<std::rc::Rc<trisolar::mpi::World>>,
-    /// Whether all know that rank 0 has failed.
-    #[cfg(feature = "mpi")]
-    told: std::cell::Cell<bool>,
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -91,10 +111,7 @@ impl Team {
                     .ok_or_else(|| Failure::Failed("MPI has been started before".into()))?,
             ),
         };
-        let team = Self {
-            world,
-            told: std::cell::Cell::new(false),
-        };
+        let team = Self { world };
         if let Some(world) = &team.world {
             use trisolar::nbody::Ranks as _;
             super::interrupt::watch_as(format!(
@@ -122,6 +139,7 @@ impl Team {
             return given;
         };
         let options = RunOptions {
+            backend: trisolar::divergence::Backend::Cpu,
             threads: given,
             ..RunOptions::default()
         };
@@ -169,25 +187,18 @@ impl Team {
         };
         // The last byte is 0, or the exit code of a failure.
         let mut message = Vec::new();
-        let mut failure = None;
         if self.leads() {
-            match made() {
-                Ok(bytes) => {
-                    message = bytes;
-                    message.push(0);
-                }
-                Err(e) => {
-                    message.push(e.exit_code());
-                    failure = Some(e);
-                }
-            }
+            let made = made().map(|bytes| [&bytes[..], &[0]].concat());
+            message = made.unwrap_or_else(|failure| {
+                // Before the others end: the launcher then ends this one as well.
+                failure.say();
+                vec![failure.exit_code()]
+            });
         }
         world.broadcast(&mut message);
-        self.told.set(failure.is_some());
-        match (failure, message.pop()) {
-            (Some(failure), _) => Err(failure),
-            (None, Some(0)) => Ok(message),
-            (None, code) => Err(Failure::Elsewhere(code.unwrap_or(1))),
+        match message.pop() {
+            Some(0) => Ok(message),
+            code => Err(Failure::Elsewhere(code.unwrap_or(1))),
         }
     }
 
@@ -203,7 +214,7 @@ impl Team {
             return result;
         };
         match result {
-            Err(failure @ (Failure::Failed(_) | Failure::BadInput(_))) if !self.told.get() => {
+            Err(failure @ (Failure::Failed(_) | Failure::BadInput(_))) => {
                 failure.say();
                 world.abort(failure.exit_code().into())
             }

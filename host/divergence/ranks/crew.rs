@@ -197,8 +197,8 @@ impl Worker for Proxy<'_> {
 impl Proxy<'_> {
     /// Answers the rank until it has said that all is done.
     fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
-        // What it has asked for and not been given.
-        let mut asked = None;
+        // What it has asked for and not been given, and how often it was given something.
+        let (mut asked, mut grants) = (None, 0);
         let (mut unit, mut over) = (1, false);
         loop {
             match self
@@ -217,9 +217,12 @@ impl Proxy<'_> {
                     backlog,
                     rate,
                     steps,
+                    number,
                 }) => {
                     share.report(steps);
-                    asked = Some(Pace { backlog, rate });
+                    if number == grants {
+                        asked = Some(Pace { backlog, rate });
+                    }
                 }
                 Heard::Message(Message::Steps(steps)) => share.report(steps),
                 Heard::Message(Message::Results(results)) => {
@@ -247,7 +250,7 @@ impl Proxy<'_> {
             let spans = share.draw(pace, u64::MAX, unit)?.spans;
             if !spans.is_empty() {
                 self.line.say(&Message::Grant(spans));
-                asked = None;
+                (asked, grants) = (None, grants + 1);
             } else if share.is_over()? {
                 self.line.say(&Message::End);
                 over = true;

@@ -15,6 +15,8 @@ use crate::divergence::sink::Sink;
 
 /// How often a feeder looks whether its devices need more, and how late results leave a rank at most.
 const TICK: Duration = Duration::from_millis(2);
+/// Time after which a question without an answer is asked again: rank 0 may have thought that there was enough left.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
 /// How often rank 0 hears how far a rank is.
 const BETWEEN_NEWS: Duration = Duration::from_millis(100);
 
@@ -135,8 +137,9 @@ impl Monitor for Granted<'_> {
 impl Supply for Granted<'_> {
     fn feed(&self, queue: &Queue<'_>) {
         let mut appetite = Appetite::default();
-        let mut asked = None;
-        let mut told = None;
+        // When rank 0 was told something, when it was asked, and how often it gave.
+        let (mut told, mut asked, mut grants) = (None, None, 0);
+        let lately = |then: Option<Instant>, most| then.is_some_and(|then| then.elapsed() < most);
         while queue.end().is_none() {
             self.send();
             if told.is_none() && queue.has_started() {
@@ -144,27 +147,25 @@ impl Supply for Granted<'_> {
                 self.line.say(&Message::Ready { capacity, unit });
                 told = Some(Instant::now());
             }
-            if told.is_some() && asked.is_none() {
-                let (pace, steps) = (queue.pace(), queue.steps_done());
-                if appetite.is_hungry(pace) {
-                    let Pace { backlog, rate } = pace;
-                    self.line.say(&Message::Ask {
-                        backlog,
-                        rate,
-                        steps,
-                    });
-                    (asked, told) = (Some(backlog), Some(Instant::now()));
-                }
-            }
-            if told.is_some_and(|then| then.elapsed() > BETWEEN_NEWS) {
-                self.line.say(&Message::Steps(queue.steps_done()));
+            let (pace, steps) = (queue.pace(), queue.steps_done());
+            if told.is_some() && appetite.is_hungry(pace) && !lately(asked, BETWEEN_QUESTIONS) {
+                self.line.say(&Message::Ask {
+                    backlog: pace.backlog,
+                    rate: pace.rate,
+                    steps,
+                    number: grants,
+                });
+                (told, asked) = (Some(Instant::now()), Some(Instant::now()));
+            } else if told.is_some() && !lately(told, BETWEEN_NEWS) {
+                self.line.say(&Message::Steps(steps));
                 told = Some(Instant::now());
             }
             match self.line.hear(TICK) {
                 Heard::Message(Message::Grant(spans)) => {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(asked.take().unwrap_or(0), count);
+                    appetite.got(queue.pace().backlog, count);
                     queue.add(spans);
+                    (asked, grants) = (None, grants + 1);
                 }
                 Heard::Message(Message::End) => return queue.close(),
                 Heard::Message(Message::Cancel) | Heard::Over => {

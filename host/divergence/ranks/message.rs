@@ -23,8 +23,14 @@ pub(super) enum Message {
     },
     /// From a rank: its devices are ready.
     Ready { capacity: u64, unit: u64 },
-    /// From a rank: more pixels, please.
-    Ask { backlog: u64, rate: f64, steps: u64 },
+    /// From a rank: more pixels, please. Said again, with the same number and what is left then, until there is a grant.
+    Ask {
+        backlog: u64,
+        rate: f64,
+        steps: u64,
+        /// Grants that it has had.
+        number: u64,
+    },
     /// From a rank: steps accounted for.
     Steps(u64),
     /// To a rank: compute these.
@@ -117,6 +123,7 @@ mod tests {
                 backlog: 1 << 60,
                 rate: 1e9 / 7.0,
                 steps: 5,
+                number: 2,
             },
             Message::Grant(vec![0..5, 1 << 40..(1 << 40) + 1]),
             Message::Results(vec![
