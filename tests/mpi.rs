@@ -441,7 +441,7 @@ fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
             "the GPUs of one process",
         ),
         (&["zoom", "--cache", "exact"], "those of one process"),
-        (&["sweep", "--vary", "mass9=1,2"], "mass9"),
+        (&["sweep", "--vary", "mass9=1,2"], "unknown parameter"),
         (&["zoom", "--out", "no/such/folder"], "does not exist"),
     ] {
         let output = ranks(2)

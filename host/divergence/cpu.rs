@@ -279,12 +279,11 @@ fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
             feed.finished * u64::from(shared.job.steps) + under_way,
         );
         feed.check()?;
-        if went < SLICE {
-            if !shared.share.wait()? {
-                return Ok(());
-            }
-            walker.ask_again();
+        if went < SLICE && !shared.share.wait()? {
+            return Ok(());
         }
+        // There may be pixels again: some that another device had, or that another process sent.
+        walker.ask_again();
     }
 }
 
