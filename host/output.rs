@@ -23,6 +23,20 @@ pub struct Style {
     pub shrink: usize,
 }
 
+/// The most pixels of a map along a side of one of a picture.
+const MAX_SHRINK: usize = 65536;
+
+/// How many pixels are averaged to one, from text.
+///
+/// # Errors
+/// What is allowed.
+pub fn shrink(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_SHRINK) => Ok(n),
+        _ => Err(format!("must be a whole number from 1 to {MAX_SHRINK}")),
+    }
+}
+
 /// A map's values, and what they are of.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {

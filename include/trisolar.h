@@ -33,9 +33,10 @@ typedef int32_t trisolar_status;
 #define TRISOLAR_CANCELLED 130
 
 /* Where to compute. */
-#define TRISOLAR_AUTO 0 /* a GPU if one can be used, otherwise the CPU */
+#define TRISOLAR_AUTO 0 /* GPUs if any can be used, otherwise the CPU */
 #define TRISOLAR_CPU 1
 #define TRISOLAR_GPU 2
+#define TRISOLAR_GPU_AND_CPU 3 /* both together */
 
 /* A validated specification of a divergence map. */
 typedef struct trisolar_spec trisolar_spec;
@@ -49,12 +50,17 @@ typedef struct trisolar_map trisolar_map;
  */
 typedef int32_t (*trisolar_progress)(uint64_t done, uint64_t total, void *user);
 
-/* How to compute; nothing here changes a map's values. All zero is the default. */
+/*
+ * How to compute; nothing here changes a map's values. All zero is the default. The texts are those of
+ * `trisolar divergence --gpus` and `--driver`; they are read during the call only.
+ */
 typedef struct trisolar_options {
-    int32_t backend;            /* TRISOLAR_AUTO, TRISOLAR_CPU or TRISOLAR_GPU */
+    int32_t backend;            /* TRISOLAR_AUTO, TRISOLAR_CPU, TRISOLAR_GPU or TRISOLAR_GPU_AND_CPU */
     uint32_t threads;           /* of the CPU engine, up to 4096; 0: as many as the process may use */
     trisolar_progress progress; /* or NULL */
     void *user;                 /* handed to progress */
+    const char *gpus;           /* "all", or numbers such as "0,2"; NULL: as many as the map can keep busy */
+    const char *driver;         /* of several GPUs: "threads" or "single"; NULL: "threads" */
 } trisolar_options;
 
 /* A map in numbers. The strings belong to the map and end with it. */
@@ -64,7 +70,7 @@ typedef struct trisolar_info {
     uint64_t pixel_steps;  /* the sum of times */
     uint64_t never_parted; /* pixels whose twins never parted */
     double seconds;        /* of the computation itself */
-    const char *engine;    /* "cpu" or "gpu" */
+    const char *engine;    /* "cpu", "gpu" or "gpu+cpu" */
     const char *device;    /* in words */
     const char *notes;     /* what should be known, a line each; "" if nothing */
     const char *spec_json; /* every value of the specification, as JSON */
@@ -97,8 +103,8 @@ trisolar_status trisolar_divergence_run(const trisolar_spec *spec, const trisola
 
 /*
  * The same for start states that are given one by one instead of a grid: count points of 3 numbers each (start x, y, z
- * of the grid body), 9 (those of bodies 1, 2, 3) or 18 (and their velocities). What they do not say is the
- * specification's; its size, centre, span and plane are not used. The map is count wide and 1 high.
+ * of the grid body), 9 (those of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). What they do not
+ * say is the specification's; its size, centre, span and plane are not used. The map is count wide and 1 high.
  */
 trisolar_status trisolar_divergence_points(const trisolar_spec *spec, const double *points, size_t count,
                                            size_t numbers, const trisolar_options *options, trisolar_map **map);

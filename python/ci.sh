@@ -50,6 +50,24 @@ rm -rf "$cache/wheels"
     --interpreter "$python" --out "$cache/wheels")
 "$python" -m pip install -q --force-reinstall --no-deps "$cache"/wheels/trisolar-*.whl
 
+say "The source distribution"
+rm -rf "$cache/sdist"
+(cd python && "$cache/venv/bin/maturin" sdist --out "$cache/sdist")
+tar -xzf "$cache"/sdist/trisolar-*.tar.gz -C "$cache/sdist" --strip-components=1
+# Not compiled again: its manifests are read, and it has every file of what is compiled.
+(cd "$cache/sdist" && cargo metadata --format-version 1 --no-deps --offline >/dev/null)
+crates=()
+for crate in "$cache"/sdist/crates/*; do crates+=("crates/${crate##*/}"); done
+git ls-files .cargo Cargo.lock build.rs rust-toolchain.toml host kernels-gpu python/src python/package "${crates[@]}" |
+    grep -v '^crates/.*/tests/' | sed 's|^python/package/|package/|' >"$cache/needed"
+[ "$(wc -l <"$cache/needed")" -gt 200 ]
+while read -r file; do
+    if ! [ -e "$cache/sdist/$file" ]; then
+        echo "the source distribution lacks $file" >&2
+        exit 1
+    fi
+done <"$cache/needed"
+
 say "mypy"
 (cd python && "$python" -m mypy --cache-dir "$cache/mypy" package/trisolar tests examples &&
     MYPY_CACHE_DIR=$cache/mypy "$python" -m mypy.stubtest trisolar --mypy-config-file pyproject.toml)

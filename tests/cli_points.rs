@@ -158,6 +158,17 @@ fn what_points_cannot_be_is_told() {
         "t.npy",
     ];
     refused(here, &placed, "the points stand in for --positions");
+    let mut massive = [pixels()[..18].to_vec(), vec![1.0, 2.0, 3.0]].concat();
+    npy::write(here.join("massive.npy"), &[1, 21], &massive).expect("writes");
+    let weighed = ["--points", "massive.npy", "--masses", "1,2,3"];
+    refused(here, &weighed, "the points stand in for --masses");
+    massive[20] = -3.0;
+    npy::write(here.join("massive.npy"), &[1, 21], &massive).expect("writes");
+    refused(
+        here,
+        &weighed[..2],
+        "invalid value 'masses of point 0': each must be at least 0",
+    );
 }
 
 /// So many points that they take some tenths of a second.

@@ -56,13 +56,14 @@ fn states(s: &Specification) -> Vec<[[DVec3; 3]; 2]> {
     (0..w * h).map(pixel).collect()
 }
 
-/// Points with 3, 9 or 18 numbers each, in the order given.
+/// Points with 3, 9, 18 or 21 numbers each, in the order given.
 fn points(s: &Specification, columns: usize, order: &[usize]) -> Points {
     let states = states(s);
     let grid_body = usize::from(s.body) - 1;
     let values = order.iter().flat_map(|i| {
         let [p, v] = states[*i];
-        let all: Vec<f64> = [p, v].concat().iter().flat_map(|x| x.to_array()).collect();
+        let mut all: Vec<f64> = [p, v].concat().iter().flat_map(|x| x.to_array()).collect();
+        all.extend(s.masses);
         match columns {
             3 => p[grid_body].to_array().to_vec(),
             _ => all[..columns].to_vec(),
@@ -108,7 +109,7 @@ fn whole_states_in_any_order_have_the_times_of_their_pixels() {
         let engine = CpuEngine::new(None).expect("threads");
         let map = times(&engine, &s.clone().validate().expect("valid"));
         let expected: Vec<u32> = order.iter().map(|i| map[*i]).collect();
-        for columns in [3, 9, 18] {
+        for columns in [3, 9, 18, 21] {
             // What the points say is not taken from the specification.
             let mut other = s.clone();
             (other.center, other.size) = ([1e6, 1e6], [1, 1]);
@@ -118,10 +119,53 @@ fn whole_states_in_any_order_have_the_times_of_their_pixels() {
             if columns > 9 {
                 other.velocities = [DVec3::ONE; 3];
             }
+            if columns > 18 {
+                other.masses = [1.0, 2.0, 3.0];
+            }
             let given = other.validate_points(points(&s, columns, &order));
             let found = times(&engine, &given.expect("valid"));
             assert!(found == expected, "body {body}, {columns} numbers");
         }
+    }
+}
+
+/// Masses of neighbouring pixels: some of test bodies.
+const MASSES: [[f64; 3]; 4] = [
+    [10.0, 20.0, 30.0],
+    [0.0, 5.0, 40.0],
+    [12.0, 0.0, 0.5],
+    [0.0, 0.0, 0.0],
+];
+
+#[test]
+fn neighbours_with_masses_of_their_own_have_the_times_of_maps_of_these_masses_by_every_method() {
+    for s in methods() {
+        let order = in_order(&s);
+        let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).expect("threads");
+        let maps = MASSES.map(|masses| {
+            let s = Specification {
+                masses,
+                ..s.clone()
+            };
+            times(&reference, &s.validate().expect("valid"))
+        });
+        let expected: Vec<u32> = order.iter().map(|i| maps[i % 4][*i]).collect();
+        assert!(maps[0] != maps[1] && maps[1] != maps[2], "{s:?}");
+        let mut values = points(&s, 21, &order).array().1.to_vec();
+        for (i, point) in values.chunks_exact_mut(21).enumerate() {
+            point[18..].copy_from_slice(&MASSES[i % 4]);
+        }
+        let given = Points::new(&[14, 23, 21], values).expect("points");
+        let given = s.clone().validate_points(given).expect("valid");
+        for simd in Simd::available() {
+            for threads in [1, 3] {
+                let engine = CpuEngine::with_simd(Some(threads), simd).expect("threads");
+                assert!(times(&engine, &given) == expected, "{simd}: {s:?}");
+            }
+        }
+        let mut emulator = EmulatorEngine::new(DivergenceKernel::Fetch);
+        emulator.blocks = 1;
+        assert!(times(&emulator, &given) == expected, "emulator: {s:?}");
     }
 }
 
@@ -147,6 +191,15 @@ fn points_that_cannot_be_computed_with_are_refused_by_number() {
         (
             with(9, &[(9, 1.7e308), (12, -1.7e308)]),
             "--points point 1: all distances",
+        ),
+        (with(21, &[(41, -1.0)]), "--points masses of point 1: "),
+        (
+            with(21, &[(40, 1.7e308), (41, 1.7e308)]),
+            "--points point 1: its masses: their sum",
+        ),
+        (
+            with(21, &[(62, 1e-310)]),
+            "--points point 2: its masses: --g times mass times --dt^2",
         ),
     ];
     for (said, expected) in cases {

@@ -134,8 +134,9 @@ fn ptxas() -> Option<PathBuf> {
 
 /// Adams–Bashforth 4 keeps 96 numbers of 64 bits a thread, its twins' last four positions' and velocities' changes:
 /// more than the 255 registers that a thread can have.
-const MAY_SPILL: [&str; 2] = [
+const MAY_SPILL: [&str; 3] = [
     "divergence_fetch_adams_bashforth_4",
+    "divergence_masses_adams_bashforth_4",
     "divergence_points_adams_bashforth_4",
 ];
 

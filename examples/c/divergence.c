@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 {
     char *text = argc > 1 ? read_file(argv[1]) : NULL;
     int shown = -1;
-    trisolar_options options = {TRISOLAR_AUTO, 0, show, &shown};
+    trisolar_options options = {.progress = show, .user = &shown};
     trisolar_spec *spec = NULL;
     trisolar_map *map = NULL;
     trisolar_info info;

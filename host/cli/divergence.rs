@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use trisolar::divergence::{
-    self, Backend, Computer, Driver, Given, GpuChoice, Integrator, OneOrThree, OneOrTwo, Plane,
-    Points, Precision, Preset, RunOptions, SpecError, Specification, Start, Validated,
+    self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
+    OneOrTwo, Plane, Points, Precision, Preset, RunOptions, SpecError, Specification, Start,
+    Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
@@ -15,7 +16,6 @@ use self::outcome::Outcome;
 use super::progress::Progress;
 use super::ranks::Team;
 use super::report;
-use super::values::MapBackend;
 use super::{Failure, config, interrupt, values};
 
 mod outcome;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     specification: SpecificationArgs,
 
     /// Take start states from a file instead of a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers a point
-    /// (x, y, z of the grid body), 9 (those of bodies 1, 2, 3) or 18 (and their velocities)
+    /// (x, y, z of the grid body), 9 (those of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses)
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     points: Option<PathBuf>,
     /// Read the specification from a TOML file; options given beside it go before it

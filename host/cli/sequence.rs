@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{Computer, GpuChoice, RunOptions, Specification};
+use trisolar::divergence::{Computer, GpuChoice, MapBackend, RunOptions, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
 
 use super::divergence::SpecificationArgs;
 use super::ranks::Team;
 use super::report::{self, Lines};
-use super::values::MapBackend;
 use super::{Failure, config, values};
 
 /// Options of a sequence of maps.

@@ -3,7 +3,8 @@
 
 use glam::DVec3;
 use trisolar::divergence::{
-    Backend, Driver, GpuChoice, Integrator, OneOrThree, OneOrTwo, Plane, Precision, Start,
+    Backend, Driver, GpuChoice, Integrator, MapBackend, OneOrThree, OneOrTwo, Plane, Precision,
+    Start,
 };
 
 /// `W` or `WxH`.
@@ -126,75 +127,37 @@ pub(crate) fn start(text: &str) -> Result<Start, String> {
 
 /// `auto`, `cpu` or `gpu`.
 pub(crate) fn backend(text: &str) -> Result<Backend, String> {
-    match text {
-        "auto" => Ok(Backend::Auto),
-        "cpu" => Ok(Backend::Cpu),
-        "gpu" => Ok(Backend::Gpu),
-        _ => Err("must be auto, cpu or gpu".into()),
-    }
-}
-
-/// Where a map is computed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MapBackend {
-    /// Which engine.
-    pub(crate) backend: Backend,
-    /// Whether the CPU helps the GPUs.
-    pub(crate) with_cpu: bool,
+    text.parse()
 }
 
 /// `auto`, `cpu`, `gpu` or `gpu+cpu`.
 pub(crate) fn map_backend(text: &str) -> Result<MapBackend, String> {
-    let with_cpu = text == "gpu+cpu";
-    let backend = if with_cpu {
-        Ok(Backend::Gpu)
-    } else {
-        backend(text).map_err(|_| "must be auto, cpu, gpu or gpu+cpu".into())
-    };
-    backend.map(|backend| MapBackend { backend, with_cpu })
+    text.parse()
 }
 
 /// `all`, or numbers of GPUs separated by commas.
 pub(crate) fn gpus(text: &str) -> Result<GpuChoice, String> {
-    if text == "all" {
-        return Ok(GpuChoice::All);
-    }
-    let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
-    let choice = numbers.ok().and_then(|numbers| GpuChoice::of(&numbers));
-    choice.ok_or_else(|| {
-        "must be all, or numbers of GPUs from 0 to 63 separated by commas, such as 0,2".into()
-    })
+    text.parse()
 }
 
 /// `threads` or `single`.
 pub(crate) fn driver(text: &str) -> Result<Driver, String> {
-    match text {
-        "threads" => Ok(Driver::Threads),
-        "single" => Ok(Driver::Single),
-        _ => Err("must be threads or single".into()),
-    }
+    text.parse()
 }
-
-/// The most pixels of a map along a side of one of a picture.
-const MAX_SHRINK: usize = 65536;
 
 /// How many pixels are averaged to one.
 pub(crate) fn shrink(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n @ 1..=MAX_SHRINK) => Ok(n),
-        _ => Err(format!("must be a whole number from 1 to {MAX_SHRINK}")),
-    }
+    trisolar::output::shrink(text)
 }
-
-/// The most threads that can be asked for.
-const MAX_THREADS: usize = 4096;
 
 /// A number of threads.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n @ 1..=MAX_THREADS) => Ok(n),
-        _ => Err(format!("must be a whole number from 1 to {MAX_THREADS}")),
-    }
+    trisolar::divergence::threads(text)
+}
+
+/// How many GPUs.
+pub(crate) fn gpu_count(text: &str) -> Result<u32, String> {
+    trisolar::divergence::gpu_count(text)
 }
 
 /// A number of steps.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kernels_gpu::divergence::{Feed, IDLE, Job, Pixel, Twins, Walker};
+use kernels_gpu::divergence::{Feed, IDLE, Job, Masses, Pixel, Twins, Walker, Weights};
 use kernels_gpu::integrator::three_body as by;
 use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
 use kernels_gpu::{Lanes, Real};
@@ -267,9 +267,10 @@ fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
     thread: usize,
 ) -> Result<(), EngineError> {
     let mut walker = Walker::<R, N, I>::fresh();
+    let mut weights = Weights::spread(&shared.job.masses());
     let mut feed = Batches::new(shared);
     loop {
-        let went = walker.walk(shared.job, SLICE, &mut feed);
+        let went = walker.walk_weighted(shared.job, SLICE, &mut weights, &mut feed);
         let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
             .filter(|(pixel, _)| **pixel < IDLE)
             .map(|(_, taken)| u64::from(*taken))
@@ -387,6 +388,8 @@ impl<'a> Batches<'a> {
 }
 
 impl Feed for Batches<'_> {
+    const OWN_MASSES: bool = true;
+
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
         if self.next.number == self.end && !self.draw() {
@@ -417,5 +420,10 @@ impl Feed for Batches<'_> {
             Some(point) => point.twins(job.grid.shift),
             None => job.grid.twins(number),
         }
+    }
+
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        self.shared.spec.masses(number)
     }
 }

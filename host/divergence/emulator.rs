@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::Lanes;
-use kernels_gpu::divergence::{Job, Point, Walker};
+use kernels_gpu::divergence::{Job, MassivePoint, Point, Walker, Weights};
 use kernels_gpu::integrator::three_body::Integrator as Method;
-use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, divergence_plain};
+use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, Weighted, divergence_plain};
 
 use super::devices::{Accelerator, Source};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
@@ -65,11 +65,11 @@ impl EmulatorEngine {
     }
 
     /// Feeds a kernel of fetching threads until the run is over.
-    fn fetch<R: Lanes, I: Method<R>>(
+    fn fetch<T: Thread>(
         &self,
         spec: &Validated,
         share: Share<'_>,
-        kernel: Fetching<'_, R, I>,
+        kernel: Fetching<'_, T>,
     ) -> Result<(), EngineError> {
         let grid = Grid::new(self, spec.job(0, 0), kernel);
         let mut pipeline = Pipeline::new(grid, share, spec.specification().steps);
@@ -139,82 +139,142 @@ impl Worker for EmulatorEngine {
             return self.work_plainly(spec, &share);
         }
         let points: Option<Vec<Point>> = (0..spec.pixels()).map(|n| spec.point(n)).collect();
-        /// The kernel for the grid, or that for the points.
+        let massive: Option<Vec<MassivePoint>> = (0..spec.pixels())
+            .map(|n| {
+                let (point, masses) = (spec.point(n)?, spec.masses(n)?);
+                Some(MassivePoint { point, masses })
+            })
+            .collect();
+        /// The kernel for the grid, that for points, or that for points with masses.
         macro_rules! fetch {
-            ($grid:ident, $points:ident) => {
-                match &points {
-                    None => self.fetch(spec, share, &|job, slice, ring, threads, shared| {
+            ($grid:ident, $points:ident, $masses:ident) => {
+                match (&points, &massive) {
+                    (None, _) => self.fetch(spec, share, &|job, slice, ring, threads, shared| {
                         // SAFETY: the caller's promise, see `Fetching`.
                         unsafe { kernels::$grid(job, slice, ring, threads, shared) }
                     }),
-                    Some(points) => {
+                    (Some(points), None) => {
+                        let points = points.as_ptr();
                         self.fetch(spec, share, &|job, slice, ring, threads, shared| {
                             // SAFETY: as above, and there is a point for every pixel.
-                            unsafe {
-                                kernels::$points(
-                                    job,
-                                    slice,
-                                    ring,
-                                    threads,
-                                    shared,
-                                    points.as_ptr(),
-                                );
-                            }
+                            unsafe { kernels::$points(job, slice, ring, threads, shared, points) };
+                        })
+                    }
+                    (Some(_), Some(points)) => {
+                        let points = points.as_ptr();
+                        self.fetch(spec, share, &|job, slice, ring, threads, shared| {
+                            // SAFETY: as above.
+                            unsafe { kernels::$masses(job, slice, ring, threads, shared, points) };
                         })
                     }
                 }
             };
         }
         match (method.precision, method.integrator) {
-            (Precision::Fast, _) => fetch!(divergence_fetch_fast, divergence_points_fast),
-            (Precision::Mixed, _) => fetch!(divergence_fetch_mixed, divergence_points_mixed),
-            (Precision::F32, _) => fetch!(divergence_fetch_f32, divergence_points_f32),
-            (Precision::Fixed { .. }, _) => fetch!(divergence_fetch_fixed, divergence_points_fixed),
+            (Precision::Fast, _) => fetch!(
+                divergence_fetch_fast,
+                divergence_points_fast,
+                divergence_masses_fast
+            ),
+            (Precision::Mixed, _) => fetch!(
+                divergence_fetch_mixed,
+                divergence_points_mixed,
+                divergence_masses_mixed
+            ),
+            (Precision::F32, _) => fetch!(
+                divergence_fetch_f32,
+                divergence_points_f32,
+                divergence_masses_f32
+            ),
+            (Precision::Fixed { .. }, _) => fetch!(
+                divergence_fetch_fixed,
+                divergence_points_fixed,
+                divergence_masses_fixed
+            ),
             (Precision::FloatFloat, _) => {
-                fetch!(divergence_fetch_float_float, divergence_points_float_float)
+                fetch!(
+                    divergence_fetch_float_float,
+                    divergence_points_float_float,
+                    divergence_masses_float_float
+                )
             }
             (Precision::Exact, integrator) => match integrator {
-                Integrator::ExplicitEuler => fetch!(divergence_fetch, divergence_points),
+                Integrator::ExplicitEuler => {
+                    fetch!(divergence_fetch, divergence_points, divergence_masses)
+                }
                 Integrator::SemiImplicitEuler => fetch!(
                     divergence_fetch_semi_implicit_euler,
-                    divergence_points_semi_implicit_euler
+                    divergence_points_semi_implicit_euler,
+                    divergence_masses_semi_implicit_euler
                 ),
                 Integrator::Leapfrog => {
-                    fetch!(divergence_fetch_leapfrog, divergence_points_leapfrog)
+                    fetch!(
+                        divergence_fetch_leapfrog,
+                        divergence_points_leapfrog,
+                        divergence_masses_leapfrog
+                    )
                 }
                 Integrator::AdamsBashforth2 => fetch!(
                     divergence_fetch_adams_bashforth_2,
-                    divergence_points_adams_bashforth_2
+                    divergence_points_adams_bashforth_2,
+                    divergence_masses_adams_bashforth_2
                 ),
                 Integrator::AdamsBashforth4 => fetch!(
                     divergence_fetch_adams_bashforth_4,
-                    divergence_points_adams_bashforth_4
+                    divergence_points_adams_bashforth_4,
+                    divergence_masses_adams_bashforth_4
                 ),
                 Integrator::RungeKutta4 => fetch!(
                     divergence_fetch_runge_kutta_4,
-                    divergence_points_runge_kutta_4
+                    divergence_points_runge_kutta_4,
+                    divergence_masses_runge_kutta_4
                 ),
                 Integrator::Hermite4 => {
-                    fetch!(divergence_fetch_hermite_4, divergence_points_hermite_4)
+                    fetch!(
+                        divergence_fetch_hermite_4,
+                        divergence_points_hermite_4,
+                        divergence_masses_hermite_4
+                    )
                 }
             },
         }
     }
 }
 
-/// A kernel of fetching threads. Called with what [`kernels::divergence_fetch`] asks for: a walker for every thread, and tiles
-/// with slots of their own for the tickets not taken.
-type Fetching<'k, R, I> = &'k dyn Fn(Job, u64, Ring, *mut Walker<R, 1, I>, *const Shared);
+/// A kernel of fetching threads. Called with what [`kernels::divergence_fetch`] asks for: a fresh value at first for every
+/// thread, and tiles with slots of their own for the tickets not taken.
+type Fetching<'k, T> = &'k dyn Fn(Job, u64, Ring, *mut T, *const Shared);
+
+/// What a kernel's threads keep between launches.
+trait Thread: Clone {
+    /// Before the first launch.
+    fn fresh(job: &Job) -> Self;
+}
+
+impl<R: Lanes, I: Method<R>> Thread for Walker<R, 1, I> {
+    fn fresh(_: &Job) -> Self {
+        Self::fresh()
+    }
+}
+
+impl<R: Lanes, I: Method<R>> Thread for Weighted<R, I> {
+    fn fresh(job: &Job) -> Self {
+        Self {
+            walker: Walker::fresh(),
+            weights: Weights::spread(&job.masses()),
+        }
+    }
+}
 
 /// Slots of the emulated ring: few, so that small maps go round it.
 const SLOTS: u32 = 8;
 
 /// An emulated kernel of fetching threads with its buffers.
-struct Grid<'a, R: Lanes, I: Method<R>> {
+struct Grid<'a, T> {
     engine: &'a EmulatorEngine,
     job: Job,
-    kernel: Fetching<'a, R, I>,
-    threads: Vec<Walker<R, 1, I>>,
+    kernel: Fetching<'a, T>,
+    threads: Vec<T>,
     tiles: Vec<Tile>,
     times: Vec<u32>,
     done: Vec<AtomicU32>,
@@ -222,14 +282,14 @@ struct Grid<'a, R: Lanes, I: Method<R>> {
     sets: [(u64, u32, Vec<u32>); SETS],
 }
 
-impl<'a, R: Lanes, I: Method<R>> Grid<'a, R, I> {
-    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, R, I>) -> Self {
+impl<'a, T: Thread> Grid<'a, T> {
+    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, T>) -> Self {
         let threads = (engine.blocks * engine.block) as usize;
         Self {
             engine,
             job,
             kernel,
-            threads: vec![Walker::fresh(); threads],
+            threads: vec![T::fresh(&job); threads],
             tiles: vec![Tile::default(); SLOTS as usize],
             times: vec![0; (SLOTS * TILE) as usize],
             done: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
@@ -243,7 +303,7 @@ impl<'a, R: Lanes, I: Method<R>> Grid<'a, R, I> {
     }
 }
 
-impl<R: Lanes, I: Method<R>> Device for Grid<'_, R, I> {
+impl<T> Device for Grid<'_, T> {
     fn slots(&self) -> u32 {
         SLOTS
     }

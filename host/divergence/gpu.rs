@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kernels_gpu::divergence::{Job, Point};
+use kernels_gpu::divergence::{Job, Masses, MassivePoint, Point};
 use kernels_gpu::gravity::Relative;
 use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
 
@@ -248,7 +248,7 @@ pub(super) struct Grid<'a> {
     kernel: Kernel<'a>,
     job: Job,
     /// The start states of all pixels, if they are points.
-    points: Option<DeviceMemory<'a, [f64; NUMBERS]>>,
+    points: Option<DeviceMemory<'a, f64>>,
     blocks: u32,
     times: DeviceMemory<'a, u32>,
     threads: DeviceMemory<'a, u64>,
@@ -286,7 +286,7 @@ impl<'a> Grid<'a> {
         job: Job,
         pixels: u64,
         kept: usize,
-        points: Option<DeviceMemory<'a, [f64; NUMBERS]>>,
+        points: Option<DeviceMemory<'a, f64>>,
     ) -> Result<Self, EngineError> {
         let resident = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
         let blocks = u64::from(resident).min(pixels.div_ceil(u64::from(BLOCK))) as u32;
@@ -416,30 +416,48 @@ impl Device for Grid<'_> {
     }
 }
 
-/// Numbers of a [`Point`].
-const NUMBERS: usize = 15;
-const _: () = assert!(size_of::<[f64; NUMBERS]>() == size_of::<Point>());
+/// Numbers of a [`Point`], and of one with masses of its own.
+const NUMBERS: [usize; 2] = [15, 26];
+const _: () = assert!(NUMBERS[0] * size_of::<f64>() == size_of::<Point>());
+const _: () = assert!(NUMBERS[1] * size_of::<f64>() == size_of::<MassivePoint>());
 
 /// Brings the start states of all pixels to a GPU, if they are points.
 fn points_on<'a>(
     gpu: &'a Gpu,
     spec: &Validated,
-) -> Result<Option<DeviceMemory<'a, [f64; NUMBERS]>>, EngineError> {
-    let Some(points) = spec.points() else {
+) -> Result<Option<DeviceMemory<'a, f64>>, EngineError> {
+    if spec.points().is_none() {
         return Ok(None);
-    };
-    let mut memory = DeviceMemory::filled(gpu, points.len(), 0)?;
-    let states: Vec<[f64; NUMBERS]> = (0..spec.pixels())
-        .filter_map(|number| spec.point(number))
-        .map(|point| {
-            let [p, q, r] = point.positions;
-            let Relative { a, b } = point.velocities_dt;
-            let numbers = [p, q, r, [a.x, a.y, a.z], [b.x, b.y, b.z]];
-            std::array::from_fn(|k| numbers[k / 3][k % 3])
-        })
-        .collect();
-    memory.upload(&states)?;
+    }
+    let each = NUMBERS[usize::from(spec.masses(0).is_some())];
+    let mut numbers = Vec::with_capacity(spec.pixels() as usize * each);
+    for pixel in 0..spec.pixels() {
+        numbers.extend(spec.point(pixel).iter().flat_map(point_numbers));
+        numbers.extend(spec.masses(pixel).iter().flat_map(masses_numbers));
+    }
+    let mut memory = DeviceMemory::filled(gpu, numbers.len(), 0)?;
+    memory.upload(&numbers)?;
     Ok(Some(memory))
+}
+
+/// A [`Point`] in the order of its memory.
+fn point_numbers(point: &Point) -> impl Iterator<Item = f64> {
+    let [p, q, r] = point.positions;
+    let Relative { a, b } = point.velocities_dt;
+    let vectors = [p, q, r, [a.x, a.y, a.z], [b.x, b.y, b.z]];
+    vectors.into_iter().flatten()
+}
+
+/// [`Masses`] in the order of its memory.
+fn masses_numbers(Masses { pulls, parting }: &Masses) -> impl Iterator<Item = f64> {
+    let c = parting.centre;
+    let pulls = (pulls.g.into_iter())
+        .chain(pulls.minus_sum)
+        .chain([pulls.softening2]);
+    pulls
+        .chain([c.x, c.y, c.z])
+        .chain(parting.minus_weights)
+        .chain([parting.critical2])
 }
 
 /// Every byte of a [`Walker`](kernels_gpu::divergence::Walker) that has not asked for a pixel: its slot is then

@@ -2,6 +2,7 @@
 
 use kernels_gpu::divergence::Walker;
 use kernels_gpu::integrator::three_body as by;
+use kernels_gpu::kernels::Weighted;
 use kernels_gpu::number::{Fast, Fixed, FloatFloat, Mixed};
 
 use super::engine::EngineError;
@@ -23,8 +24,10 @@ struct Entry {
     grid: &'static str,
     /// For points.
     points: &'static str,
-    /// Bytes that each thread keeps between launches.
-    kept: usize,
+    /// For points with masses of their own.
+    masses: &'static str,
+    /// Bytes that each thread keeps between launches; with masses of their own.
+    kept: [usize; 2],
 }
 
 impl DivergenceKernel {
@@ -62,7 +65,11 @@ impl DivergenceKernel {
                 Entry {
                     grid: concat!("divergence_fetch", $suffix),
                     points: concat!("divergence_points", $suffix),
-                    kept: size_of::<Walker<$number, 1, $integrator>>(),
+                    masses: concat!("divergence_masses", $suffix),
+                    kept: [
+                        size_of::<Walker<$number, 1, $integrator>>(),
+                        size_of::<Weighted<$number, $integrator>>(),
+                    ],
                 }
             };
         }
@@ -90,6 +97,12 @@ impl DivergenceKernel {
                 Integrator::Hermite4 => entry!("_hermite_4", f64, by::Hermite4),
             },
         };
-        Ok((if points { entry.points } else { entry.grid }, entry.kept))
+        Ok(if valid.masses(0).is_some() {
+            (entry.masses, entry.kept[1])
+        } else if points {
+            (entry.points, entry.kept[0])
+        } else {
+            (entry.grid, entry.kept[0])
+        })
     }
 }

@@ -15,6 +15,7 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
+mod options;
 mod parameter;
 mod points;
 mod preset;
@@ -46,6 +47,7 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
+pub use options::{MapBackend, gpu_count, threads};
 pub use parameter::Parameter;
 pub use points::Points;
 pub use preset::Preset;

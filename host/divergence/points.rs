@@ -19,8 +19,8 @@ pub struct Points {
 }
 
 /// What the numbers of a point may be.
-const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (those of bodies 1, 2, 3) or 18 (and \
-                       their velocities)";
+const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (those of bodies 1, 2, 3), 18 (and \
+                       their velocities) or 21 (and their masses)";
 
 fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
     SpecError::new("points", given, allowed)
@@ -28,13 +28,14 @@ fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
 
 impl Points {
     /// From an array (C order) whose last axis has the numbers of a point: 3 (start position of the grid body), 9
-    /// (positions of bodies 1, 2, 3) or 18 (and their velocities). The other axes say how the points are arranged.
+    /// (positions of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). The other axes say how the points
+    /// are arranged.
     ///
     /// # Errors
     /// A shape or a number that is not allowed.
     pub fn new(shape: &[usize], values: Vec<f64>) -> Result<Self, SpecError> {
         let (columns, arranged) = match shape.split_last() {
-            Some((columns @ (3 | 9 | 18), arranged)) if !arranged.is_empty() => {
+            Some((columns @ (3 | 9 | 18 | 21), arranged)) if !arranged.is_empty() => {
                 (*columns, arranged)
             }
             _ => return Err(refuse(format!("an array of shape {shape:?}"), ALLOWED)),
@@ -52,8 +53,13 @@ impl Points {
             let given = format!("{} of point {}", values[at], at / columns);
             return Err(refuse(
                 given,
-                "all must be finite numbers (length, length / time)",
+                "all must be finite numbers (length, length / time, mass)",
             ));
+        }
+        let masses = |point: &[f64]| point.get(18..).is_some_and(|m| m.iter().any(|m| *m < 0.0));
+        if let Some(at) = values.chunks_exact(columns).position(masses) {
+            let given = format!("masses of point {at}");
+            return Err(refuse(given, "each must be at least 0 (0 is a test body)"));
         }
         Ok(Self {
             shape: arranged.to_owned(),
@@ -167,7 +173,16 @@ impl Points {
         match self.columns {
             3 => &["size", "center", "span", "plane"],
             9 => &["size", "center", "span", "plane", "positions"],
-            _ => &["size", "center", "span", "plane", "positions", "velocities"],
+            18 => &["size", "center", "span", "plane", "positions", "velocities"],
+            _ => &[
+                "size",
+                "center",
+                "span",
+                "plane",
+                "masses",
+                "positions",
+                "velocities",
+            ],
         }
     }
 
@@ -179,12 +194,19 @@ impl Points {
         if self.columns == 3 {
             state[0][usize::from(s.body) - 1] = vector(0);
         }
-        for k in 0..self.columns / 3 {
+        for k in 0..(self.columns / 3).min(6) {
             if self.columns > 3 {
                 state[k / 3][k % 3] = vector(k);
             }
         }
         state
+    }
+
+    /// Masses of bodies 1, 2, 3 at point `i`, if it has some of its own.
+    #[inline]
+    pub(super) fn masses(&self, i: usize) -> Option<[f64; 3]> {
+        let at = i * self.columns + 18;
+        (self.columns == 21).then(|| std::array::from_fn(|k| self.values[at + k]))
     }
 }
 
@@ -232,5 +254,18 @@ mod tests {
         assert_eq!(of(9)[0][0], p);
         assert_eq!(of(9)[1], s.velocities);
         assert_eq!(of(18)[1][0], v);
+        assert_eq!(of(21), of(18));
+    }
+
+    #[test]
+    fn masses_are_the_last_numbers() {
+        let values: Vec<f64> = (0..42).map(f64::from).collect();
+        let points = Points::new(&[2, 21], values.clone()).unwrap();
+        assert_eq!(points.masses(1), Some([39.0, 40.0, 41.0]));
+        assert_eq!(Points::new(&[2, 9], vec![0.0; 18]).unwrap().masses(0), None);
+        let mut negative = values;
+        negative[40] = -1.0;
+        let error = Points::new(&[2, 21], negative).unwrap_err().to_string();
+        assert!(error.contains("masses of point 1"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use glam::DVec3;
-use kernels_gpu::divergence::{Grid, Job, Parting, Point, Twins};
+use kernels_gpu::divergence::{Grid, Job, Masses, Parting, Point, Twins};
 use kernels_gpu::gravity::{Pulls, Relative};
 use serde::{Deserialize, Serialize};
 
@@ -323,6 +323,7 @@ impl Specification {
         for key in points.replaces() {
             match *key {
                 "center" => self.center = usual.center,
+                "masses" => self.masses = usual.masses,
                 "span" => self.span = usual.span,
                 "plane" => self.plane = usual.plane,
                 "positions" => self.positions = usual.positions,
@@ -458,6 +459,30 @@ impl Specification {
         Ok(())
     }
 
+    /// What the engines derive from masses must be numbers, and not vanish.
+    fn check_weights(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
+        if !masses.iter().sum::<f64>().is_finite() {
+            let allowed = "their sum must be a finite number";
+            return Err(SpecError::new("masses", list(masses), allowed));
+        }
+        for (body, gm) in self.order().into_iter().zip(self.gm_dt2(masses)) {
+            let vanishes = gm == 0.0 && self.g != 0.0 && masses[body] != 0.0;
+            if !gm.is_finite() || vanishes || gm.is_subnormal() {
+                let allowed = format!(
+                    "--g times mass times --dt^2 must be from 2.3e-308 to 1.7e308, and is {gm:e} for body {}",
+                    body + 1
+                );
+                return Err(SpecError::new("dt", self.dt, allowed));
+            }
+        }
+        let pulls = Pulls::new(self.gm_dt2(masses), self.softening);
+        if !pulls.minus_sum.iter().all(|x| x.is_finite()) {
+            let allowed = "--g times the sum of masses times --dt^2 must be at most 1.7e308";
+            return Err(SpecError::new("dt", self.dt, allowed));
+        }
+        Ok(())
+    }
+
     /// The bodies as the kernels count them: the grid body first, the others in their own order.
     pub(super) fn order(&self) -> [usize; 3] {
         match self.body {
@@ -476,10 +501,22 @@ impl Specification {
         )
     }
 
-    /// G·m·dt² of the bodies in the kernels' [order](Self::order).
-    fn gm_dt2(&self) -> [f64; 3] {
+    /// G·m·dt² of bodies of these masses in the kernels' [order](Self::order).
+    fn gm_dt2(&self, masses: &[f64; 3]) -> [f64; 3] {
         let dt2 = self.dt * self.dt;
-        self.order().map(|body| self.g * self.masses[body] * dt2)
+        self.order().map(|body| self.g * masses[body] * dt2)
+    }
+
+    /// What these masses come to.
+    fn weigh(&self, masses: &[f64; 3]) -> Masses {
+        Masses {
+            pulls: Pulls::new(self.gm_dt2(masses), self.softening),
+            parting: Parting::new(
+                self.order().map(|body| masses[body]),
+                self.shift.to_array(),
+                self.critical_distance,
+            ),
+        }
     }
 }
 
@@ -551,6 +588,7 @@ impl Validated {
     pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
         let s = &self.specification;
         let order = s.order();
+        let Masses { pulls, parting } = s.weigh(&s.masses);
         Job {
             grid: Grid {
                 corner: [s.center[0] - s.span[0] / 2.0, s.center[1] - s.span[1] / 2.0],
@@ -562,12 +600,8 @@ impl Validated {
                 velocities_dt: s.relative_velocities_dt(&s.velocities),
                 shift: s.shift.to_array(),
             },
-            pulls: Pulls::new(s.gm_dt2(), s.softening),
-            parting: Parting::new(
-                order.map(|body| s.masses[body]),
-                s.shift.to_array(),
-                s.critical_distance,
-            ),
+            pulls,
+            parting,
             first,
             count,
             steps: s.steps as u32,
@@ -580,6 +614,13 @@ impl Validated {
     pub fn point(&self, pixel: u64) -> Option<Point> {
         let points = self.points.as_ref()?;
         Some(self.point_in_lengths(points, pixel).scaled(self.unit()))
+    }
+
+    /// What the masses of a pixel come to, as the engines take them, if it is a point with masses of its own.
+    #[inline]
+    pub fn masses(&self, pixel: u64) -> Option<Masses> {
+        let masses = self.points.as_ref()?.masses(pixel as usize)?;
+        Some(self.specification.weigh(&masses).scaled(self.unit()))
     }
 
     fn point_in_lengths(&self, points: &Points, pixel: u64) -> Point {
@@ -721,23 +762,16 @@ impl Validated {
                 return Err(self.misplaced(pixel, allowed));
             }
         }
-        if !s.masses.iter().sum::<f64>().is_finite() {
-            let allowed = "their sum must be a finite number";
-            return Err(SpecError::new("masses", list(&s.masses), allowed));
+        let own = |pixel: u64| self.points.as_ref()?.masses(pixel as usize);
+        if own(0).is_none() {
+            return s.check_weights(&s.masses);
         }
-        for (body, gm) in s.order().into_iter().zip(s.gm_dt2()) {
-            let vanishes = gm == 0.0 && s.g != 0.0 && s.masses[body] != 0.0;
-            if !gm.is_finite() || vanishes || gm.is_subnormal() {
-                let allowed = format!(
-                    "--g times mass times --dt^2 must be from 2.3e-308 to 1.7e308, and is {gm:e} for body {}",
-                    body + 1
-                );
-                return Err(SpecError::new("dt", s.dt, allowed));
-            }
-        }
-        if !job.pulls.minus_sum.iter().all(|x| x.is_finite()) {
-            let allowed = "--g times the sum of masses times --dt^2 must be at most 1.7e308";
-            return Err(SpecError::new("dt", s.dt, allowed));
+        for pixel in self.telling_pixels() {
+            let weights = s.check_weights(&own(pixel).unwrap_or(s.masses));
+            weights.map_err(|e| {
+                let given = format!("point {pixel}");
+                SpecError::new("points", given, format!("its masses: {}", e.allowed))
+            })?;
         }
         Ok(())
     }

@@ -131,6 +131,13 @@ impl Parting<f64> {
         }
     }
 
+    /// The same in another unit of length, `factor` of which make the present one.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        self.centre = self.centre.scaled(factor);
+        self.critical2 *= factor * factor;
+        self
+    }
+
     /// The same in every lane of another [`Real`].
     #[inline(always)]
     pub fn spread<R: Real>(&self) -> Parting<R> {
@@ -142,6 +149,78 @@ impl Parting<f64> {
             ],
             critical2: R::from_f64(self.critical2),
         }
+    }
+}
+
+impl<R: Lanes> Parting<R> {
+    /// Replaces one lane by the same lane of `from`.
+    #[inline(always)]
+    pub fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.centre.set_lane(lane, from.centre);
+        self.minus_weights[0].set_lane(lane, from.minus_weights[0]);
+        self.minus_weights[1].set_lane(lane, from.minus_weights[1]);
+        self.critical2.set_lane(lane, from.critical2);
+    }
+}
+
+/// What the masses of three bodies come to, for their steps and for when twins count as parted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Masses {
+    /// G·m·dt² and softening.
+    pub pulls: Pulls<f64>,
+    /// When twins count as parted.
+    pub parting: Parting<f64>,
+}
+
+impl Masses {
+    /// The same in another unit of length, as [`Job::scaled`].
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            pulls: self.pulls.scaled(factor),
+            parting: self.parting.scaled(factor),
+        }
+    }
+}
+
+/// The start state of one pixel that has masses of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct MassivePoint {
+    /// Positions and velocities.
+    pub point: Point,
+    /// What its masses come to.
+    pub masses: Masses,
+}
+
+/// [`Masses`] as a loop keeps them: the same in every lane, or each lane's own.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Weights<R: Real, I: Integrator<R>> {
+    /// For the steps.
+    pub pulls: I::Pulls,
+    /// For when twins count as parted.
+    pub parting: Parting<R>,
+}
+
+impl<R: Real, I: Integrator<R>> Weights<R, I> {
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn spread(masses: &Masses) -> Self {
+        Self {
+            pulls: I::Pulls::from_pulls(&masses.pulls),
+            parting: masses.parting.spread(),
+        }
+    }
+
+    /// Replaces one lane by the same lane of `from`.
+    #[inline(always)]
+    pub fn set_lane(&mut self, lane: usize, from: &Self)
+    where
+        R: Lanes,
+    {
+        self.pulls.set_lane(lane, &from.pulls);
+        self.parting.set_lane(lane, &from.parting);
     }
 }
 
@@ -166,9 +245,17 @@ pub struct Job {
 }
 
 impl Job {
+    /// What the masses come to.
+    #[inline(always)]
+    pub fn masses(&self) -> Masses {
+        Masses {
+            pulls: self.pulls,
+            parting: self.parting,
+        }
+    }
+
     /// The same map in another unit of length, `factor` of which make the present one. A power of two changes no digit.
     pub fn scaled(mut self, factor: f64) -> Self {
-        let (square, cube) = (factor * factor, factor * factor * factor);
         let grid = &mut self.grid;
         let scale = |x: &mut f64| *x *= factor;
         grid.corner.iter_mut().for_each(scale);
@@ -176,11 +263,9 @@ impl Job {
         grid.positions.iter_mut().flatten().for_each(scale);
         grid.velocities_dt = grid.velocities_dt.scaled(factor);
         grid.shift.iter_mut().for_each(scale);
-        self.pulls.g.iter_mut().for_each(|g| *g *= cube);
-        self.pulls.minus_sum.iter_mut().for_each(|g| *g *= cube);
-        self.pulls.softening2 *= square;
-        self.parting.centre = self.parting.centre.scaled(factor);
-        self.parting.critical2 *= square;
+        let masses = self.masses().scaled(factor);
+        self.pulls = masses.pulls;
+        self.parting = masses.parting;
         self
     }
 }
@@ -219,8 +304,7 @@ fn step<R: Real, I: Integrator<R>>(twins: &mut Twins<R, I::Memory>, pulls: &I::P
 fn begin<R: Real, I: Integrator<R>>(
     twins: &mut Twins<R, I::Memory>,
     job: &Job,
-    pulls: &I::Pulls,
-    parting: &Parting<R>,
+    Weights { pulls, parting }: &Weights<R, I>,
 ) -> u32 {
     I::begin(&mut twins.a, pulls);
     I::begin(&mut twins.b, pulls);
@@ -244,6 +328,9 @@ pub struct Pixel {
 
 /// Where a [`Walker`] gets pixels from and brings results to.
 pub trait Feed {
+    /// Whether pixels may have [masses](Self::masses) of their own.
+    const OWN_MASSES: bool = false;
+
     /// The next pixel, if there is one.
     fn next(&mut self) -> Option<Pixel>;
     /// The pixel of this slot was together at the start of `times` steps.
@@ -252,6 +339,12 @@ pub trait Feed {
     #[inline(always)]
     fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
         job.grid.twins(number)
+    }
+    /// The masses of the pixel of this number, if they are not the job's. Of all pixels, or of none.
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        let _ = number;
+        None
     }
 }
 
@@ -289,6 +382,8 @@ pub struct Leave<'a, R: Real, M> {
 struct FromStart<'a, F>(&'a mut F);
 
 impl<F: Feed> Feed for FromStart<'_, F> {
+    const OWN_MASSES: bool = F::OWN_MASSES;
+
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
         self.0.next()
@@ -300,6 +395,10 @@ impl<F: Feed> Feed for FromStart<'_, F> {
     #[inline(always)]
     fn twins<S: Real, M: Memory<S>>(&self, job: &Job, number: u64) -> Twins<S, M> {
         self.0.twins(job, number)
+    }
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        self.0.masses(number)
     }
 }
 
@@ -356,6 +455,19 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
         self.walk_course(job, budget, &mut FromStart(feed))
     }
 
+    /// [`walk`](Self::walk) along pixels that may have masses of their own. `weights` are those of the pixels under way, to be
+    /// kept with the walker; at first any.
+    #[inline(always)]
+    pub fn walk_weighted<F: Feed>(
+        &mut self,
+        job: &Job,
+        budget: u32,
+        weights: &mut Weights<R, I>,
+        feed: &mut F,
+    ) -> u32 {
+        self.walk_on(job, budget, weights, &mut FromStart(feed))
+    }
+
     /// [`walk`](Self::walk) along pixels that may be under way already.
     #[inline(always)]
     pub fn walk_course<F: Course<R, I::Memory>>(
@@ -364,14 +476,25 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
         budget: u32,
         feed: &mut F,
     ) -> u32 {
+        self.walk_on(job, budget, &mut Weights::spread(&job.masses()), feed)
+    }
+
+    #[inline(always)]
+    fn walk_on<F: Course<R, I::Memory>>(
+        &mut self,
+        job: &Job,
+        budget: u32,
+        kept: &mut Weights<R, I>,
+        feed: &mut F,
+    ) -> u32 {
         assert!(N == R::COUNT);
-        let pulls = I::Pulls::from_pulls(&job.pulls);
-        let parting = job.parting.spread::<R>();
+        // A copy: what others can reach through a pointer would be read from memory in every step.
+        let mut weights = *kept;
         let mut spent = 0;
         // Pairs of steps until a lane has had all its steps or the budget ends; and how many were planned.
         let mut left = 0;
         let mut planned = 0;
-        let mut first = self.twins.together(&parting);
+        let mut first = self.twins.together(&weights.parting);
         let mut second = first;
         loop {
             // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
@@ -404,7 +527,7 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
                         }
                     }
                     if self.pixel[lane] == FRESH {
-                        self.refill(lane, job, &pulls, &parting, feed);
+                        self.refill(lane, job, &mut weights, feed);
                     }
                     if self.pixel[lane] < IDLE {
                         busy = true;
@@ -413,15 +536,18 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
                     lane += 1;
                 }
                 if !busy || spent == budget {
+                    if F::OWN_MASSES {
+                        *kept = weights;
+                    }
                     return spent;
                 }
                 left = nearest;
                 planned = nearest;
             }
-            first = self.twins.together(&parting);
-            step::<R, I>(&mut self.twins, &pulls);
-            second = self.twins.together(&parting);
-            step::<R, I>(&mut self.twins, &pulls);
+            first = self.twins.together(&weights.parting);
+            step::<R, I>(&mut self.twins, &weights.pulls);
+            second = self.twins.together(&weights.parting);
+            step::<R, I>(&mut self.twins, &weights.pulls);
             left -= 1;
         }
     }
@@ -432,19 +558,25 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
         &mut self,
         lane: usize,
         job: &Job,
-        pulls: &I::Pulls,
-        parting: &Parting<R>,
+        weights: &mut Weights<R, I>,
         feed: &mut F,
     ) {
         let (slot, twins, taken) = loop {
             let Some(Pixel { number, slot }) = feed.next() else {
                 break (IDLE, resting(), 0);
             };
+            let mut all = *weights;
+            if F::OWN_MASSES
+                && let Some(masses) = feed.masses(number)
+            {
+                all = Weights::spread(&masses);
+                weights.set_lane(lane, &all);
+            }
             if let Some((twins, taken)) = feed.resume(slot) {
                 break (slot, twins, taken);
             }
             let mut twins = feed.twins(job, number);
-            let taken = begin::<R, I>(&mut twins, job, pulls, parting);
+            let taken = begin::<R, I>(&mut twins, job, &all);
             if I::STARTS == 0 || (taken == I::STARTS && taken < job.steps) {
                 break (slot, twins, taken);
             }
@@ -477,13 +609,12 @@ fn resting<R: Real, M: Memory<R>>() -> Twins<R, M> {
 /// [`Walker::walk`] does.
 #[inline(always)]
 pub fn pixel<R: Lanes, I: Integrator<R>>(job: &Job, pixel: u32) -> u32 {
-    let pulls = I::Pulls::from_pulls(&job.pulls);
-    let parting = job.parting.spread::<R>();
+    let weights = Weights::<R, I>::spread(&job.masses());
     let mut twins = job.grid.twins(job.first + pixel as u64);
-    let mut times = begin::<R, I>(&mut twins, job, &pulls, &parting);
-    while times < job.steps && twins.together(&parting).all() {
+    let mut times = begin::<R, I>(&mut twins, job, &weights);
+    while times < job.steps && twins.together(&weights.parting).all() {
         times += 1;
-        step::<R, I>(&mut twins, &pulls);
+        step::<R, I>(&mut twins, &weights.pulls);
     }
     times
 }

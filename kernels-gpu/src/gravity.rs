@@ -137,6 +137,15 @@ impl Pulls<f64> {
         }
     }
 
+    /// The same in another unit of length, `factor` of which make the present one.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        let cube = factor * factor * factor;
+        self.g.iter_mut().for_each(|g| *g *= cube);
+        self.minus_sum.iter_mut().for_each(|g| *g *= cube);
+        self.softening2 *= factor * factor;
+        self
+    }
+
     /// The same in every lane of another [`Real`].
     #[inline(always)]
     pub fn spread<R: Real>(&self) -> Pulls<R> {
@@ -151,16 +160,33 @@ impl Pulls<f64> {
     }
 }
 
-/// Built from [`Pulls`] in `f64`: what a stepping loop keeps.
-pub trait FromPulls: Copy {
+/// Built from [`Pulls`] in `f64`: what a loop that steps in `R` keeps.
+pub trait FromPulls<R: Real>: Copy {
     /// The same in another [`Real`].
     fn from_pulls(pulls: &Pulls<f64>) -> Self;
+    /// Replaces one lane by the same lane of `from`.
+    fn set_lane(&mut self, lane: usize, from: &Self)
+    where
+        R: Lanes;
 }
 
-impl<R: Real> FromPulls for Pulls<R> {
+impl<R: Real> FromPulls<R> for Pulls<R> {
     #[inline(always)]
     fn from_pulls(pulls: &Pulls<f64>) -> Self {
         pulls.spread()
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self)
+    where
+        R: Lanes,
+    {
+        // Spelled out: an iterator would put the numbers into a GPU's local memory.
+        self.g[0].set_lane(lane, from.g[0]);
+        self.g[1].set_lane(lane, from.g[1]);
+        self.minus_sum[0].set_lane(lane, from.minus_sum[0]);
+        self.minus_sum[1].set_lane(lane, from.minus_sum[1]);
+        self.softening2.set_lane(lane, from.softening2);
     }
 }
 

@@ -81,19 +81,19 @@ impl ClusterProblem {
         threads: Option<i64>,
         gpus: i64,
     ) -> PyResult<ClusterRun> {
-        let allowed = if backend == "gpu" { 1..=64 } else { 1..=1 };
-        if !allowed.contains(&gpus) {
-            let allowed = "must be from 1 to 64, and more than 1 goes with --backend gpu";
+        let (backend, threads) = (values::backend(backend)?, values::threads(threads)?);
+        let gpus = values::gpu_count(gpus)?;
+        if gpus > 1 && backend != Backend::Gpu {
+            let allowed = "more than 1 goes with --backend gpu";
             return Err(errors::value(&gpus.to_string(), "--gpus", allowed));
         }
-        let (backend, threads) = (values::backend(backend)?, values::threads(threads)?);
         let start = Arc::clone(&self.start);
         let (every, end) = (
             self.given.every.unwrap_or(0.25),
             self.given.end.unwrap_or(1.0),
         );
         let stream = Stream::new(move |sink| {
-            with_engine(backend, threads, gpus as u32, |engine| {
+            with_engine(backend, threads, gpus, |engine| {
                 let opened = Opened {
                     engine: engine.name(),
                     device: engine.device(),

@@ -9,9 +9,9 @@ use trisolar::config;
 use trisolar::divergence::DivergenceMap;
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
-use trisolar::output::{Output, Style};
+use trisolar::output::{self, Output, Style};
 
-use crate::errors;
+use crate::{errors, values};
 
 /// A computed map; `numpy.asarray` of it is the array `times`.
 #[pyclass(frozen, module = "trisolar._trisolar")]
@@ -107,22 +107,22 @@ impl Map {
     }
 
     /// Writes a file: picture, array or both, by the extension.
-    #[pyo3(signature = (path, bare=false, colormap="inferno", title=None))]
+    #[pyo3(signature = (path, bare, name, title, shrink))]
     fn save(
         &self,
         py: Python<'_>,
         path: PathBuf,
         bare: bool,
-        colormap: &str,
+        name: &str,
         title: Option<String>,
+        shrink: i64,
     ) -> PyResult<()> {
-        let colormap = ColourMap::from_str(colormap)
-            .map_err(|e| errors::value(colormap, "--colormap", &e.to_string()))?;
+        let colormap = |text: &str| ColourMap::from_str(text).map_err(|e| e.to_string());
         let style = Style {
             bare,
-            colormap,
+            colormap: values::option(name, "--colormap", colormap)?,
             title,
-            ..Style::default()
+            shrink: values::option(&shrink.to_string(), "--shrink", output::shrink)?,
         };
         py.detach(|| {
             let output = Output::new(&path)?;

@@ -7,12 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::divergence::EngineError;
 use trisolar::nbody::{
-    self, Bodies, Diagnostics, Given, GivenError, Options, RunError, Schedule, Snapshot, Validated,
+    self, Bodies, Diagnostics, Given, GivenError, Options, RunError, Snapshot, Validated,
 };
 
 use crate::array::{Array, Part};
 use crate::stream::{Ended, Sink, Stream};
 use crate::{errors, values};
+
+/// The most steps between two states.
+const EVERY_AT_MOST: i64 = 1 << 53;
 
 /// A run to be made, every value checked.
 #[pyclass(frozen, module = "trisolar._trisolar")]
@@ -85,29 +88,38 @@ impl NbodyProblem {
     }
 
     /// Starts the run: its states are those at the start, after every multiple of `every` steps, and after the last.
-    #[pyo3(signature = (every=None, backend="auto", threads=None, schedule="dynamic", device=0))]
+    #[pyo3(signature = (every, backend, threads, schedule, partials, device, gpus))]
+    #[allow(clippy::too_many_arguments, reason = "keywords of the command line")]
     fn run(
         &self,
         py: Python<'_>,
-        every: Option<u64>,
+        every: Option<i64>,
         backend: &str,
         threads: Option<i64>,
         schedule: &str,
-        device: u32,
+        partials: &str,
+        device: i64,
+        gpus: Option<i64>,
     ) -> PyResult<NbodyRun> {
-        let schedule: Schedule = schedule
-            .parse()
-            .map_err(|e: String| errors::value(schedule, "--schedule", &e))?;
-        if every == Some(0) {
-            let allowed = "must be a whole number from 1 to 9007199254740992 (2^53)";
-            return Err(errors::value("0", "--every", allowed));
-        }
+        let every = every.map(|n| match n {
+            1..=EVERY_AT_MOST => Ok(n as u64),
+            _ => {
+                let allowed = "must be a whole number from 1 to 9007199254740992 (2^53)";
+                Err(errors::value(&n.to_string(), "--every", allowed))
+            }
+        });
+        let every = every.transpose()?;
+        let device = u32::try_from(device).map_err(|_| {
+            let allowed = "must be a whole number from 0 to 4294967295";
+            errors::value(&device.to_string(), "--device", allowed)
+        })?;
         let options = Options {
             backend: values::backend(backend)?,
             threads: values::threads(threads)?,
-            schedule,
+            schedule: values::option(schedule, "--schedule", str::parse)?,
+            partials: values::option(partials, "--partials", str::parse)?,
             device,
-            ..Options::default()
+            gpus: gpus.map(values::gpu_count).transpose()?,
         };
         let problem = Arc::clone(&self.problem);
         let stream = Stream::new(move |sink| compute(&problem, every, &options, sink))?;

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
-use trisolar::divergence::{Given, Points, RunOptions, SpecError, Validated};
+use trisolar::divergence::{self, Given, MapBackend, Points, RunOptions, SpecError, Validated};
 use trisolar::zoom::{self, Preset};
 
 use crate::map::Map;
@@ -20,15 +20,16 @@ pub(crate) struct Specification(Arc<Validated>);
 impl Specification {
     /// From options (they go first), then the keys of TOML text, then the defaults. `file` is where the text is
     /// from, for messages. `points` are start states instead of a grid: the shape of an array and its f64 values.
-    /// Options in `under` stand under the others: what points stand in for is not used there.
+    /// Options in `under` stand under the others: what points stand in for is not used there; a preset under all.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None, points=None, under=None))]
+    #[pyo3(signature = (options, toml=None, file=None, points=None, under=None, preset=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         toml: Option<&str>,
         file: Option<&str>,
         points: Option<(Vec<usize>, Bound<'_, PyBytes>)>,
         under: Option<&Bound<'_, PyDict>>,
+        preset: Option<&str>,
     ) -> PyResult<Self> {
         let mut given = values::given(options)?;
         if let Some(under) = under {
@@ -36,6 +37,10 @@ impl Specification {
         }
         if let Some(text) = toml {
             given = given.over(values::parsed(text, file)?);
+        }
+        if let Some(preset) = preset {
+            let preset: divergence::Preset = values::option(preset, "--preset", str::parse)?;
+            given = given.over(preset.given());
         }
         let among_options = |name: &str| {
             let given = options.get_item(name.replace('-', "_"));
@@ -45,7 +50,7 @@ impl Specification {
             let file = file.filter(|_| e.option != "points" && !among_options(e.option));
             errors::specification(&e, file)
         };
-        let specification = trisolar::divergence::Specification::from(given);
+        let specification = divergence::Specification::from(given);
         let valid = match points {
             None => specification.validate(),
             Some((shape, values)) => {
@@ -82,20 +87,41 @@ impl Specification {
 
     /// Computes the map; other Python threads run meanwhile. `progress(done, total)` is called some times a second
     /// in the calling thread, and signals are handled.
-    #[pyo3(signature = (backend="auto", threads=None, progress=None))]
+    #[pyo3(signature = (options, progress=None))]
     fn run(
         &self,
         py: Python<'_>,
-        backend: &str,
-        threads: Option<i64>,
+        options: &Options,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
-        let options = RunOptions {
-            backend: values::backend(backend)?,
+        watch::run(py, &self.0, options.0, progress.as_ref()).map(Map::new)
+    }
+}
+
+/// How maps are computed, every value checked.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct Options(RunOptions);
+
+#[pymethods]
+impl Options {
+    /// From the options of the command line; `gpus` is its text.
+    #[new]
+    #[pyo3(signature = (backend, threads, gpus, driver))]
+    fn new(
+        backend: &str,
+        threads: Option<i64>,
+        gpus: Option<&str>,
+        driver: &str,
+    ) -> PyResult<Self> {
+        let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
+        let gpus = gpus.map(|gpus| values::option(gpus, "--gpus", str::parse));
+        Ok(Self(RunOptions {
+            backend,
+            with_cpu,
             threads: values::threads(threads)?,
-            ..RunOptions::default()
-        };
-        watch::run(py, &self.0, options, progress.as_ref()).map(Map::new)
+            gpus: gpus.transpose()?.unwrap_or_default(),
+            driver: values::option(driver, "--driver", str::parse)?,
+        }))
     }
 }
 
@@ -111,9 +137,7 @@ pub(crate) fn zoom_frames(
     set: Vec<String>,
     frames: Option<i64>,
 ) -> PyResult<Vec<Specification>> {
-    let preset: Preset = preset
-        .parse()
-        .map_err(|e: String| errors::value(preset, "--preset", &e))?;
+    let preset: Preset = values::option(preset, "--preset", str::parse)?;
     let frames = match frames {
         None => preset.frames(),
         Some(n @ 1..=99_999) => n as u32,
@@ -124,15 +148,14 @@ pub(crate) fn zoom_frames(
     };
     let mut rules = preset.rules();
     for text in &set {
-        let rule = text.parse();
-        rules.push(rule.map_err(|e: String| errors::value(text, "--set", &e))?);
+        rules.push(values::option(text, "--set", str::parse)?);
     }
     let mut given: Given = values::given(options)?;
     if let Some(text) = toml {
         given = given.over(values::parsed(text, file)?);
     }
     given.center = given.center.or(preset.center());
-    let base = trisolar::divergence::Specification::from(given);
+    let base = divergence::Specification::from(given);
     let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
     Ok(found
         .into_iter()

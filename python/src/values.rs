@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trisolar::config;
-use trisolar::divergence::{Backend, Given};
+use trisolar::divergence::{self, Backend, Given};
 
 use crate::errors;
 
@@ -53,7 +53,19 @@ pub(crate) fn typed<T: DeserializeOwned>(table: Table) -> PyResult<T> {
             .iter()
             .find(|name| text.contains(&format!("in `{name}`")));
         let place = key.map_or(String::new(), |key| format!("{key}: "));
-        PyValueError::new_err(format!("{place}{}", error.message()))
+        PyValueError::new_err(format!("{place}{}", in_words(error.message())))
+    })
+}
+
+/// serde's message without Rust's names of numbers.
+fn in_words(message: &str) -> String {
+    let whole = ["u64", "u32", "u8", "usize", "i64"].map(|kind| (kind, "a whole number"));
+    let kinds = whole.into_iter().chain([("f64", "a number")]);
+    kinds.fold(message.to_owned(), |said, (kind, word)| {
+        match said.strip_suffix(&format!("expected {kind}")) {
+            Some(before) => format!("{before}expected {word}"),
+            None => said,
+        }
     })
 }
 
@@ -78,30 +90,29 @@ pub(crate) fn toml(values: &impl Serialize) -> PyResult<String> {
     toml::to_string(values).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// The most threads that can be asked for.
-const MAX_THREADS: i64 = 4096;
+/// An option by its text, in the words of the command line where it cannot be.
+pub(crate) fn option<T>(
+    text: &str,
+    name: &str,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> PyResult<T> {
+    parse(text).map_err(|allowed| errors::value(text, name, &allowed))
+}
 
 /// A backend by name.
 pub(crate) fn backend(name: &str) -> PyResult<Backend> {
-    match name {
-        "auto" => Ok(Backend::Auto),
-        "cpu" => Ok(Backend::Cpu),
-        "gpu" => Ok(Backend::Gpu),
-        _ => Err(errors::value(name, "--backend", "must be auto, cpu or gpu")),
-    }
+    option(name, "--backend", str::parse)
 }
 
 /// A number of threads.
 pub(crate) fn threads(given: Option<i64>) -> PyResult<Option<usize>> {
-    let allowed = |n: i64| match n {
-        1..=MAX_THREADS => Ok(n as usize),
-        _ => Err(errors::value(
-            &n.to_string(),
-            "--threads",
-            &format!("must be a whole number from 1 to {MAX_THREADS}"),
-        )),
-    };
-    given.map(allowed).transpose()
+    let parsed = |n: i64| option(&n.to_string(), "--threads", divergence::threads);
+    given.map(parsed).transpose()
+}
+
+/// How many GPUs.
+pub(crate) fn gpu_count(given: i64) -> PyResult<u32> {
+    option(&given.to_string(), "--gpus", divergence::gpu_count)
 }
 
 /// Why a value cannot be taken.

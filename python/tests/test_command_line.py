@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,67 @@ def test_pictures_take_the_options_of_the_command_line(command_line: Run, tmp_pa
     command_line("divergence", "--size", "6", "--steps", "9000", "--out", str(theirs), "--bare")
     map.save(ours, bare=True)
     assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_pictures_are_shrunk_as_there(command_line: Run, tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs.png", tmp_path / "ours.png"
+    command_line("divergence", "--size=9", "--steps=9000", f"--out={theirs}", "--bare", "--shrink=2")
+    map = trisolar.divergence(size=9, steps=9000)
+    map.save(ours, bare=True, shrink=2)
+    assert ours.read_bytes() == theirs.read_bytes()
+    with pytest.raises(ValueError, match="'0' for '--shrink': must be a whole number from 1 to 65536"):
+        map.save(ours, shrink=0)
+
+
+def test_a_preset_stands_under_everything_else(command_line: Run, tmp_path: Path) -> None:
+    file = tmp_path / "few.toml"
+    file.write_text("steps = 9\n")
+    arguments = ["--preset=panorama", "--size=7x2", f"--config={file}", f"--out={tmp_path / 'map.npy'}"]
+    reported = json.loads(command_line("divergence", *arguments, "--json").stdout)
+    with pytest.warns(UserWarning, match="not square"):
+        ours = [trisolar.divergence(spec, preset="panorama", size=(7, 2)).spec for spec in (file, {"steps": 9})]
+    assert ours == [reported["specification"]] * 2
+    assert ours[0]["span"] == [510, 80] and ours[0]["steps"] == 9
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("backend", "tpu"), ("gpus", "0,64"), ("gpus", ""), ("driver", "both"), ("threads", 0), ("threads", 5000)],
+)
+@pytest.mark.parametrize("command", ["divergence", "zoom", "nbody", "cluster"])
+def test_how_to_compute_is_refused_in_the_words_of_the_command_line(
+    command: str, option: str, value: Any, command_line: Run
+) -> None:
+    maps = command in ("divergence", "zoom")
+    if not maps and option in ("gpus", "driver"):
+        # The number of GPUs of one run.
+        option, value = "gpus", 65 if option == "gpus" else 0
+    if command == "zoom" and option == "driver":
+        pytest.skip("the command line's zoom has no driver")
+    refused = command_line(command, f"--{option}={value}", check=False)
+    assert refused.returncode == 2
+    with pytest.raises(ValueError) as error:
+        getattr(trisolar, command)(**{option: value})
+    # There the name of the value stands beside the option's.
+    said = re.sub(rf"'--{option} <[^>]*>'", f"'--{option}'", refused.stderr)
+    assert said.startswith(f"error: {error.value}\n")
+
+
+def test_a_gpu_that_is_missed_is_missed_in_the_words_of_the_command_line(command_line: Run) -> None:
+    if trisolar.devices()["gpus"]:
+        pytest.skip("there is a GPU")
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("divergence", {"backend": "gpu+cpu"}),
+        ("divergence", {"backend": "gpu", "gpus": "0,1"}),
+        ("nbody", {"backend": "gpu", "gpus": 2}),
+        ("cluster", {"backend": "gpu", "gpus": 2}),
+    ]
+    for command, options in cases:
+        failed = command_line(command, *(f"--{k}={v}" for k, v in options.items()), check=False)
+        assert failed.returncode == 1
+        with pytest.raises(RuntimeError) as error:
+            getattr(trisolar, command)(**options)
+        assert failed.stderr.splitlines()[0] == f"error: {error.value}"
 
 
 def test_a_saved_configuration_is_understood_both_ways(command_line: Run, tmp_path: Path) -> None:

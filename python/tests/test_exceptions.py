@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import trisolar
 
@@ -14,7 +15,8 @@ import trisolar
     ("options", "exception", "said"),
     [
         ({"steps": "many"}, ValueError, "steps"),
-        ({"steps": 2.5}, ValueError, "steps"),
+        ({"steps": 2.5}, ValueError, "steps: .*`2.5`, expected a whole number"),
+        ({"dt": "x"}, ValueError, "dt: .*expected a number"),
         ({"steps": 2**64}, ValueError, "within 64 bits"),
         ({"steps": -1}, ValueError, "steps"),
         ({"masses": (1, 2)}, ValueError, "masses"),
@@ -28,7 +30,22 @@ import trisolar
         ({"masses": {1: 2}}, TypeError, "not dict"),
         ({"center": 1j}, TypeError, "not complex"),
         ({"stepz": 5}, TypeError, "stepz"),
-        ({"backend": "tpu"}, ValueError, "auto, cpu or gpu"),
+        ({"backend": "tpu"}, ValueError, "'tpu' for '--backend': must be auto, cpu, gpu or gpu\\+cpu"),
+        ({"gpus": "some"}, ValueError, "'some' for '--gpus': must be all, or numbers of GPUs from 0 to 63"),
+        ({"gpus": 64}, ValueError, "'64' for '--gpus'"),
+        ({"gpus": (0, -1)}, ValueError, "'0,-1' for '--gpus'"),
+        ({"gpus": ()}, ValueError, "'' for '--gpus'"),
+        ({"gpus": 1.5}, TypeError, "gpus must be"),
+        ({"gpus": True}, TypeError, "gpus must be"),
+        ({"backend": 3}, TypeError, "backend must be a string, not 3"),
+        ({"driver": None}, TypeError, "driver must be a string, not None"),
+        ({"threads": 1.5}, TypeError, "threads must be a whole number, not 1.5"),
+        ({"masses": [[1, 2], [3]]}, ValueError, "masses: "),
+        ({"points": [["a", "b", "c"]]}, TypeError, "points must be numbers"),
+        ({"points": [[1j, 2, 3]]}, TypeError, "points must be numbers, not complex128"),
+        ({"gpus": [0, "x"]}, TypeError, "gpus must be"),
+        ({"driver": "both"}, ValueError, "'both' for '--driver': must be threads or single"),
+        ({"preset": "moon"}, ValueError, "'moon' for '--preset': must be headline or panorama"),
         ({"threads": 0}, ValueError, "'--threads': must be a whole number from 1 to 4096"),
         ({"threads": 5000}, ValueError, "'5000' for '--threads'"),
         ({"progress": 5}, TypeError, "progress"),
@@ -81,11 +98,26 @@ def test_a_full_disk_is_an_os_error(small: trisolar.DivergenceMap, tmp_path: Pat
         small.save(tmp_path / "map.npy")
 
 
-def test_a_gpu_that_is_not_there_is_a_runtime_error() -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"backend": "gpu"},
+        {"backend": "gpu+cpu"},
+        {"backend": "gpu", "gpus": np.array([0, 1]), "driver": "single"},
+    ],
+    ids=lambda options: "-".join(map(str, options)),
+)
+def test_a_gpu_that_is_not_there_is_a_runtime_error(options: dict[str, Any]) -> None:
     if trisolar.devices()["gpus"]:
         pytest.skip("there is a GPU")
     with pytest.raises(RuntimeError, match="no usable GPU"):
-        trisolar.divergence(size=2, steps=2, backend="gpu")
+        trisolar.divergence(size=2, steps=2, **options)
+    with pytest.raises(RuntimeError, match="no usable GPU"):
+        next(trisolar.zoom(size=2, frames=1, **options))
+    with pytest.raises(RuntimeError, match="no usable GPU"):
+        trisolar.nbody(n=16, steps=1, backend="gpu", gpus=2)
+    with pytest.raises(RuntimeError, match="no usable GPU"):
+        trisolar.cluster(n=16, backend="gpu", gpus=2)
 
 
 def test_what_may_not_be_meant_is_a_warning() -> None:

@@ -88,6 +88,11 @@ def test_bodies_may_be_in_a_plane() -> None:
         ({"radius": 2.0}, ValueError, "--radius cannot be used with --model plummer"),
         ({"model": "burrau", "n": 4}, ValueError, "the model has 3 bodies"),
         ({"every": 0}, ValueError, "'0' for '--every'"),
+        ({"every": -1}, ValueError, "'-1' for '--every': must be a whole number from 1 to 9007199254740992"),
+        ({"every": 1.5}, TypeError, "every must be a whole number, not 1.5"),
+        ({"device": -1}, ValueError, "'-1' for '--device'"),
+        ({"gpus": 0}, ValueError, "'0' for '--gpus': must be a whole number from 1 to 64"),
+        ({"partials": "none"}, ValueError, "'none' for '--partials': must be one of rows, threads"),
         ({"backend": "tpu"}, ValueError, "auto, cpu or gpu"),
         ({"schedule": "fair"}, ValueError, "'fair' for '--schedule'"),
         ({"threads": 0}, ValueError, "'0' for '--threads'"),
@@ -143,3 +148,18 @@ def test_options_are_documented_and_those_of_the_specification() -> None:
     assert all(f":param {name}:" in documented for name in names)
     spec = json.loads(json.dumps(trisolar.nbody(steps=1, n=2).spec))
     assert set(spec) <= set(names)
+
+
+def test_partial_sums_and_configurations_are_those_of_the_command_line(
+    tmp_path: Path, command_line: Run
+) -> None:
+    words = "--model=plummer --n=40 --steps=20 --seed=5 --threads=2 --schedule=cyclic-forces --partials=threads".split()
+    files = [f"--out={tmp_path / 'end.npz'}", f"--save-config={tmp_path / 'run.toml'}"]
+    command_line("nbody", *words, *files, "--quiet")
+    how: dict[str, Any] = {"threads": 2, "schedule": "cyclic-forces", "partials": "threads"}
+    *_, named = trisolar.nbody(model="plummer", n=40, steps=20, seed=5, **how)
+    *_, read = trisolar.nbody(tmp_path / "run.toml", **how)
+    with np.load(tmp_path / "end.npz") as theirs:
+        for end in (named, read):
+            assert np.array_equal(theirs["position"], end.position)
+            assert np.array_equal(theirs["velocity"], end.velocity)

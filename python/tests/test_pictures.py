@@ -45,10 +45,29 @@ def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(
     assert ax.get_ylim() == pytest.approx((half, -half)), "row 0 is on top"
     assert ax.get_xlabel() == "start x of body 1 (length)"
     assert ax.get_title() == "A title"
-    assert len(ax.figure.axes) == 2, "the map and its colour bar"
+    assert len(ax.child_axes) == 1, "the colour bar"
     plt.close("all")
 
     figure, ax = plt.subplots()
     assert small.plot(ax, cmap="viridis", colorbar=False, alpha=0.5) is ax
-    assert len(figure.axes) == 1
+    assert not ax.child_axes and len(figure.axes) == 1
     plt.close(figure)
+    # Where nobody else makes room for the colour bar, the map does.
+    figure, ax = plt.subplots()
+    small.plot(ax)
+    assert len(figure.axes) == 2 and not ax.child_axes
+    plt.close(figure)
+
+
+def test_a_map_where_nothing_parts_is_black() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    map = trisolar.divergence(size=4, steps=3)
+    assert map.never_parted == 16
+    (image,) = map.plot().get_images()
+    assert image.get_clim() == (0, 1)
+    (image,) = map.plot(vmin=-1, vmax=5).get_images()
+    assert image.get_clim() == (-1, 5)
+    plt.close("all")

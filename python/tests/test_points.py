@@ -76,6 +76,55 @@ def test_masses_count(small: trisolar.DivergenceMap) -> None:
     assert times[0] == times[2] != times[1]
 
 
+def test_masses_may_be_each_points_own(small: trisolar.DivergenceMap) -> None:
+    masses = np.array([(10, 20, 30), (10, 25, 30), (0, 20, 35)])
+    points = starts(small)
+    alone = np.stack([trisolar.divergence(points=points, masses=m, **OPTIONS).times for m in masses])
+    assert (alone[0] != alone[1]).any() and (alone[1] != alone[2]).any()
+    # Every mass at every point, whatever says where they are.
+    everywhere = {"masses": masses[:, None, None], **OPTIONS}
+    map = trisolar.divergence(points=points, **everywhere)
+    assert map.times.shape == (3, 12, 17) and np.array_equal(map.times, alone)
+    positions = np.broadcast_to(np.array(USUAL["positions"]), (12, 17, 3, 3)).copy()
+    positions[:, :, 0] = points
+    for more in (
+        {"positions": positions},
+        {"points": positions.reshape(12, 17, 9)},
+        {"points": points, "velocities": np.array(USUAL["velocities"])[None]},
+    ):
+        assert np.array_equal(trisolar.divergence(**more, **everywhere).times, alone)
+    # Neighbours of different masses, in one array of whole states.
+    which = np.random.default_rng(3).integers(0, 3, (12, 17))
+    mixed = trisolar.divergence(points=points, masses=masses[which], **OPTIONS)
+    assert np.array_equal(mixed.times, np.take_along_axis(alone, which[None], 0)[0])
+    assert mixed.points is not None and mixed.points.shape == (12, 17, 21)
+    assert "masses" not in mixed.spec and "velocities" not in mixed.spec
+    assert np.array_equal(trisolar.divergence(mixed.spec, points=mixed.points).times, mixed.times)
+
+
+def test_what_points_do_not_tell_is_the_specifications(small: trisolar.DivergenceMap) -> None:
+    spec = {**SMALL, "body": 3, "positions": [[0, 1, 2], [3, 4, 5], [6, 7, 8]], "velocities": np.eye(3)}
+    masses = np.array([(1, 2, 3), (3, 2, 1)])
+    map = trisolar.divergence(spec, points=[[1, 2, 3]], masses=masses)
+    assert map.times.shape == (2,) and map.points is not None
+    placed = [[0, 1, 2], [3, 4, 5], [1, 2, 3]]
+    assert np.array_equal(map.points[:, :9].reshape(2, 3, 3), [placed, placed])
+    assert np.array_equal(map.points[:, 9:18].reshape(2, 3, 3), [np.eye(3)] * 2)
+    assert np.array_equal(map.points[:, 18:], masses)
+    text = 'masses = [1, 2, 3]\nbody = 3\npositions = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]'
+    moving = np.broadcast_to(np.eye(3), (2, 3, 3))
+    again = trisolar.divergence(text, points=[[1, 2, 3]], velocities=moving, **OPTIONS)
+    assert np.array_equal(again.times, map.times[[0, 0]])
+
+
+def test_masses_of_points_work_in_every_precision() -> None:
+    masses = np.array([(10, 20, 30), (20, 20, 10)])
+    for precision in ("f32", "fixed:30", "float-float", "mixed"):
+        options: dict[str, Any] = {"points": [[1, 2, 3]], "precision": precision, **OPTIONS}
+        both = trisolar.divergence(masses=masses, **options).times
+        assert list(both) == [trisolar.divergence(masses=m, **options).times[0] for m in masses]
+
+
 def test_files_are_those_of_the_command_line(
     small: trisolar.DivergenceMap, tmp_path: Path, command_line: Run
 ) -> None:
@@ -105,8 +154,18 @@ def test_files_are_those_of_the_command_line(
         ({"points": np.zeros((1, 9))}, "'point 0' for '--points': bodies 2 and 3 coincide"),
         ({"points": [[1, 2, 3]], "size": 5}, "stand in for '--size'"),
         ({"points": np.ones((1, 9)), "positions": np.ones((3, 3))}, "stand in for '--positions'"),
-        ({"points": [[1, 2, 3]], "positions": np.ones((2, 3, 3))}, "go without points"),
-        ({"positions": np.ones((5, 2, 3))}, "3 x 3"),
+        ({"points": [[1, 2, 3]], "positions": np.ones((2, 3, 3))}, "stand in for '--positions'"),
+        ({"points": np.ones((1, 18)), "velocities": np.ones((2, 3, 3))}, "stand in for '--velocities'"),
+        ({"points": np.ones((1, 21)), "masses": np.ones((2, 3))}, "stand in for '--masses'"),
+        ({"points": np.ones((1, 21)), "masses": (1, 2, 3)}, "stand in for '--masses'"),
+        ({"points": np.full((2, 21), -1.0)}, "'masses of point 0' for '--points'"),
+        ({"masses": [[1, 2, 3], [1, 2, -3]]}, "'masses of point 1' for '--points'"),
+        ({"points": np.ones((2, 6)), "masses": np.ones((2, 3))}, r"not \(2, 6\)"),
+        ({"points": np.ones((4, 3)), "masses": np.ones((5, 3))}, r"points \(4,\), masses \(5,\)"),
+        ({"masses": np.ones((5, 3)), "size": 5}, "masses of many start states have no grid: .*'--size'"),
+        ({"masses": np.ones((0, 3))}, "from 1 to 4294967296 points"),
+        ({"masses": np.ones((5, 2))}, r"masses must be of shape \(3\) or \(..., 3\)"),
+        ({"positions": np.ones((5, 2, 3))}, r"\(3, 3\)"),
     ],
 )
 def test_bad_points(options: dict[str, Any], said: str) -> None:

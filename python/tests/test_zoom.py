@@ -16,7 +16,7 @@ def test_frames_are_those_of_the_command_line(tmp_path: Path, command_line: Run)
         "zoom", "--size=6x5", "--frames=3", "--set=steps=2000+frame", "--npy", f"--out={tmp_path}", "--backend=cpu",
         "--quiet",
     )
-    maps = list(trisolar.zoom(size=(6, 5), frames=3, set=["steps=2000+frame"], backend="cpu"))
+    maps = list(trisolar.zoom(size=(6, 5), frames=3, set="steps=2000+frame", backend="cpu"))
     for frame, map in enumerate(maps):
         assert np.array_equal(map.times, np.load(tmp_path / f"frame-{frame:05}.npy"))
         assert map.spec["steps"] == 2000 + frame and map.spec["center"] == [5.30031, -0.45]
@@ -48,6 +48,13 @@ def test_progress_counts_frames_and_may_end_the_zoom() -> None:
         ({"set": ["dt=0-frame"], "frames": 2}, ValueError, "frame 0"),
         ({"stepz": 5}, ValueError, "unknown field `stepz`"),
         ({"progress": 5}, TypeError, "progress"),
+        ({"backend": "tpu"}, ValueError, "'tpu' for '--backend': must be auto, cpu, gpu or gpu"),
+        ({"gpus": "0;1"}, ValueError, "'0;1' for '--gpus': must be all"),
+        ({"driver": "both"}, ValueError, "'both' for '--driver'"),
+        ({"threads": 0}, ValueError, "'0' for '--threads'"),
+        ({"set": [5]}, TypeError, r"set\[0\] must be a string"),
+        ({"set": "span"}, ValueError, "'span' for '--set'"),
+        ({"frames": 1.5}, TypeError, "frames must be a whole number, not 1.5"),
     ],
 )
 def test_bad_input(options: dict[str, Any], exception: type[Exception], said: str) -> None:

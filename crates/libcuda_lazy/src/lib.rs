@@ -6,7 +6,7 @@
 //!
 //! How to link it:
 //! - `cust`'s build script looks for `$CUDA_LIBRARY_PATH/lib64`: let `CUDA_LIBRARY_PATH` be the folder `link` of
-//!   this crate (in the `[env]` section of `.cargo/config.toml`), where `libcuda.so` is an empty linker script.
+//!   this crate (in the `[env]` section of `.cargo/config.toml`), where `libcuda.a` is an empty linker script.
 //! - Call [`load`] before anything of `cust`. It tells whether there is a driver, and its mere presence in the
 //!   program makes every linker take the symbols.
 //!

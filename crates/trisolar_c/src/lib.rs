@@ -12,6 +12,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::null;
+use std::str::FromStr;
 
 use trisolar::config;
 use trisolar::divergence::{
@@ -45,7 +46,7 @@ pub type Progress = Option<unsafe extern "C" fn(done: u64, total: u64, user: *mu
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// `TRISOLAR_AUTO`, `TRISOLAR_CPU` or `TRISOLAR_GPU`.
+    /// `TRISOLAR_AUTO`, `TRISOLAR_CPU`, `TRISOLAR_GPU` or `TRISOLAR_GPU_AND_CPU`.
     pub backend: i32,
     /// Threads of the CPU engine; 0 for as many as the process may use.
     pub threads: u32,
@@ -53,6 +54,10 @@ pub struct Options {
     pub progress: Progress,
     /// Handed to `progress`.
     pub user: *mut c_void,
+    /// Which GPUs, as on the command line; NULL for as many as the map can keep busy.
+    pub gpus: *const c_char,
+    /// How they are driven, as on the command line; NULL for `threads`.
+    pub driver: *const c_char,
 }
 
 /// `trisolar_info`.
@@ -69,7 +74,7 @@ pub struct Info {
     pub never_parted: u64,
     /// Of the computation itself.
     pub seconds: f64,
-    /// `cpu` or `gpu`.
+    /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: *const c_char,
     /// In words.
     pub device: *const c_char,
@@ -78,9 +83,6 @@ pub struct Info {
     /// Every value of the specification.
     pub spec_json: *const c_char,
 }
-
-/// The most threads that can be asked for.
-const MAX_THREADS: u32 = 4096;
 
 /// See the header.
 #[unsafe(no_mangle)]
@@ -187,10 +189,10 @@ pub unsafe extern "C" fn trisolar_divergence_points(
                 boundary::output(map, "map")?,
             )
         };
-        let allowed = matches!(numbers, 3 | 9 | 18) && count <= isize::MAX as usize / (18 * 8);
+        let allowed = matches!(numbers, 3 | 9 | 18 | 21) && count <= isize::MAX as usize / (21 * 8);
         if !allowed {
             return Err(Failure::input(format!(
-                "invalid value '{count} x {numbers}' for 'points': each point needs 3, 9 or 18 numbers"
+                "invalid value '{count} x {numbers}' for 'points': each point needs 3, 9, 18 or 21 numbers"
             )));
         }
         // SAFETY: the caller's promise: count points of so many numbers each.
@@ -206,10 +208,14 @@ pub unsafe extern "C" fn trisolar_divergence_points(
 fn compute(spec: &Validated, options: Option<&Options>) -> Result<*mut Map, Failure> {
     let (run, callback) = match options {
         None => (RunOptions::default(), Callback::none()),
-        // SAFETY: the header says how progress is called, and what it is called with comes with it.
-        Some(options) => (run_options(options)?, unsafe {
-            Callback::new(options.progress, options.user)
-        }),
+        // SAFETY: the caller's promise, see the module: texts end with NUL; the header says how progress is called, and
+        // what it is called with comes with it.
+        Some(options) => unsafe {
+            (
+                run_options(options)?,
+                Callback::new(options.progress, options.user),
+            )
+        },
     };
     let computed = divergence::run(spec, &run, &callback)?;
     Ok(Box::into_raw(Box::new(Map::new(computed)?)))
@@ -222,33 +228,61 @@ fn refused(error: SpecError) -> Failure {
     Failure::input(format!("invalid value '{given}' for '{key}': {allowed}"))
 }
 
-fn run_options(options: &Options) -> Result<RunOptions, Failure> {
-    let backend = match options.backend {
-        0 => Backend::Auto,
-        1 => Backend::Cpu,
-        2 => Backend::Gpu,
+/// # Safety
+/// The texts of `options` are NULL or end with NUL.
+unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
+    let (backend, with_cpu) = match options.backend {
+        0 => (Backend::Auto, false),
+        1 => (Backend::Cpu, false),
+        2 => (Backend::Gpu, false),
+        3 => (Backend::Gpu, true),
         other => {
             return Err(Failure::input(format!(
-                "invalid value '{other}' for 'backend': must be TRISOLAR_AUTO (0), TRISOLAR_CPU (1) or \
-                 TRISOLAR_GPU (2)"
+                "invalid value '{other}' for 'backend': must be TRISOLAR_AUTO (0), TRISOLAR_CPU (1), \
+                 TRISOLAR_GPU (2) or TRISOLAR_GPU_AND_CPU (3)"
             )));
         }
     };
     let threads = match options.threads {
         0 => None,
-        n @ 1..=MAX_THREADS => Some(n as usize),
-        n => {
-            return Err(Failure::input(format!(
-                "invalid value '{n}' for 'threads': must be from 1 to {MAX_THREADS}, or 0 for as many as the \
-                 process may use"
-            )));
-        }
+        n => Some(divergence::threads(&n.to_string()).map_err(|allowed| {
+            Failure::input(format!(
+                "invalid value '{n}' for 'threads': {allowed}, or 0 for as many as the process may use"
+            ))
+        })?),
+    };
+    // SAFETY: the caller's promise.
+    let (gpus, driver) = unsafe {
+        (
+            named(options.gpus, "gpus")?,
+            named(options.driver, "driver")?,
+        )
     };
     Ok(RunOptions {
         backend,
         threads,
-        ..RunOptions::default()
+        with_cpu,
+        gpus: gpus.unwrap_or_default(),
+        driver: driver.unwrap_or_default(),
     })
+}
+
+/// An option that is a text, if there is one.
+///
+/// # Safety
+/// `pointer` is NULL or a text that ends with NUL.
+unsafe fn named<T: FromStr<Err = String>>(
+    pointer: *const c_char,
+    name: &str,
+) -> Result<Option<T>, Failure> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let given = text(unsafe { input(pointer, name)? }, name)?;
+    let refused =
+        |allowed| Failure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
+    given.parse().map(Some).map_err(refused)
 }
 
 impl Map {

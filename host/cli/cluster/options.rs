@@ -118,7 +118,7 @@ pub(crate) struct Args {
     block_step: BlockStep,
 
     /// GPUs that share the work, with --backend gpu; the bits do not depend on it
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = values::gpu_count)]
     pub(super) gpus: u32,
 
     /// Print one JSON object at the end instead of lines

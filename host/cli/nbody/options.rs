@@ -89,7 +89,7 @@ pub(crate) struct Args {
     )]
     pub device: u32,
     /// GPUs that compute together, from --device on; their number changes no bit [default: all from 131072 bodies on]
-    #[arg(long, value_name = "N", help_heading = "Computation", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub gpus: Option<u32>,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]

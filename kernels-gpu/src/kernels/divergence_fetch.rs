@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use cuda_std::prelude::*;
 
 use crate::clock::timer_ns;
-use crate::divergence::{FRESH, Feed, IDLE, Job, Pixel, Twins, Walker};
+use crate::divergence::{FRESH, Feed, IDLE, Job, Masses, Pixel, Twins, Walker, Weights};
 use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory};
 use crate::{Lanes, Real};
 
@@ -102,6 +102,16 @@ pub unsafe fn divergence_fetch(
 pub(super) trait Starts: Copy {
     /// The start state of a pixel by its number in the map.
     fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M>;
+
+    /// Whether pixels have masses of their own.
+    const OWN_MASSES: bool = false;
+
+    /// These masses.
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        let _ = number;
+        None
+    }
 }
 
 /// From the job's grid.
@@ -128,10 +138,69 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>, S: Starts>(
     shared: *const Shared,
     starts: S,
 ) {
-    // SAFETY: the caller vouches for `shared` and for a Thread for every thread of the grid.
-    let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
-    // SAFETY: as above; the slot is this thread's alone.
+    // SAFETY: the caller vouches for a Thread for every thread of the grid, this one's alone.
+    let slot = unsafe { threads.add(thread::index_1d() as usize) };
+    // SAFETY: as above.
     let mut walker = unsafe { *slot };
+    // SAFETY: the caller's promise.
+    unsafe { go(job, slice_ns, ring, &mut walker, None, shared, starts) };
+    // SAFETY: as above.
+    unsafe { *slot = walker };
+}
+
+/// What a thread keeps whose pixels have masses of their own.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Weighted<R: Lanes, I: Integrator<R>> {
+    /// The pixel under way.
+    pub walker: Walker<R, 1, I>,
+    /// What its masses come to.
+    pub weights: Weights<R, I>,
+}
+
+/// [`fetch`] for pixels with masses of their own.
+///
+/// # Safety
+/// As [`divergence_fetch`]; every bit pattern will do for the weights of a walker without a pixel.
+#[inline(always)]
+pub(super) unsafe fn fetch_weighted<R: Lanes, I: Integrator<R>, S: Starts>(
+    job: &Job,
+    slice_ns: u64,
+    ring: &Ring,
+    threads: *mut Weighted<R, I>,
+    shared: *const Shared,
+    starts: S,
+) {
+    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
+    let slot = unsafe { threads.add(thread::index_1d() as usize) };
+    // SAFETY: as above.
+    let Weighted {
+        mut walker,
+        mut weights,
+    } = unsafe { *slot };
+    let own = Some(&mut weights);
+    // SAFETY: the caller's promise.
+    unsafe { go(job, slice_ns, ring, &mut walker, own, shared, starts) };
+    // SAFETY: as above.
+    unsafe { *slot = Weighted { walker, weights } };
+}
+
+/// Walks until the time is over or there is no pixel.
+///
+/// # Safety
+/// `ring` and `shared` as for [`divergence_fetch`].
+#[inline(always)]
+unsafe fn go<R: Lanes, I: Integrator<R>, S: Starts>(
+    job: &Job,
+    slice_ns: u64,
+    ring: &Ring,
+    walker: &mut Walker<R, 1, I>,
+    mut own: Option<&mut Weights<R, I>>,
+    shared: *const Shared,
+    starts: S,
+) {
+    // SAFETY: the caller vouches for `shared`.
+    let shared = unsafe { &*shared };
     walker.ask_again();
     let mut feed = Fetch {
         steps: job.steps,
@@ -147,7 +216,10 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>, S: Starts>(
     };
     let start = timer_ns();
     loop {
-        walker.walk(job, STRIDE, &mut feed);
+        match &mut own {
+            None => walker.walk(job, STRIDE, &mut feed),
+            Some(weights) => walker.walk_weighted(job, STRIDE, weights, &mut feed),
+        };
         if walker.pixel[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
             break;
         }
@@ -157,8 +229,6 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>, S: Starts>(
             .steps
             .fetch_add((walker.taken[0] - feed.credited) as u64, Ordering::Relaxed);
     }
-    // SAFETY: as above.
-    unsafe { *slot = walker };
 }
 
 /// Pixels from the ring by the shared counter, results to memory.
@@ -172,6 +242,8 @@ struct Fetch<'a, S> {
 }
 
 impl<S: Starts> Feed for Fetch<'_, S> {
+    const OWN_MASSES: bool = S::OWN_MASSES;
+
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
         loop {
@@ -209,5 +281,9 @@ impl<S: Starts> Feed for Fetch<'_, S> {
     #[inline(always)]
     fn twins<R: Real, M: Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
         self.starts.twins(job, number)
+    }
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        self.starts.masses(number)
     }
 }

@@ -3,6 +3,7 @@
 mod divergence_fetch;
 mod divergence_integrators;
 mod divergence_ladder;
+mod divergence_masses;
 mod divergence_plain;
 mod divergence_points;
 mod divergence_precisions;
@@ -18,7 +19,7 @@ mod nbody_reduced;
 mod nbody_steps;
 mod nbody_tile;
 
-pub use divergence_fetch::{Ring, Shared, TILE, Thread, Tile, divergence_fetch};
+pub use divergence_fetch::{Ring, Shared, TILE, Thread, Tile, Weighted, divergence_fetch};
 pub use divergence_integrators::{
     divergence_fetch_adams_bashforth_2, divergence_fetch_adams_bashforth_4,
     divergence_fetch_hermite_4, divergence_fetch_leapfrog, divergence_fetch_runge_kutta_4,
@@ -28,6 +29,13 @@ pub use divergence_ladder::{
     STATE as LADDER_STATE, divergence_ladder_early_exit, divergence_ladder_fetch,
     divergence_ladder_memory, divergence_ladder_products, divergence_ladder_registers,
     divergence_ladder_single_root,
+};
+pub use divergence_masses::{
+    divergence_masses, divergence_masses_adams_bashforth_2, divergence_masses_adams_bashforth_4,
+    divergence_masses_f32, divergence_masses_fast, divergence_masses_fixed,
+    divergence_masses_float_float, divergence_masses_hermite_4, divergence_masses_leapfrog,
+    divergence_masses_mixed, divergence_masses_runge_kutta_4,
+    divergence_masses_semi_implicit_euler,
 };
 pub use divergence_plain::divergence_plain;
 pub use divergence_points::{

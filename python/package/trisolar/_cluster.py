@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, watching
-from ._spec import Spec, bodies_of, merged, source
+from ._spec import Spec, bodies_of, merged, names, source, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -268,6 +268,8 @@ def cluster(
         "end": end,
         "every": every,
     }
+    names(backend=backend)
+    wholes(threads=threads, gpus=gpus)
     given = source(spec)
     arrays = None
     if bodies is not None:

@@ -7,14 +7,26 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Collection, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, watching
-from ._spec import Numbers, Source, Spec, merged, source
+from ._spec import (
+    Gpus,
+    Numbers,
+    Source,
+    Spec,
+    axes,
+    merged,
+    names,
+    numbers,
+    source,
+    wholes,
+)
+from ._spec import options as run_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +53,7 @@ class DivergenceMap:
 
     @property
     def points(self) -> Optional[npt.NDArray[np.float64]]:
-        """The start states, if they were given one by one: float64, (..., 3), (..., 9) or (..., 18), as
+        """The start states, if they were given one by one: float64, (..., 3), (..., 9), (..., 18) or (..., 21), as
         :func:`divergence` takes them; a copy. ``None`` for the pixels of a grid."""
         found = self._map.points
         return None if found is None else np.frombuffer(found[1], np.float64).reshape(found[0])
@@ -61,7 +73,7 @@ class DivergenceMap:
 
     @property
     def engine(self) -> str:
-        """``"cpu"`` or ``"gpu"``."""
+        """``"cpu"``, ``"gpu"`` or ``"gpu+cpu"``."""
         return self._map.engine
 
     @property
@@ -132,18 +144,23 @@ class DivergenceMap:
         bare: bool = False,
         colormap: str = "inferno",
         title: Optional[str] = None,
+        shrink: int = 1,
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
-        :param path: ``.png`` (picture of steps - times), ``.npy`` (array) or ``.npz`` (array ``times`` and
-            ``spec.json``). A file of that name is replaced, once the new one is complete.
+        :param path: ``.png`` (picture of steps - times), ``.tif`` (picture without axes, for very large maps), ``.npy``
+            (array) or ``.npz`` (array ``times``, ``spec.json`` and, if there are any, ``points``). A file of that name is
+            replaced, once the new one is complete.
         :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.
+        :param shrink: average this many pixels of the map in each direction to one of the picture, 1 to 65536.
         :raises ValueError: an extension or a colour map that does not exist.
         :raises OSError: the file cannot be written.
         """
-        self._map.save(path, bare=bare, colormap=colormap, title=title)
+        names(colormap=colormap, title="" if title is None else title)
+        wholes(shrink=shrink)
+        self._map.save(path, bare, colormap, title, shrink)
 
     def plot(
         self,
@@ -173,18 +190,16 @@ class DivergenceMap:
             _, ax = plt.subplots(layout="constrained")
         spec = self.spec
         left = np.uint32(spec["steps"]) - self._times
+        options: Dict[str, Any] = {"cmap": cmap}
+        if "norm" not in imshow and left.min() == left.max():
+            # One colour, the lowest: black where nothing parted.
+            options.update(vmin=left.min(), vmax=left.min() + 1)
         if left.ndim == 2:
-            options: Dict[str, Any] = {
-                "cmap": cmap,
-                "extent": self.extent,
-                "origin": "upper",
-                "interpolation": "nearest",
-                **imshow,
-            }
-            drawn: Any = ax.imshow(left, **options)
+            options.update(extent=self.extent, origin="upper", interpolation="nearest")
+            drawn: Any = ax.imshow(left, **{**options, **imshow})
         else:
             x, y = self._places()
-            drawn = ax.scatter(x, y, c=left.ravel(), **{"cmap": cmap, "s": 4, **imshow})
+            drawn = ax.scatter(x, y, c=left.ravel(), **{**options, "s": 4, **imshow})
         if left.ndim == 2 and self._map.points_shape is not None:
             ax.set_xlabel("column")
             ax.set_ylabel("row")
@@ -195,7 +210,10 @@ class DivergenceMap:
         if title is not None:
             ax.set_title(title)
         if colorbar:
-            ax.figure.colorbar(drawn, ax=ax, label="time left when the twins part (steps)")
+            # As high as the map, whatever its shape; without a layout engine nobody would make room for it there.
+            engine = getattr(ax.figure, "get_layout_engine", lambda: None)()
+            place: Dict[str, Any] = {"ax": ax} if engine is None else {"cax": ax.inset_axes((1.04, 0, 0.05, 1))}
+            ax.figure.colorbar(drawn, **place, label="time left when the twins part (steps)")
         return ax
 
     def _places(self) -> Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -210,13 +228,14 @@ class DivergenceMap:
 def divergence(
     spec: Optional[Spec] = None,
     *,
+    preset: Optional[str] = None,
     points: Optional[npt.ArrayLike] = None,
     size: Union[int, Sequence[int], None] = None,
     center: Optional[Numbers] = None,
     span: Union[float, Numbers, None] = None,
     plane: Optional[str] = None,
     body: Optional[int] = None,
-    masses: Optional[Numbers] = None,
+    masses: Optional[npt.ArrayLike] = None,
     positions: Optional[npt.ArrayLike] = None,
     velocities: Optional[npt.ArrayLike] = None,
     g: Optional[float] = None,
@@ -229,6 +248,8 @@ def divergence(
     integrator: Optional[str] = None,
     start: Optional[str] = None,
     backend: str = "auto",
+    gpus: Gpus = None,
+    driver: str = "threads",
     threads: Optional[int] = None,
     progress: Progress = None,
 ) -> DivergenceMap:
@@ -246,21 +267,25 @@ def divergence(
     :param spec: where values come from that are not given below: a mapping with the same names (such as another
         map's ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in
         ``.toml``).
+    :param preset: begin with the values of a map of the source document: "headline" or "panorama" (x from -40 to 470,
+        10200 x 1600 pixels, 200000 steps); ``spec`` and options go before them.
     :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3), x, y, z of the
-        grid body; (..., 9), those of bodies 1, 2, 3; or (..., 18), and their velocities (length, length / time).
-        ``times`` has the shape of the leading axes. The grid's options (and positions and velocities that the points
+        grid body; (..., 9), those of bodies 1, 2, 3; (..., 18), and their velocities; or (..., 21), and their masses (length,
+        length / time, mass). ``times`` has the shape of the leading axes. The grid's options (and what else the points
         tell) are then not allowed here, and those of ``spec`` are not used.
     :param size: pixels: (width, height), or one number for a square [300].
     :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
     :param span: extent along the two spanned axes, 2 numbers, or one, which makes pixels square (length) [40].
     :param plane: which two coordinates of the grid body the map spans: "xy", "xz" or "yz" ["xy"].
     :param body: the grid body, which the pixel places and whose twin is shifted: 1, 2 or 3 [1].
-    :param masses: of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)].
+    :param masses: of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)]. With leading axes, (..., 3), they are
+        those of as many start states.
     :param positions: at the start, 3 x 3: a row a body (length); of the grid body only the coordinate outside the
-        plane counts [((0, 0, -11), (0, 0, 0), (10, 10, 12))]. With leading axes, (..., 3, 3), they are the start
-        states of as many pixels, as ``points``; of the grid body all coordinates count then.
-    :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))]; or
-        (..., 3, 3), for each of as many start states. The leading axes of both are broadcast.
+        plane counts [((0, 0, -11), (0, 0, 0), (10, 10, 12))]. With leading axes, (..., 3, 3), they are those of as many
+        start states; of the grid body all coordinates count then.
+    :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))]. With
+        leading axes, (..., 3, 3), they are those of as many start states. The leading axes of points, masses, positions and
+        velocities are broadcast against each other, and ``times`` has their shape.
     :param g: gravitational constant (length^3 / mass / time^2) [9.8].
     :param softening: softening length (length) [0].
     :param steps: after which a pixel counts as never parted, 1 to 4294967294 [50000].
@@ -274,7 +299,12 @@ def divergence(
         ["explicit-euler"].
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or
         "runge-kutta" ["euler"].
-    :param backend: where to compute: "auto" (a GPU if one can be used, otherwise the CPU), "cpu" or "gpu".
+    :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
+        together).
+    :param gpus: which GPUs: "all", or numbers as :func:`devices` has them, such as 0, (0, 2) or "0,2" [all, but only as
+        many as the map can keep busy].
+    :param driver: how several GPUs are driven: "threads" (a thread each, pixels handed out as they go, so that all finish
+        together) or "single" (one thread, an equal part each).
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called some times a second, in the calling thread, with the steps accounted
         for and those of the whole map; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
@@ -283,7 +313,8 @@ def divergence(
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), one that ``gpus`` names and that there is not, or one
+        that failed.
 
     What may not have been meant (pixels that are not square, a shift close to rounding) is a ``UserWarning``.
     """
@@ -306,45 +337,112 @@ def divergence(
         "integrator": integrator,
         "start": start,
     }
-    states = points
-    if np.ndim(positions) > 2 or np.ndim(velocities) > 2:  # type: ignore[arg-type]
-        if points is not None:
-            raise ValueError("positions or velocities of many start states go without points")
-        states = _states(spec, options)
-        options = {**options, "positions": None, "velocities": None}
-    specification = _specification(spec, options, states)
+    how = run_options(backend, threads, gpus, driver)
+    options, states = _states(spec, preset, options, points)
+    specification = _specification(spec, preset, options, states)
     for message in specification.warnings:
         warnings.warn(message, UserWarning, stacklevel=2)
     with watching(progress, "divergence") as callback:
-        return DivergenceMap(specification.run(backend, threads, callback))
+        return DivergenceMap(specification.run(how, callback))
 
 
-def _states(spec: Optional[Spec], options: Dict[str, object]) -> npt.NDArray[np.float64]:
-    """Whole start states, (..., 18), from positions and velocities of which one or both are many."""
-    names = ("positions", "velocities")
-    given = {name: np.asarray(options[name], np.float64) for name in names if options[name] is not None}
-    if len(given) < 2:
-        one = {**options, **{name: None for name in given}}
-        usual = json.loads(_specification(spec, one, None).json)
-        given.update({name: np.asarray(usual[name]) for name in names if name not in given})
-    for name, array in given.items():
-        if array.shape[-2:] != (3, 3):
-            raise ValueError(f"{name} must be 3 x 3 or (..., 3, 3), not of shape {array.shape}")
-    both = np.broadcast_arrays(*(given[name] for name in names))
-    return np.stack(both, axis=-3).reshape(both[0].shape[:-2] + (18,))
+#: What a start state consists of, and the trailing axes of each part.
+_PARTS = {"positions": (3, 3), "velocities": (3, 3), "masses": (3,)}
+#: Which of it points tell, by their numbers. Those of 3 numbers tell a row of the positions.
+_TOLD = {9: ("positions",), 18: ("positions", "velocities"), 21: tuple(_PARTS)}
+
+
+def _states(
+    spec: Optional[Spec],
+    preset: Optional[str],
+    options: Dict[str, object],
+    points: Optional[npt.ArrayLike],
+) -> Tuple[Dict[str, object], Optional[npt.ArrayLike]]:
+    """The start states, and the options that are the same for all of them: positions, velocities and masses with leading
+    axes are put together with each other, with the points, and with what is the same for all."""
+    given = {name: options[name] for name in _PARTS if options[name] is not None}
+    many = [name for name, value in given.items() if axes(name, value) > len(_PARTS[name])]
+    if not many:
+        return options, points
+    for name in ("size", "center", "span", "plane"):
+        if options[name] is not None:
+            raise ValueError(f"{many[0]} of many start states have no grid: leave '--{name}' or their leading axes out")
+    alike = {**options, **{name: None for name in many}}
+    parts = {name: numbers(name, value) for name, value in given.items()}
+    for name, array in parts.items():
+        if array.shape[array.ndim - len(_PARTS[name]) :] != _PARTS[name]:
+            last = ", ".join(map(str, _PARTS[name]))
+            raise ValueError(f"{name} must be of shape ({last}) or (..., {last}), not {array.shape}")
+    usual = json.loads(_specification(spec, preset, {**alike, **{name: None for name in given}}, None).json)
+    told = {} if points is None else _parts(numbers("points", points), given, usual)
+    parts.update(told)
+    for name in _PARTS:
+        parts.setdefault(name, np.asarray(usual[name], np.float64))
+    if "masses" not in many:
+        del parts["masses"]
+    return {**alike, "positions": None, "velocities": None}, _together(parts, told)
+
+
+def _parts(
+    points: npt.NDArray[np.float64], given: Dict[str, object], usual: Dict[str, Any]
+) -> Dict[str, npt.NDArray[np.float64]]:
+    """What points tell: 3 numbers the position of the grid body, more of them all positions, velocities, masses."""
+    numbers = points.shape[-1] if points.ndim else 0
+    if numbers == 3:
+        placed = np.array(given.get("positions", usual["positions"]), np.float64)
+        if placed.ndim > 2:
+            raise ValueError("the points stand in for '--positions': leave one of them out")
+        placed = np.broadcast_to(placed, points.shape[:-1] + (3, 3)).copy()
+        placed[..., int(usual["body"]) - 1, :] = points
+        return {"positions": placed}
+    told = _TOLD.get(numbers)
+    if told is None:
+        raise ValueError(f"points must be of shape (..., 3), (..., 9), (..., 18) or (..., 21), not {points.shape}")
+    for name in told:
+        if name in given:
+            raise ValueError(f"the points stand in for '--{name}': leave one of them out")
+    found, at = {}, 0
+    for name in told:
+        end = at + int(np.prod(_PARTS[name]))
+        found[name] = points[..., at:end].reshape(points.shape[:-1] + _PARTS[name])
+        at = end
+    return found
+
+
+def _together(
+    parts: Dict[str, npt.NDArray[np.float64]], told: Collection[str]
+) -> npt.NDArray[np.float64]:
+    """Positions, velocities and, if there are any, masses as start states, their leading axes broadcast. Some are told by
+    points."""
+    leading = {name: parts[name].shape[: -len(last)] for name, last in _PARTS.items() if name in parts}
+    try:
+        shape = np.broadcast_shapes(*leading.values())
+    except ValueError:
+        named = {"points" if name in told else name: shape for name, shape in leading.items() if shape}
+        shapes = ", ".join(f"{name} {shape}" for name, shape in named.items())
+        raise ValueError(f"leading axes that do not go together: {shapes}") from None
+    columns = [
+        np.broadcast_to(parts[name], shape + last).reshape(shape + (int(np.prod(last)),))
+        for name, last in _PARTS.items()
+        if name in parts
+    ]
+    return np.concatenate(columns, axis=-1)
 
 
 def _specification(
-    spec: Optional[Spec], options: Dict[str, object], points: Optional[npt.ArrayLike]
+    spec: Optional[Spec],
+    preset: Optional[str],
+    options: Dict[str, object],
+    points: Optional[npt.ArrayLike],
 ) -> _trisolar.Specification:
     """The options over what ``spec`` has, for a grid or for points."""
     starts = None
     if points is not None:
-        array = np.asarray(points, np.float64)
+        array = numbers("points", points)
         starts = (list(array.shape), array.tobytes())
     given = source(spec)
     if given.mapping is not None and starts is not None:
         # What the points stand in for is not used of the mapping.
         under = dict(given.mapping)
-        return _trisolar.Specification(merged(Source(), options), points=starts, under=under)
-    return _trisolar.Specification(merged(given, options), given.toml, given.file, starts)
+        return _trisolar.Specification(merged(Source(), options), None, None, starts, under, preset)
+    return _trisolar.Specification(merged(given, options), given.toml, given.file, starts, None, preset)

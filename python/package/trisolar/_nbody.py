@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, watching
-from ._spec import Numbers, Spec, bodies_of, merged, source
+from ._spec import Numbers, Spec, bodies_of, merged, names, source, wholes
 
 
 class Diagnostics(TypedDict):
@@ -180,8 +180,10 @@ def nbody(
     every: Optional[int] = None,
     backend: str = "auto",
     device: int = 0,
+    gpus: Optional[int] = None,
     threads: Optional[int] = None,
     schedule: str = "dynamic",
+    partials: str = "rows",
     progress: Progress = None,
 ) -> Nbody:
     """Integrates bodies that all pull each other: an iterator of their states at the start, after every ``every`` steps,
@@ -227,9 +229,14 @@ def nbody(
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
     :param every: steps from state to state [all: the start and the end].
     :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
-    :param device: number of the GPU [0].
+    :param device: number of the GPU, or of the first of several [0].
+    :param gpus: how many GPUs compute together, from ``device`` on, 1 to 64; their number changes no bit [all from 131072
+        bodies on].
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
-    :param schedule: how threads share rows: "dynamic", "block" or "cyclic".
+    :param schedule: how threads share rows of bodies: "dynamic" (whoever is free takes the next), "block", "cyclic", or
+        "cyclic-forces" (cyclic, but sums in blocks).
+    :param partials: partial sums of the reduced solver on the CPU: "rows" (the same bits for any number of threads) or
+        "threads" (less memory for many bodies, but the last bits depend on threads and schedule).
     :param progress: a function that is called some times a second, in the thread that waits for a state, with the steps
         done and all steps; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
     :returns: the run, an iterator.
@@ -262,6 +269,8 @@ def nbody(
         "solver": solver,
         "precision": precision,
     }
+    names(backend=backend, schedule=schedule, partials=partials)
+    wholes(every=every, threads=threads, device=device, gpus=gpus)
     given = source(spec)
     arrays = None
     if bodies is not None:
@@ -273,6 +282,6 @@ def nbody(
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError("progress must be True, False, None or a function(done, total)")
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    run = Nbody(problem.run(every, backend, threads, schedule, device), values, problem.toml)
+    run = Nbody(problem.run(every, backend, threads, schedule, partials, device, gpus), values, problem.toml)
     run._progress = progress
     return run

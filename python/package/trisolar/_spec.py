@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
+from . import _trisolar
+
 Numbers = Union[Sequence[float], npt.NDArray[Any]]
 Vectors = Union[Sequence[Numbers], npt.NDArray[Any]]
+Gpus = Union[str, int, Sequence[int], npt.NDArray[Any], None]
+"""``"all"``, the number of a GPU, or numbers of several."""
 Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
 
 
@@ -67,3 +72,63 @@ def bodies_of(bodies: Any) -> Tuple[npt.NDArray[np.float64], ...]:
                 f"{name} is {array.shape}"
             )
     return mass, position, velocity
+
+
+def options(
+    backend: str, threads: Optional[int], gpus: Gpus, driver: str = "threads"
+) -> _trisolar.Options:
+    """How maps are computed, checked."""
+    names(backend=backend, driver=driver)
+    wholes(threads=threads)
+    return _trisolar.Options(backend, threads, _gpus(gpus), driver)
+
+
+def names(**given: object) -> None:
+    """Raises a TypeError that names what is not a string."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, not {value!r}")
+
+
+def wholes(**given: object) -> None:
+    """Raises a TypeError that names what is neither a whole number nor None."""
+    for name, value in given.items():
+        if value is not None and not _is_whole(value):
+            raise TypeError(f"{name} must be a whole number, not {value!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
+def axes(name: str, value: Any) -> int:
+    """How deep a sequence is."""
+    try:
+        return np.ndim(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def numbers(name: str, value: Any) -> npt.NDArray[np.float64]:
+    """An array of f64, or an exception that names what cannot be one."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if array.size and array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} must be numbers, not {array.dtype}")
+    return array.astype(np.float64, copy=False)
+
+
+def _gpus(gpus: Gpus) -> Optional[str]:
+    """The text of the command line."""
+    if gpus is None or isinstance(gpus, str):
+        return gpus
+    given: Any = [gpus] if np.ndim(gpus) == 0 else gpus
+    if not all(map(_is_whole, given)):
+        raise TypeError(f'gpus must be "all", a whole number or a sequence of them, not {gpus!r}')
+    return ",".join(str(operator.index(number)) for number in given)

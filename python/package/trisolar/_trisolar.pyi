@@ -10,6 +10,7 @@ __all__ = [
     "NbodyProblem",
     "NbodyRun",
     "NbodyState",
+    "Options",
     "Specification",
     "__version__",
     "devices_json",
@@ -51,11 +52,13 @@ class NbodyProblem:
     def warnings(self) -> List[str]: ...
     def run(
         self,
-        every: Optional[int] = None,
-        backend: str = "auto",
-        threads: Optional[int] = None,
-        schedule: str = "dynamic",
-        device: int = 0,
+        every: Optional[int],
+        backend: str,
+        threads: Optional[int],
+        schedule: str,
+        partials: str,
+        device: int,
+        gpus: Optional[int],
     ) -> NbodyRun: ...
 
 @final
@@ -147,6 +150,7 @@ class Specification:
         file: Optional[str] = None,
         points: Optional[Tuple[List[int], bytes]] = None,
         under: Optional[Dict[str, object]] = None,
+        preset: Optional[str] = None,
     ) -> Specification: ...
     @property
     def json(self) -> str: ...
@@ -156,10 +160,15 @@ class Specification:
     def warnings(self) -> List[str]: ...
     def run(
         self,
-        backend: str = "auto",
-        threads: Optional[int] = None,
+        options: Options,
         progress: Optional[Callable[[int, int], object]] = None,
     ) -> Map: ...
+
+@final
+class Options:
+    def __new__(
+        cls, backend: str, threads: Optional[int], gpus: Optional[str], driver: str
+    ) -> Options: ...
 
 @final
 class Map:
@@ -188,7 +197,8 @@ class Map:
     def save(
         self,
         path: Union[str, PathLike[str]],
-        bare: bool = False,
-        colormap: str = "inferno",
-        title: Optional[str] = None,
+        bare: bool,
+        name: str,
+        title: Optional[str],
+        shrink: int,
     ) -> None: ...

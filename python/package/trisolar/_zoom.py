@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Sequence
+from typing import Iterator, List, Optional, Sequence, Union
 
 from . import _trisolar
 from ._divergence import DivergenceMap
 from ._progress import Progress, watching
-from ._spec import Spec, merged, source
+from ._spec import Gpus, Spec, merged, names, options as run_options, source, wholes
 
 
 def zoom(
@@ -15,8 +15,10 @@ def zoom(
     *,
     preset: str = "document",
     frames: Optional[int] = None,
-    set: Sequence[str] = (),
+    set: Union[str, Sequence[str]] = (),
     backend: str = "auto",
+    gpus: Gpus = None,
+    driver: str = "threads",
     threads: Optional[int] = None,
     progress: Progress = None,
     **options: object,
@@ -33,8 +35,10 @@ def zoom(
     :param preset: schedule: "document" (the published zoom, 500 frames), "video" (from 1.28 km to 518 nm, 937 frames) or
         "none" (100 frames).
     :param frames: number of frames, 1 to 99999 [the preset's].
-    :param set: formulas for parameters, such as "span=40/2^(frame/30)"; they go before the preset's.
-    :param backend: where to compute: "auto" (a GPU if one can be used, otherwise the CPU), "cpu" or "gpu".
+    :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they go before the preset's.
+    :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
+    :param gpus: which GPUs, as for :func:`divergence`.
+    :param driver: how several GPUs are driven, as for :func:`divergence`.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called after each frame with the frames done and all frames; an exception of it
         ends the zoom. ``True`` shows a bar (needs tqdm).
@@ -43,22 +47,28 @@ def zoom(
     :raises ValueError: a value that is not allowed, in any frame, with the message of the command line.
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
     """
     given = source(spec)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError("progress must be True, False, None or a function(done, total)")
+    how = run_options(backend, threads, gpus, driver)
+    formulas = [set] if isinstance(set, str) else list(set)
+    names(preset=preset, **{f"set[{k}]": formula for k, formula in enumerate(formulas)})
+    wholes(frames=frames)
     found = _trisolar.zoom_frames(
-        merged(given, options), given.toml, given.file, preset, list(set), frames
+        merged(given, options), given.toml, given.file, preset, formulas, frames
     )
-    return _maps(found, backend, threads, progress)
+    return _maps(found, how, progress)
 
 
 def _maps(
-    frames: List[_trisolar.Specification], backend: str, threads: Optional[int], progress: Progress
+    frames: List[_trisolar.Specification], how: _trisolar.Options, progress: Progress
 ) -> Iterator[DivergenceMap]:
     with watching(progress, "zoom") as tell:
         for done, specification in enumerate(frames, 1):
-            map = DivergenceMap(specification.run(backend, threads))
+            map = DivergenceMap(specification.run(how))
             if tell is not None:
                 tell(done, len(frames))
             yield map

@@ -27,7 +27,7 @@ static const char *const small = "size = [5, 3]\nsteps = 200\n";
 
 static trisolar_map *compute(const char *toml)
 {
-    trisolar_options cpu = {TRISOLAR_CPU, 1, NULL, NULL};
+    trisolar_options cpu = {.backend = TRISOLAR_CPU, .threads = 1};
     trisolar_spec *spec = NULL;
     trisolar_map *map = NULL;
     CHECK(trisolar_spec_from_toml(toml, &spec) == TRISOLAR_OK);
@@ -62,7 +62,7 @@ static void points_are_computed_like_the_pixels_of_a_map(void)
     /* The second row of this map: y = -20 + 40 * (1/2) = 0. */
     trisolar_map *map = compute("size = [4, 2]\nspan = [40, 40]\nsteps = 20000"), *points = NULL;
     const double row[4][3] = {{-20, 0, -11}, {-10, 0, -11}, {0, 0, -11}, {10, 0, -11}};
-    trisolar_options cpu = {TRISOLAR_CPU, 1, NULL, NULL};
+    trisolar_options cpu = {.backend = TRISOLAR_CPU, .threads = 1};
     trisolar_spec *spec = NULL;
     trisolar_info info;
 
@@ -72,11 +72,35 @@ static void points_are_computed_like_the_pixels_of_a_map(void)
     CHECK(memcmp(trisolar_map_times(points), trisolar_map_times(map) + 4, 4 * sizeof(uint32_t)) == 0);
     trisolar_map_free(points);
     CHECK(trisolar_divergence_points(spec, row[0], 3, 4, &cpu, &points) == TRISOLAR_BAD_INPUT && points == NULL);
-    CHECK(says("'3 x 4' for 'points'") && says("3, 9 or 18 numbers"));
+    CHECK(says("'3 x 4' for 'points'") && says("3, 9, 18 or 21 numbers"));
     CHECK(trisolar_divergence_points(spec, NULL, 3, 3, &cpu, &points) == TRISOLAR_BAD_INPUT && says("'points'"));
     CHECK(trisolar_divergence_points(spec, row[0], 0, 3, &cpu, &points) == TRISOLAR_BAD_INPUT);
     trisolar_spec_free(spec);
     trisolar_map_free(map);
+}
+
+static void points_may_have_masses_of_their_own(void)
+{
+    double states[2][21] = {{0, 0, -11, 0, 0, 0, 10, 10, 12, -3, 0, 0, 0, 0, 0, 3, 0, 0, 10, 20, 30}};
+    trisolar_options cpu = {.backend = TRISOLAR_CPU, .threads = 1};
+    trisolar_spec *spec = NULL, *heavier = NULL;
+    trisolar_map *both = NULL, *map = NULL;
+
+    memcpy(states[1], states[0], sizeof states[0]);
+    states[1][19] = 25;
+    CHECK(trisolar_spec_from_toml("steps = 20000\nmasses = [1, 2, 3]", &spec) == TRISOLAR_OK);
+    CHECK(trisolar_divergence_points(spec, states[0], 2, 21, &cpu, &both) == TRISOLAR_OK);
+    CHECK(trisolar_spec_from_toml("steps = 20000\nmasses = [10, 25, 30]", &heavier) == TRISOLAR_OK);
+    CHECK(trisolar_divergence_points(heavier, states[0], 1, 18, &cpu, &map) == TRISOLAR_OK);
+    CHECK(trisolar_map_times(both)[1] == trisolar_map_times(map)[0]);
+    CHECK(trisolar_map_times(both)[0] != trisolar_map_times(both)[1]);
+    trisolar_map_free(map);
+    states[1][20] = -1;
+    CHECK(trisolar_divergence_points(spec, states[0], 2, 21, &cpu, &map) == TRISOLAR_BAD_INPUT);
+    CHECK(map == NULL && says("masses of point 1"));
+    trisolar_map_free(both);
+    trisolar_spec_free(heavier);
+    trisolar_spec_free(spec);
 }
 
 static void bad_input_is_told(void)
@@ -84,7 +108,8 @@ static void bad_input_is_told(void)
     trisolar_spec *spec = (trisolar_spec *)&spec; /* must become NULL */
     trisolar_map *map = NULL;
     uint32_t width, height;
-    trisolar_options bad_backend = {9, 0, NULL, NULL}, bad_threads = {TRISOLAR_CPU, 5000, NULL, NULL};
+    trisolar_options bad_backend = {.backend = 9}, bad_threads = {.threads = 5000};
+    trisolar_options bad_gpus = {.gpus = "0,64"}, bad_driver = {.driver = "both"}, not_text = {.gpus = "\xff"};
 
     CHECK(trisolar_spec_from_toml("dt = -1", &spec) == TRISOLAR_BAD_INPUT && spec == NULL);
     CHECK(says("invalid value '-1' for 'dt'"));
@@ -101,6 +126,29 @@ static void bad_input_is_told(void)
     CHECK(trisolar_spec_size(spec, NULL, &height) == TRISOLAR_BAD_INPUT && says("'width'"));
     CHECK(trisolar_divergence_run(spec, &bad_backend, &map) == TRISOLAR_BAD_INPUT && says("'9' for 'backend'"));
     CHECK(trisolar_divergence_run(spec, &bad_threads, &map) == TRISOLAR_BAD_INPUT && says("'5000' for 'threads'"));
+    CHECK(trisolar_divergence_run(spec, &bad_gpus, &map) == TRISOLAR_BAD_INPUT);
+    CHECK(says("'0,64' for 'gpus': must be all, or numbers of GPUs from 0 to 63"));
+    CHECK(trisolar_divergence_run(spec, &bad_driver, &map) == TRISOLAR_BAD_INPUT);
+    CHECK(says("'both' for 'driver': must be threads or single"));
+    CHECK(trisolar_divergence_run(spec, &not_text, &map) == TRISOLAR_BAD_INPUT && says("not UTF-8"));
+    trisolar_spec_free(spec);
+}
+
+static void a_gpu_is_used_or_missed(void)
+{
+    trisolar_options gpu = {.backend = TRISOLAR_GPU_AND_CPU, .gpus = "all"};
+    trisolar_spec *spec = NULL;
+    trisolar_map *map = NULL;
+    trisolar_info info;
+    trisolar_status status;
+
+    CHECK(trisolar_spec_from_toml(small, &spec) == TRISOLAR_OK);
+    status = trisolar_divergence_run(spec, &gpu, &map);
+    if (status == TRISOLAR_OK)
+        CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK && strcmp(info.engine, "gpu+cpu") == 0);
+    else
+        CHECK(status == TRISOLAR_FAILED && map == NULL && says("no usable GPU"));
+    trisolar_map_free(map);
     trisolar_spec_free(spec);
 }
 
@@ -119,7 +167,7 @@ static int32_t stop(uint64_t done, uint64_t total, void *user)
 static void a_progress_function_can_end_a_run(void)
 {
     struct told told = {0, 0};
-    trisolar_options options = {TRISOLAR_CPU, 2, stop, &told};
+    trisolar_options options = {.backend = TRISOLAR_CPU, .threads = 2, .progress = stop, .user = &told};
     trisolar_spec *spec = NULL;
     trisolar_map *map = (trisolar_map *)&map;
 
@@ -170,7 +218,9 @@ int main(int argc, char **argv)
     CHECK(strchr(trisolar_version(), '.') != NULL);
     a_map_can_be_looked_at_and_copied();
     points_are_computed_like_the_pixels_of_a_map();
+    points_may_have_masses_of_their_own();
     bad_input_is_told();
+    a_gpu_is_used_or_missed();
     a_progress_function_can_end_a_run();
     files_are_written_or_refused(argv[1]);
     devices_are_json();

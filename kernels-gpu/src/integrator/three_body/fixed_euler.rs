@@ -2,7 +2,7 @@
 //! once (as Rein & Tamayo 2018, MNRAS 473, 3351, do for reversible integration).
 
 use super::{Integrator, State, accelerations_both};
-use crate::gravity::{Pulls, Relative};
+use crate::gravity::{FromPulls, Pulls, Relative};
 use crate::number::Fixed;
 use crate::vec3::Vec3;
 
@@ -23,6 +23,19 @@ impl Integrator<Fixed> for FixedEuler {
         let [fs, ft] = accelerations_both(&to_f64(&s.q), &to_f64(&t.q), pulls);
         advance(s, &fs);
         advance(t, &ft);
+    }
+}
+
+/// The pull is computed in `f64`, one number at a time.
+impl FromPulls<Fixed> for Pulls<f64> {
+    #[inline(always)]
+    fn from_pulls(pulls: &Pulls<f64>) -> Self {
+        *pulls
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, _lane: usize, from: &Self) {
+        *self = *from;
     }
 }
 

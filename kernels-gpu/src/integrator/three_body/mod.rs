@@ -107,7 +107,7 @@ pub trait Integrator<R: Real>: Copy + Debug + 'static {
     type Memory: Memory<R>;
 
     /// How it keeps the masses.
-    type Pulls: FromPulls;
+    type Pulls: FromPulls<R>;
 
     /// A pixel's first steps that [`start`](Self::start) takes instead of [`step_both`](Self::step_both).
     const STARTS: u32 = 0;
