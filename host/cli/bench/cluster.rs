@@ -333,14 +333,14 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
         ));
     }
     text.push_str(&format!(
-        "\n\nruns from the start, f64, block steps made by host or device; split: predict,\nforce, correct, rest in %\n{:<16} {:>5} {:>6} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
-        "engine", "order", "N", "by", "to time", "s a unit", "us/block", "Gflop/s"
+        "\n\nruns from the start, f64, block steps made by host or device; split: predict,\nforce, correct, rest in %{}\n{:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
+        engines(units), "engine", "order", "N", "by", "to time", "s a unit", "us/block", "Gflop/s"
     ));
     for u in units {
-        let name: String = u.engine.chars().take(16).collect();
+        let name = short(&u.engine);
         let split = u.split.map(|s| format!("{:.0}", 100.0 * s)).join("/");
         text.push_str(&format!(
-            "\n{name:<16} {:>5} {:>6} {:<6} {:>7.4} {:>8.3} {:>8.1} {:>7.0}  {split}",
+            "\n{name:<11} {:>5} {:>7} {:<6} {:>7.4} {:>8.3} {:>8.1} {:>7.0}  {split}",
             u.order,
             u.particles,
             u.block_steps,
@@ -351,4 +351,19 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
         ));
     }
     text
+}
+
+/// An engine's name up to the first comma, as far as the table has room.
+fn short(engine: &str) -> String {
+    let name = engine.split(',').next().unwrap_or(engine);
+    name.chars().take(11).collect()
+}
+
+/// The engines whose names are shortened in the table, a line each.
+fn engines(units: &[Unit]) -> String {
+    let mut names: Vec<&str> = units.iter().map(|u| u.engine.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let shortened = names.into_iter().filter(|name| short(name) != *name);
+    shortened.map(|name| format!("\n{name}")).collect()
 }
