@@ -102,7 +102,7 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
         device.advance_to(time).unwrap();
         assert_same(&host, &device, "three iterations");
     }
-    // 64 partial sums, more threads than that.
+    // 128 partial sums.
     let spec = Specification {
         softening: 0.01,
         ..Specification::new(Order::Four)
