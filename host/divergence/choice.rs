@@ -1,7 +1,7 @@
 //! From what a user asks for to an engine: which GPUs, with or without the CPU, and what happens where there is none.
 
 use super::devices::{Devices, LentCpu};
-use super::engine::{Backend, Engine, EngineError, RunOptions};
+use super::engine::{Backend, Driver, Engine, EngineError, RunOptions};
 use super::fleet::FleetEngine;
 use super::{Specification, Validated};
 
@@ -47,6 +47,9 @@ pub(super) fn devices(
             Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
             Err(error) => notes.push(format!("{error}; the CPU computes instead")),
         }
+    }
+    if options.driver == Driver::Single {
+        notes.push("the single driver drives GPUs only: the CPU computes as it always does".into());
     }
     Ok((Chosen::Cpu(devices.cpu(options.threads)?), notes))
 }
