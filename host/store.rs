@@ -23,7 +23,7 @@ use crate::io::IoError;
 use crate::io::{atomic, npy};
 
 /// What the file beside holds.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     /// Of this file: [`FORMAT`].
     format: u32,
@@ -36,6 +36,26 @@ struct Record {
     points: Option<Fingerprint>,
     /// Pixels that are there: first and end of each span, ascending.
     done: Vec<[u64; 2]>,
+}
+
+impl Record {
+    /// Of a map of which nothing is there.
+    fn of(valid: &Validated) -> Self {
+        Self {
+            format: FORMAT,
+            program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
+            specification: valid.specification().clone(),
+            points: Fingerprint::of(valid),
+            done: Vec::new(),
+        }
+    }
+}
+
+fn write_record(path: &Path, record: &Record) -> Result<(), IoError> {
+    let text = serde_json::to_string_pretty(record).expect("plain data");
+    atomic::write_with(path, |file| {
+        file.write_all(text.as_bytes()).map_err(|e| file.error(e))
+    })
 }
 
 /// Which points a map is of: the points themselves are in a file of the user's.
@@ -96,8 +116,8 @@ pub enum StoreError {
 pub struct Store {
     part: PathBuf,
     record: PathBuf,
-    specification: Specification,
-    points: Option<Fingerprint>,
+    /// What is said about it while nothing is there.
+    about: Record,
     file: File,
     /// Bytes before the first pixel.
     header: Vec<u8>,
@@ -150,6 +170,17 @@ impl Store {
         if part.exists() || record.exists() {
             return Err(StoreError::Unfinished { part, record });
         }
+        // First, so that a run killed from here on leaves a record that says that nothing is there.
+        write_record(&record, &Record::of(valid))?;
+        let begun = Self::begin_part(part, record.clone(), valid);
+        if begun.is_err() {
+            // Nothing was computed yet.
+            let _ = fs::remove_file(&record);
+        }
+        begun
+    }
+
+    fn begin_part(part: PathBuf, record: PathBuf, valid: &Validated) -> Result<Self, StoreError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -157,16 +188,14 @@ impl Store {
             .open(&part)
             .map_err(|e| IoError::system(&part, "create", e))?;
         let store = Self::over(part, record, file, valid, State::default())?;
-        let begun = store.reserve().and_then(|()| store.write_record());
-        if let Err(error) = begun {
-            // Nothing was computed yet.
+        if let Err(error) = store.reserve() {
             let _ = fs::remove_file(&store.part);
             return Err(error.into());
         }
         Ok(store)
     }
 
-    /// Goes on with a map that was begun for `path`; `None` if there is none.
+    /// Goes on with a map that was begun for `path`; `None` if there is none, or nothing of one.
     ///
     /// # Errors
     /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
@@ -209,6 +238,12 @@ impl Store {
         // The last thing that happens to a map is that it gets its name; its record goes after that.
         let complete = state.done.get(&0) == Some(&valid.pixels());
         let named = complete && !part.exists() && path.extension().is_some_and(|e| e == "npy");
+        let nothing = state.done.is_empty();
+        if !part.exists() && !named && (nothing || complete) {
+            // The run was killed before it had the file, or when it had removed it after writing all others.
+            fs::remove_file(&record).map_err(|e| IoError::system(&record, "remove", e))?;
+            return Ok(None);
+        }
         let source = if named { path.to_owned() } else { part };
         let file = OpenOptions::new()
             .read(true)
@@ -220,6 +255,13 @@ impl Store {
             .map_err(|e| IoError::system(&source, "read", e))?
             .len();
         let store = Self::over(source, record, file, valid, state)?;
+        if nothing {
+            // It may have been killed before the file had its space and its header.
+            for path in [&store.part, &store.record] {
+                fs::remove_file(path).map_err(|e| IoError::system(path, "remove", e))?;
+            }
+            return Ok(None);
+        }
         if length != store.length() {
             let reason = format!("it has {length} bytes instead of {}", store.length());
             return Err(malformed(&store.part, reason).into());
@@ -248,8 +290,7 @@ impl Store {
         Ok(Self {
             header: npy::header::<u32>(&shape(valid)),
             pixels: valid.pixels(),
-            specification: valid.specification().clone(),
-            points: Fingerprint::of(valid),
+            about: Record::of(valid),
             part,
             record,
             file,
@@ -355,16 +396,10 @@ impl Store {
             .sync_data()
             .map_err(|e| IoError::system(&self.part, "write", e))?;
         let record = Record {
-            format: FORMAT,
-            program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
-            specification: self.specification.clone(),
-            points: self.points.clone(),
             done,
+            ..self.about.clone()
         };
-        let text = serde_json::to_string_pretty(&record).expect("plain data");
-        atomic::write_with(&self.record, |file| {
-            file.write_all(text.as_bytes()).map_err(|e| file.error(e))
-        })
+        write_record(&self.record, &record)
     }
 
     /// The whole map, row-major, as memory that the system reads from the file when it is looked at.
@@ -559,9 +594,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
-        drop(Store::begin(&path, &valid).expect("begins"));
+        let store = Store::begin(&path, &valid).expect("begins");
         let (part, record) = (beside(&path, ".part"), beside(&path, ".part.json"));
         let text = fs::read_to_string(&record).expect("there");
+        store.put(0, &[1]).expect("takes");
+        store.write_record().expect("writes");
+        drop(store);
+        let one = fs::read_to_string(&record).expect("there");
         for wrong in [
             "",
             "{}",
@@ -575,7 +614,7 @@ mod tests {
             let error = Store::resume(&path, &valid).expect_err("not whole");
             assert!(error.to_string().contains("map.npy.part"), "{error}");
         }
-        fs::write(&record, &text).expect("writes");
+        fs::write(&record, &one).expect("writes");
         File::options()
             .write(true)
             .open(&part)
@@ -586,5 +625,33 @@ mod tests {
         assert!(error.to_string().contains("90 bytes instead of"), "{error}");
         fs::remove_file(&record).expect("there");
         assert!(Store::resume(&path, &valid).is_err());
+    }
+
+    #[test]
+    fn a_run_killed_while_it_began_or_ended_is_begun_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("map.npy");
+        let valid = map(2, 100);
+        let (part, record) = (beside(&path, ".part"), beside(&path, ".part.json"));
+        // With a file of these bytes beside the record, or without one.
+        for begun in [None, Some(vec![]), Some(vec![0; 160])] {
+            drop(Store::begin(&path, &valid).expect("begins"));
+            match begun {
+                None => fs::remove_file(&part).expect("there"),
+                Some(bytes) => fs::write(&part, bytes).expect("writes"),
+            }
+            assert!(Store::resume(&path, &valid).expect("nothing").is_none());
+            assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 0);
+        }
+        // All of it had been there, and pictures were made of it.
+        let path = folder.path().join("map.png");
+        let record = record.with_file_name("map.png.part.json");
+        let store = Store::begin(&path, &valid).expect("begins");
+        store.put(0, &[5; 8]).expect("takes");
+        store.write_record().expect("writes");
+        drop(store);
+        fs::remove_file(beside(&path, ".part")).expect("there");
+        assert!(Store::resume(&path, &valid).expect("nothing").is_none());
+        assert!(!record.exists());
     }
 }

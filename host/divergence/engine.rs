@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sink::{Memory, Sink};
 use super::{Devices, Points, Specification, Validated};
-use crate::gpu::Energy;
+use crate::gpu::{Energy, GpuError};
 
 /// Watches a run and may end it.
 pub trait Monitor: Sync {
@@ -208,6 +208,32 @@ pub enum EngineError {
         /// What the system said.
         reason: String,
     },
+}
+
+impl From<GpuError> for EngineError {
+    fn from(error: GpuError) -> Self {
+        match error {
+            GpuError::Unavailable(why) => Self::NoGpu(why),
+            GpuError::Call {
+                device,
+                call,
+                reason,
+            } => Self::Gpu {
+                device,
+                call,
+                reason,
+            },
+            GpuError::OutOfMemory {
+                device,
+                needed,
+                available,
+            } => Self::OutOfMemory {
+                device,
+                needed,
+                available,
+            },
+        }
+    }
 }
 
 /// Which engine to use.

@@ -21,6 +21,7 @@ pub struct FleetEngine {
     cpu: Option<LentCpu>,
     /// The CPU, which takes over if all GPUs fail.
     reserve: Option<LentCpu>,
+    #[cfg(feature = "gpu")]
     driver: Driver,
 }
 
@@ -51,6 +52,7 @@ impl FleetEngine {
             gpus,
             cpu: cpu(options.with_cpu && !alone)?,
             reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !alone)?,
+            #[cfg(feature = "gpu")]
             driver: options.driver,
         };
         let mut notes: Vec<String> = failed

@@ -14,7 +14,7 @@ use super::queue::{Pace, Share};
 use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS, Take};
 use super::{DivergenceKernel, Specification, Validated};
-use crate::gpu::{Argument, DeviceMemory, EnergyMeter, Gpu, GpuError, Kernel, Mark, Pinned, Plain};
+use crate::gpu::{Argument, DeviceMemory, EnergyMeter, Gpu, Kernel, Mark, Pinned, Plain};
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;
@@ -472,30 +472,4 @@ pub(super) fn wait(mark: &Mark<'_>, share: &Share<'_>) -> Result<(), EngineError
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())
-}
-
-impl From<GpuError> for EngineError {
-    fn from(error: GpuError) -> Self {
-        match error {
-            GpuError::Unavailable(why) => Self::NoGpu(why),
-            GpuError::Call {
-                device,
-                call,
-                reason,
-            } => Self::Gpu {
-                device,
-                call,
-                reason,
-            },
-            GpuError::OutOfMemory {
-                device,
-                needed,
-                available,
-            } => Self::OutOfMemory {
-                device,
-                needed,
-                available,
-            },
-        }
-    }
 }
