@@ -288,6 +288,10 @@ fn points_are_computed_on_all_ranks_if_these_read_the_same() {
         &[&options[0], &options[0]],
     ));
     assert!(bytes(folder.path(), "m.npy") == expected);
+    let streamed = [&options[0][..], &["--stream"]].concat();
+    std::fs::remove_file(folder.path().join("m.npy")).unwrap();
+    success(&mut unequal_ranks(folder.path(), &[&streamed, &streamed]));
+    assert!(bytes(folder.path(), "m.npy") == expected);
     let output = unequal_ranks(folder.path(), &[&options[0], &options[1]])
         .output()
         .unwrap();

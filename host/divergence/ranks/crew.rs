@@ -60,10 +60,21 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T
     })
 }
 
-/// Lets the ranks that [`serve`](super::serve) go, with an exit code.
+/// Lets the ranks that [`serve`](super::serve) go, with an exit code, and waits until they do.
 pub fn dismiss(world: &World, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
+    }
+    let mut gone = 1;
+    while gone < world.size() {
+        // What they had to say before must arrive, wanted or not: MPI does not end before that.
+        match world.receive_bytes() {
+            Some((_, bytes)) => {
+                let quit = matches!(Message::from_bytes(&bytes), Some((_, Message::Quit(_))));
+                gone += usize::from(quit);
+            }
+            None => std::thread::sleep(SOON),
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) enum Message {
     },
     /// To a rank: nobody wants the results any more.
     Cancel,
-    /// To a rank: end with this exit code.
+    /// To a rank: end with this exit code. From a rank: it does.
     Quit(u8),
 }
 

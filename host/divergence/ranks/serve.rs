@@ -32,8 +32,8 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     let shares_gpus = gpus::shared(&options, world);
     let devices = Devices::new();
     let (post, given) = Post::new();
+    let mut code = None;
     std::thread::scope(|scope| {
-        let mut code = None;
         while code.is_none() {
             post.work(world, &given, |_, number, message| match message {
                 Message::Begin {
@@ -60,9 +60,12 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
                 _ => {}
             });
         }
+        // Whoever still computes hears that it is over.
         post.hang_up();
-        code.unwrap_or_default()
-    })
+    });
+    let code = code.unwrap_or_default();
+    world.send_bytes(0, Message::Quit(code).to_bytes(u32::MAX));
+    code
 }
 
 impl Local<'_> {
