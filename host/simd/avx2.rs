@@ -43,6 +43,24 @@ fn none(a: Int, b: Int) -> bool {
     _mm256_testz_si256(a, b) == 1
 }
 
+/// The numbers themselves, all of them computed before what follows from any. The processor finds work that waits for nothing
+/// among the next instructions only, and the compiler would put one chain of dependent instructions after the other.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn in_step(
+    mut a: Single,
+    mut b: Single,
+    mut c: Single,
+    mut d: Single,
+) -> (Single, Single, Single, Single) {
+    // SAFETY: no instruction at all.
+    unsafe {
+        core::arch::asm!("/* {0} {1} {2} {3} */", inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c, inout(ymm_reg) d,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    (a, b, c, d)
+}
+
 lanes!(
     /// 4 numbers side by side.
     F64x4,

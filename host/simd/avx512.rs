@@ -43,6 +43,24 @@ fn none(a: Int, b: Int) -> bool {
     _mm512_test_epi64_mask(a, b) == 0
 }
 
+/// The numbers themselves, all of them computed before what follows from any. The processor finds work that waits for nothing
+/// among the next instructions only, and the compiler would put one chain of dependent instructions after the other.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_step(
+    mut a: Single,
+    mut b: Single,
+    mut c: Single,
+    mut d: Single,
+) -> (Single, Single, Single, Single) {
+    // SAFETY: no instruction at all.
+    unsafe {
+        core::arch::asm!("/* {0} {1} {2} {3} */", inout(zmm_reg) a, inout(zmm_reg) b, inout(zmm_reg) c, inout(zmm_reg) d,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    (a, b, c, d)
+}
+
 lanes!(
     /// 8 numbers side by side.
     F64x8,

@@ -29,31 +29,58 @@ macro_rules! lanes {
         #[repr(transparent)]
         pub struct Seed(Single);
 
-        /// The `f32` seeds of two of these: of the first in the upper halves, of the second in the lower.
+        /// The `f32` seeds of two of these in each: of the first in the upper halves, of the second in the lower. All go through every
+        /// operation side by side; `IN_STEP`: none begins the next one before all have begun this one.
         #[derive(Clone, Copy)]
-        struct Packed(Single);
+        struct Packed<const M: usize, const IN_STEP: bool>([Single; M]);
 
-        impl Short for Packed {
+        impl<const M: usize, const IN_STEP: bool> Packed<M, IN_STEP> {
             #[inline(always)]
-            fn from_f32(x: f32) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { castint_ps(both(x.to_bits())) })
-            }
-
-            #[inline(always)]
-            fn mul_add(self, a: Self, b: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { fmadd_ps(self.0, a.0, b.0) })
+            fn in_step(mut self) -> Self {
+                if IN_STEP && M == 4 {
+                    let [a, b, c, d] = &mut self.0[..] else { return self };
+                    // SAFETY: see `lanes`.
+                    (*a, *b, *c, *d) = unsafe { in_step(*a, *b, *c, *d) };
+                }
+                self
             }
         }
 
-        impl Mul for Packed {
+        impl<const M: usize, const IN_STEP: bool> Short for Packed<M, IN_STEP> {
+            #[inline(always)]
+            fn from_f32(x: f32) -> Self {
+                // SAFETY: see `lanes`.
+                Self([unsafe { castint_ps(both(x.to_bits())) }; M])
+            }
+
+            #[inline(always)]
+            fn mul_add(mut self, a: Self, b: Self) -> Self {
+                for m in 0..M {
+                    // SAFETY: see `lanes`.
+                    self.0[m] = unsafe { fmadd_ps(self.0[m], a.0[m], b.0[m]) };
+                }
+                self.in_step()
+            }
+        }
+
+        impl<const M: usize, const IN_STEP: bool> Mul for Packed<M, IN_STEP> {
             type Output = Self;
             #[inline(always)]
-            fn mul(self, o: Self) -> Self {
-                // SAFETY: see `lanes`.
-                Self(unsafe { mul_ps(self.0, o.0) })
+            fn mul(mut self, o: Self) -> Self {
+                for m in 0..M {
+                    // SAFETY: see `lanes`.
+                    self.0[m] = unsafe { mul_ps(self.0[m], o.0[m]) };
+                }
+                self.in_step()
             }
+        }
+
+        /// Begun r⁻³ of eight vectors.
+        #[derive(Clone, Copy)]
+        pub(crate) struct Begun {
+            /// Whether their r² are ordinary, every lane.
+            pub all_ordinary: bool,
+            seeds: Packed<4, true>,
         }
 
         /// A comparison's answers.
@@ -109,45 +136,80 @@ macro_rules! lanes {
                 }
             }
 
-            /// r⁻³ of an even number of r², if every lane of all is ordinary: the seeds of two vectors at a time fill one.
+            /// r⁻³ of twice `M` r², if every lane of all is ordinary: the seeds of two vectors at a time fill one.
             #[inline(always)]
-            pub(crate) fn ordinary_pairs<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
-                assert!(K % 2 == 0);
-                let mut offsets = [both(0); K];
-                let mut any = both(0);
-                let mut k = 0;
-                while k < K {
-                    offsets[k] = Self::offsets(r2[k], r2[k + 1]);
-                    // SAFETY: see `lanes`.
-                    any = unsafe { or_int(any, offsets[k]) };
-                    k += 2;
-                }
-                // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
-                if unsafe { !none(any, both(!(ORDINARY_WIDTH - 1))) } {
+            pub(crate) fn ordinary_pairs<const K: usize, const M: usize>(r2: [Self; K]) -> Option<[Self; K]> {
+                let (offsets, all_ordinary) = Self::all_offsets::<K, M>(&r2);
+                // (No closure: it would not be inlined into a function with this instruction set.)
+                if !all_ordinary {
                     return None;
                 }
-                let mut y = r2;
-                k = 0;
-                while k < K {
-                    (y[k], y[k + 1]) = Self::seeds(offsets[k]);
-                    k += 2;
+                let seeds = Self::seeds::<M, false>(offsets);
+                Some(inv_cube::refine_all(r2, Self::widened(seeds)))
+            }
+
+            /// Begins the r⁻³ of eight vectors: their seeds, side by side.
+            #[inline(always)]
+            pub(crate) fn begin(r2: &[Self; 8]) -> Begun {
+                let (offsets, all_ordinary) = Self::all_offsets(r2);
+                let seeds = Self::seeds(offsets);
+                Begun { all_ordinary, seeds }
+            }
+
+            /// The r⁻³ that were begun, if all r² are ordinary; meaningless numbers otherwise.
+            #[inline(always)]
+            pub(crate) fn end(r2: &[Self; 8], begun: &Begun) -> [Self; 8] {
+                inv_cube::refine_all(*r2, Self::widened(begun.seeds))
+            }
+
+            /// [`offsets`](Self::offsets) of two vectors each, and whether all lanes are ordinary.
+            #[inline(always)]
+            fn all_offsets<const K: usize, const M: usize>(r2: &[Self; K]) -> ([Int; M], bool) {
+                assert!(K == 2 * M);
+                let mut offsets = [both(0); M];
+                let mut any = both(0);
+                for m in 0..M {
+                    offsets[m] = Self::offsets(r2[2 * m], r2[2 * m + 1]);
+                    // SAFETY: see `lanes`.
+                    any = unsafe { or_int(any, offsets[m]) };
                 }
-                Some(inv_cube::refine_all(r2, y))
+                // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
+                (offsets, unsafe { none(any, both(!(ORDINARY_WIDTH - 1))) })
             }
 
             /// The seeds that belong to [`offsets`](Self::offsets).
             #[inline(always)]
-            fn seeds(t: Int) -> (Self, Self) {
+            fn seeds<const M: usize, const IN_STEP: bool>(t: [Int; M]) -> Packed<M, IN_STEP> {
                 // SAFETY: see `lanes`.
-                unsafe {
-                    let m = add_epi32(slli_epi32::<3>(t), both(MANTISSA_BASE));
-                    let y = sub_epi32(both(GUESS_BASE), slli_epi32::<2>(t));
-                    let seed = inv_cube::seed(Packed(castint_ps(m)), Packed(castint_ps(y)));
-                    let bits = castps_int(seed.0);
-                    let a = Self::widen(Seed(castint_ps(and_int(bits, upper(u32::MAX)))));
-                    let b = Self::widen(Seed(castint_ps(slli_epi64::<32>(bits))));
-                    (a, b)
+                let zero = unsafe { castint_ps(both(0)) };
+                let (mut r2, mut guess) = ([zero; M], [zero; M]);
+                for m in 0..M {
+                    // SAFETY: see `lanes`.
+                    unsafe {
+                        r2[m] = castint_ps(add_epi32(slli_epi32::<3>(t[m]), both(MANTISSA_BASE)));
+                        guess[m] = castint_ps(sub_epi32(both(GUESS_BASE), slli_epi32::<2>(t[m])));
+                    }
                 }
+                inv_cube::seed(Packed(r2), Packed(guess))
+            }
+
+            /// Seeds as numbers of this type.
+            #[inline(always)]
+            fn widened<const K: usize, const M: usize, const IN_STEP: bool>(
+                seeds: Packed<M, IN_STEP>,
+            ) -> [Self; K] {
+                assert!(K == 2 * M);
+                // SAFETY: see `lanes`.
+                let mut y = [Self(unsafe { set1_pd(0.0) }); K];
+                for m in 0..M {
+                    // SAFETY: see `lanes`.
+                    unsafe {
+                        let bits = castps_int(seeds.0[m]);
+                        y[2 * m] = Self::widen(Seed(castint_ps(and_int(bits, upper(u32::MAX)))));
+                        y[2 * m + 1] = Self::widen(Seed(castint_ps(slli_epi64::<32>(bits))));
+                    }
+                }
+                y
             }
 
             /// 1 in the place of 0.

@@ -7,6 +7,7 @@ mod ranks;
 mod solvers;
 mod sums;
 mod team;
+mod tile;
 mod vector;
 
 use std::ops::Range;
@@ -154,6 +155,8 @@ struct CpuRun<'a> {
     v: [Vec<f64>; 3],
     a: [Vec<f64>; 3],
     g: Vec<f64>,
+    /// Whether all bodies have the same strength.
+    equal: bool,
     mass: Vec<f64>,
     /// x₀, v₀, Σx, Σv of a Runge–Kutta step.
     stages: Option<Box<[[Vec<f64>; 3]; 4]>>,
@@ -199,6 +202,7 @@ impl<'a> CpuRun<'a> {
         }
         let zero = || [vec![0.0; padded], vec![0.0; padded], vec![0.0; padded]];
         let mut g: Vec<f64> = bodies.mass.iter().map(|m| spec.g * m).collect();
+        let equal = g.iter().all(|x| x.to_bits() == g[0].to_bits());
         g.resize(padded, 0.0);
         let (shares, own) = match &engine.ranks {
             Some(ranks) => {
@@ -227,6 +231,7 @@ impl<'a> CpuRun<'a> {
             v: planes(&bodies.velocity),
             a: zero(),
             g,
+            equal,
             mass: bodies.mass.clone(),
             stages: stages.then(|| Box::new([zero(), zero(), zero(), zero()])),
             partials: vec![0.0; partials * padded],
@@ -262,7 +267,7 @@ impl<'a> CpuRun<'a> {
     }
 
     fn basic(&mut self, basic: BasicEntry, lanes: &Entries) {
-        let field = field(&self.x, &self.g, self.n, self.softening2);
+        let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
         let out = self.a.each_mut().map(|a| Shared::new(a));
         for own in &self.own {
             self.engine.team.each(own.len().div_ceil(BLOCK), |block| {
@@ -276,7 +281,7 @@ impl<'a> CpuRun<'a> {
     }
 
     fn reduced(&mut self, reduced: ReducedEntry) {
-        let field = field(&self.x, &self.g, self.n, self.softening2);
+        let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
         let team = &self.engine.team;
         let sums = self.a.each_mut();
         if let Some(ranks) = &self.engine.ranks {
@@ -325,7 +330,12 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
     }
 }
 
-fn field<'a>(x: &'a [Vec<f64>; 3], g: &'a [f64], n: usize, softening2: f64) -> Field<'a> {
+fn field<'a>(
+    x: &'a [Vec<f64>; 3],
+    (g, equal): (&'a [f64], bool),
+    n: usize,
+    softening2: f64,
+) -> Field<'a> {
     Field {
         x: &x[0],
         y: &x[1],
@@ -334,6 +344,7 @@ fn field<'a>(x: &'a [Vec<f64>; 3], g: &'a [f64], n: usize, softening2: f64) -> F
         n,
         chunk: chunk_length(n as u32) as usize,
         softening2,
+        equal,
     }
 }
 

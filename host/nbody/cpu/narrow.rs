@@ -7,6 +7,7 @@ use kernels_gpu::Real;
 use kernels_gpu::nbody::Pull;
 use kernels_gpu::number::FloatFloat;
 
+use super::solvers::TOGETHER;
 use super::vector::Vector;
 
 /// A [`Real`] that bodies are met in. r² must not be 0: the softening has a
@@ -110,6 +111,15 @@ macro_rules! vector_of_singles {
     ($($single:ty),*) => {$(
         impl Vector for Narrow<$single> {
             const WIDTH: usize = <$single as Singles>::COUNT;
+            type Begun = ();
+
+            #[inline(always)]
+            fn begin(_: &[Self; TOGETHER]) {}
+
+            #[inline(always)]
+            fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+                Self::weights(*r2)
+            }
 
             #[inline(always)]
             fn splat(x: f64) -> Self {
@@ -137,6 +147,15 @@ macro_rules! vector_of_singles {
 
         impl Vector for Narrow<FloatFloat<$single>> {
             const WIDTH: usize = <$single as Singles>::COUNT;
+            type Begun = ();
+
+            #[inline(always)]
+            fn begin(_: &[Self; TOGETHER]) {}
+
+            #[inline(always)]
+            fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+                Self::weights(*r2)
+            }
 
             #[inline(always)]
             fn splat(x: f64) -> Self {

@@ -1,10 +1,13 @@
 //! The solvers in lanes: the pulls on some bodies by all (`basic`), and those between a row and everything behind it
 //! (`reduced`), in the order of [`kernels_gpu::nbody::order`].
 
-use kernels_gpu::nbody::Scalar;
-use kernels_gpu::nbody::order::{TILE, partner};
-use kernels_gpu::nbody::pull::{mutual, one_sided};
+use std::ops::Range;
 
+use kernels_gpu::nbody::Scalar;
+use kernels_gpu::nbody::order::TILE;
+use kernels_gpu::nbody::pull::{add_scaled, one_sided, separation};
+
+use super::tile::{Row, tile};
 use super::vector::Vector;
 
 /// Bodies of a tile.
@@ -12,10 +15,10 @@ pub(super) const T: usize = TILE as usize;
 /// Bodies of a row.
 pub(super) const ROW: usize = T * K;
 /// Bodies of a row over those of a tile.
-const K: usize = <f64 as Scalar>::LANE_BODIES;
-/// Vectors of bodies that meet another body together: enough independent work to hide the latencies of a weight, and an even number,
+pub(super) const K: usize = <f64 as Scalar>::LANE_BODIES;
+/// Vectors of bodies that meet others together: enough independent work to hide the latencies of a weight, and an even number,
 /// since the seeds of two fill one vector.
-pub(super) const TOGETHER: usize = 4;
+pub(super) const TOGETHER: usize = 8;
 
 /// What the pulls depend on. The slices have at least n numbers, filled up to whole rows with bodies of strength 0 that
 /// lie apart from each other and from all others.
@@ -29,6 +32,8 @@ pub(super) struct Field<'a> {
     pub n: usize,
     pub chunk: usize,
     pub softening2: f64,
+    /// Whether all n have the same strength: then what a pair multiplies by it is the same for both.
+    pub equal: bool,
 }
 
 /// Sums of a tile or a row, a component each.
@@ -55,21 +60,64 @@ fn positions<V: Vector>(f: &Field<'_>, at: usize) -> [[V; 3]; TOGETHER] {
     p
 }
 
+/// The pulls by some bodies on the [`TOGETHER`] vectors of them from `i` on: the sums `a` grow.
+#[inline(always)]
+fn pulls_by<V: Vector, const D: usize>(
+    f: &Field<'_>,
+    i: usize,
+    p: &[[V; 3]; TOGETHER],
+    by: Range<usize>,
+    a: &mut [[V; 3]; TOGETHER],
+) {
+    // Those that are among the pulled ones, in between.
+    let own = i.clamp(by.start, by.end)..(i + TOGETHER * V::WIDTH).clamp(by.start, by.end);
+    pulls_by_others::<V, D>(f, p, by.start..own.start, a);
+    let softening2 = V::splat(f.softening2);
+    for j in own.clone() {
+        let body = [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])];
+        let g = V::splat(f.g[j]);
+        let (mut d, mut r2) = ([[V::zero(); 3]; TOGETHER], [softening2; TOGETHER]);
+        for k in 0..TOGETHER {
+            (d[k], r2[k]) = separation::<V, D>(&p[k], &body, softening2);
+        }
+        let w = V::weights_of_some_zero(r2);
+        for k in 0..TOGETHER {
+            add_scaled::<V, D>(&mut a[k], g * w[k], &d[k]);
+        }
+    }
+    pulls_by_others::<V, D>(f, p, own.end..by.end, a);
+}
+
+/// [`pulls_by`] for bodies that are not among the pulled ones.
+#[inline(always)]
+fn pulls_by_others<V: Vector, const D: usize>(
+    f: &Field<'_>,
+    p: &[[V; 3]; TOGETHER],
+    by: Range<usize>,
+    a: &mut [[V; 3]; TOGETHER],
+) {
+    let softening2 = V::splat(f.softening2);
+    for j in by {
+        one_sided::<V, TOGETHER, D>(p, a, &body(f, j), V::splat(f.g[j]), softening2);
+    }
+}
+
+/// Body j in every lane.
+#[inline(always)]
+fn body<V: Vector>(f: &Field<'_>, j: usize) -> [V; 3] {
+    [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])]
+}
+
 /// The pulls by all bodies on the [`TOGETHER`] vectors of them from `i` on.
 #[inline(always)]
 pub(super) fn basic<V: Vector, const D: usize>(f: &Field<'_>, i: usize) -> [[V; 3]; TOGETHER] {
     let p = positions::<V>(f, i);
-    let softening2 = V::splat(f.softening2);
     let mut total = [[V::zero(); 3]; TOGETHER];
     let mut start = 0;
     while start < f.n {
         let end = (start + f.chunk).min(f.n);
         let mut a = [[V::zero(); 3]; TOGETHER];
-        let bodies = f.x[start..end].iter().zip(&f.y[start..end]);
-        for (((&x, &y), &z), &g) in bodies.zip(&f.z[start..end]).zip(&f.g[start..end]) {
-            let j = [V::splat(x), V::splat(y), V::splat(z)];
-            one_sided::<V, TOGETHER, D>(&p, &mut a, &j, V::splat(g), softening2);
-        }
+        pulls_by::<V, D>(f, i, &p, start..end, &mut a);
         for (total, a) in total.iter_mut().zip(a) {
             for (total, a) in total.iter_mut().zip(a) {
                 *total = *total + a;
@@ -91,10 +139,7 @@ pub(super) fn reduced<V: Vector, const D: usize>(
     let first = row * ROW;
     let row_end = first + ROW;
     let mut q = Sums::<ROW>::ZERO;
-    let mut minus_g = [0.0; ROW];
-    for (m, g) in minus_g.iter_mut().zip(&f.g[first..row_end]) {
-        *m = -g;
-    }
+    let bodies = Row::of(f, first);
     let mut base = first;
     while base < f.n {
         let end = (base / f.chunk + 1) * f.chunk;
@@ -105,7 +150,14 @@ pub(super) fn reduced<V: Vector, const D: usize>(
             base = row_end;
         }
         while base < end {
-            let sums = tile::<V, D>(f, first, &minus_g, base, &mut a);
+            // What fills up has strength 0.
+            let equal = f.equal && base + T <= f.n;
+            // (No function pointer: it would not be inlined into a function with this instruction set.)
+            let sums = if equal {
+                tile::<V, D, true>(f, &bodies, base, &mut a)
+            } else {
+                tile::<V, D, false>(f, &bodies, base, &mut a)
+            };
             behind(base, &sums);
             base += T;
         }
@@ -123,10 +175,9 @@ pub(super) fn reduced<V: Vector, const D: usize>(
 fn within<V: Vector, const D: usize>(
     f: &Field<'_>,
     first: usize,
-    by: std::ops::Range<usize>,
+    by: Range<usize>,
     a: &mut Sums<ROW>,
 ) {
-    let softening2 = V::splat(f.softening2);
     let count = (f.n - first).min(ROW);
     for i in (0..count).step_by(TOGETHER * V::WIDTH) {
         let p = positions::<V>(f, first + i);
@@ -139,140 +190,11 @@ fn within<V: Vector, const D: usize>(
                 V::load(&a.0[2][at..]),
             ];
         }
-        let bodies = f.x[by.clone()].iter().zip(&f.y[by.clone()]);
-        let more = f.z[by.clone()].iter().zip(&f.g[by.clone()]);
-        for ((&x, &y), (&z, &g)) in bodies.zip(more) {
-            let j = [V::splat(x), V::splat(y), V::splat(z)];
-            one_sided::<V, TOGETHER, D>(&p, &mut sums, &j, V::splat(g), softening2);
-        }
+        pulls_by::<V, D>(f, first + i, &p, by.clone(), &mut sums);
         for (k, sums) in sums.into_iter().enumerate() {
             for (sums, a) in sums.into_iter().zip(&mut a.0) {
                 sums.store(&mut a[i + k * V::WIDTH..]);
             }
         }
     }
-}
-
-/// A tile's bodies, their strengths and the sums of the pulls on them, as they travel: lane l holds what belongs to lane
-/// l ⊕ [`partner`]`(s)`, except for whole vectors, which stay and are looked up.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Travellers {
-    p: [[f64; T]; 3],
-    g: [f64; T],
-    a: [[f64; T]; 3],
-}
-
-impl Travellers {
-    /// Exchanges lanes l and l ⊕ `MASK`.
-    #[inline(always)]
-    fn swap<const MASK: usize, const D: usize>(&mut self) {
-        #[inline(always)]
-        fn swapped<const MASK: usize>(v: &mut [f64; T]) {
-            let old = *v;
-            for l in 0..T {
-                v[l] = old[l ^ MASK];
-            }
-        }
-        for d in 0..D {
-            swapped::<MASK>(&mut self.p[d]);
-            swapped::<MASK>(&mut self.a[d]);
-        }
-        swapped::<MASK>(&mut self.g);
-    }
-}
-
-/// The pulls between the row and a tile behind it, each pair once. Returns those on the tile.
-#[inline(always)]
-fn tile<V: Vector, const D: usize>(
-    f: &Field<'_>,
-    first: usize,
-    minus_g: &[f64; ROW],
-    base: usize,
-    a: &mut Sums<ROW>,
-) -> Sums<T> {
-    let take = |from: &[f64]| -> [f64; T] {
-        let mut v = [0.0; T];
-        v.copy_from_slice(&from[base..base + T]);
-        v
-    };
-    let mut t = Travellers {
-        p: [take(f.x), take(f.y), take(f.z)],
-        g: take(f.g),
-        a: [[0.0; T]; 3],
-    };
-    let softening2 = V::splat(f.softening2);
-    let (px, py, pz) = (
-        &f.x[first..first + ROW],
-        &f.y[first..first + ROW],
-        &f.z[first..first + ROW],
-    );
-    // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
-    let (lanes, vectors) = (V::WIDTH, T / V::WIDTH);
-    for low in 0..lanes {
-        match partner((low * vectors) as u32) ^ partner((low.max(1) - 1) as u32 * vectors as u32) {
-            0 => {}
-            2 => t.swap::<2, D>(),
-            3 => t.swap::<3, D>(),
-            4 => t.swap::<4, D>(),
-            6 => t.swap::<6, D>(),
-            7 => t.swap::<7, D>(),
-            _ => unreachable!("vectors have 1, 4 or 8 lanes"),
-        }
-        for high in 0..vectors {
-            let high = partner(high as u32) as usize / lanes;
-            for b in 0..vectors {
-                let (i, j) = (b * lanes, (b ^ high) * lanes);
-                let body = [
-                    V::load(&t.p[0][j..]),
-                    V::load(&t.p[1][j..]),
-                    V::load(&t.p[2][j..]),
-                ];
-                let mut pulled = [
-                    V::load(&t.a[0][j..]),
-                    V::load(&t.a[1][j..]),
-                    V::load(&t.a[2][j..]),
-                ];
-                for first in (0..K).step_by(TOGETHER) {
-                    let mut p = [[V::zero(); 3]; TOGETHER];
-                    let mut strength = [V::zero(); TOGETHER];
-                    let mut sums = [[V::zero(); 3]; TOGETHER];
-                    for k in 0..TOGETHER {
-                        let at = (first + k) * T + i;
-                        p[k] = [V::load(&px[at..]), V::load(&py[at..]), V::load(&pz[at..])];
-                        strength[k] = V::load(&minus_g[at..]);
-                        sums[k] = [
-                            V::load(&a.0[0][at..]),
-                            V::load(&a.0[1][at..]),
-                            V::load(&a.0[2][at..]),
-                        ];
-                    }
-                    mutual::<V, TOGETHER, D>(
-                        &p,
-                        &strength,
-                        &mut sums,
-                        &body,
-                        V::load(&t.g[j..]),
-                        &mut pulled,
-                        softening2,
-                    );
-                    for d in 0..D {
-                        for (k, sums) in sums.iter().enumerate() {
-                            sums[d].store(&mut a.0[d][(first + k) * T + i..]);
-                        }
-                    }
-                }
-                for (pulled, a) in pulled.iter().zip(&mut t.a).take(D) {
-                    pulled.store(&mut a[j..]);
-                }
-            }
-        }
-    }
-    match lanes {
-        1 => {}
-        4 => t.swap::<3, D>(),
-        8 => t.swap::<7, D>(),
-        _ => unreachable!("vectors have 1, 4 or 8 lanes"),
-    }
-    Sums(t.a)
 }

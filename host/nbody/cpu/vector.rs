@@ -3,10 +3,23 @@
 
 use kernels_gpu::nbody::Pull;
 
+use super::solvers::TOGETHER;
+
 /// Lanes of `f64` that are loaded from and stored to slices.
 pub(super) trait Vector: Pull {
     /// Lanes.
     const WIDTH: usize;
+    /// [`weights`](Pull::weights) of r² among which some zeros are expected: those of bodies with themselves.
+    #[inline(always)]
+    fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        Self::weights(r2)
+    }
+    /// [`weights`](Pull::weights) that have been begun.
+    type Begun: Copy;
+    /// Begins the weights of these r²: the half of the work in which each instruction waits for the one before.
+    fn begin(r2: &[Self; TOGETHER]) -> Self::Begun;
+    /// Ends what was begun with these r².
+    fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER];
     /// `x` in every lane.
     fn splat(x: f64) -> Self;
     /// The first [`WIDTH`](Self::WIDTH) numbers of a slice.
@@ -17,6 +30,15 @@ pub(super) trait Vector: Pull {
 
 impl Vector for f64 {
     const WIDTH: usize = 1;
+    type Begun = ();
+
+    #[inline(always)]
+    fn begin(_: &[Self; TOGETHER]) {}
+
+    #[inline(always)]
+    fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+        Self::weights(*r2)
+    }
 
     #[inline(always)]
     fn splat(x: f64) -> Self {
@@ -38,11 +60,12 @@ impl Vector for f64 {
 mod lanes {
     use kernels_gpu::{Real, inv_cube};
 
+    use super::super::solvers::TOGETHER;
     use super::{Pull, Vector};
     use crate::simd::{F64x4, F64x8};
 
     macro_rules! vector {
-        ($($name:ident, $n:literal, $slow:ident;)*) => {$(
+        ($($name:ident, $n:literal, $slow:ident, $module:ident;)*) => {$(
             impl Pull for $name {
                 const TOGETHER: bool = true;
 
@@ -66,18 +89,14 @@ mod lanes {
                     if let Some(w) = Self::ordinary_weights(r2) {
                         return w;
                     }
-                    // Mostly those of a body with itself: r² = 0. (No `map`: it would not be inlined into a function with this
-                    // instruction set.)
-                    let mut filled = r2;
-                    for k in 0..K {
-                        filled[k] = r2[k].zero_to_one();
-                    }
-                    if let Some(mut w) = Self::ordinary_weights(filled) {
-                        for k in 0..K {
-                            w[k] = w[k].zero_where_zero(r2[k]);
-                        }
-                        return w;
-                    }
+                    Self::slow_weights(r2)
+                }
+            }
+
+            impl $name {
+                /// Weights of any r².
+                #[inline(always)]
+                fn slow_weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
                     let mut w = [[0.0; $n]; K];
                     for k in 0..K {
                         w[k] = r2[k].to_array();
@@ -89,14 +108,15 @@ mod lanes {
                     }
                     weights
                 }
-            }
 
-            impl $name {
                 /// Weights if all r² are ordinary.
                 #[inline(always)]
                 fn ordinary_weights<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
-                    if K % 2 == 0 {
-                        return Self::ordinary_pairs(r2);
+                    match K {
+                        2 => return Self::ordinary_pairs::<K, 1>(r2),
+                        4 => return Self::ordinary_pairs::<K, 2>(r2),
+                        8 => return Self::ordinary_pairs::<K, 4>(r2),
+                        _ => {}
                     }
                     if !Self::all_ordinary(&r2) {
                         return None;
@@ -123,6 +143,37 @@ mod lanes {
                 const WIDTH: usize = $n;
 
                 #[inline(always)]
+                fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+                    // (No `map`: it would not be inlined into a function with this instruction set.)
+                    let mut filled = r2;
+                    for k in 0..K {
+                        filled[k] = r2[k].zero_to_one();
+                    }
+                    let Some(mut w) = Self::ordinary_weights(filled) else {
+                        return Self::slow_weights(r2);
+                    };
+                    for k in 0..K {
+                        w[k] = w[k].zero_where_zero(r2[k]);
+                    }
+                    w
+                }
+
+                type Begun = crate::simd::$module::Begun;
+
+                #[inline(always)]
+                fn begin(r2: &[Self; TOGETHER]) -> Self::Begun {
+                    $name::begin(r2)
+                }
+
+                #[inline(always)]
+                fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER] {
+                    if !begun.all_ordinary {
+                        return Self::slow_weights(*r2);
+                    }
+                    $name::end(r2, &begun)
+                }
+
+                #[inline(always)]
                 fn splat(x: f64) -> Self {
                     Self::from_f64(x)
                 }
@@ -143,7 +194,7 @@ mod lanes {
     }
 
     vector! {
-        F64x4, 4, slow4;
-        F64x8, 8, slow8;
+        F64x4, 4, slow4, avx2;
+        F64x8, 8, slow8, avx512;
     }
 }

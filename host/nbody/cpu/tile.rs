@@ -1,0 +1,209 @@
+//! The pulls between a row of bodies and a tile behind it, each pair once. The tile's bodies and the sums of the pulls on them travel
+//! along the row in the order of [`kernels_gpu::nbody::order`].
+
+use kernels_gpu::nbody::order::partner;
+use kernels_gpu::nbody::pull::{add_scaled, separation};
+
+use super::solvers::{Field, K, ROW, Sums, T, TOGETHER};
+use super::vector::Vector;
+
+/// Vectors of lanes whose bodies meet together.
+const GROUPS: usize = TOGETHER / K;
+
+/// The bodies of a row.
+pub(super) struct Row<'a> {
+    p: [&'a [f64; ROW]; 3],
+    /// Their strengths, negated: a vector unit would need an instruction for each sign.
+    minus_g: [f64; ROW],
+}
+
+impl<'a> Row<'a> {
+    /// From body `first` on.
+    #[inline(always)]
+    pub(super) fn of(f: &Field<'a>, first: usize) -> Self {
+        let mut p = [&[0.0; ROW]; 3];
+        for (p, from) in p.iter_mut().zip([f.x, f.y, f.z]) {
+            *p = from[first..].first_chunk().expect("planes have whole rows");
+        }
+        let mut minus_g = [0.0; ROW];
+        for (m, g) in minus_g.iter_mut().zip(&f.g[first..]) {
+            *m = -g;
+        }
+        Self { p, minus_g }
+    }
+}
+
+/// A tile's bodies, their strengths and the sums of the pulls on them, as they travel: lane l holds what belongs to lane
+/// l ⊕ [`partner`]`(s)`, except for whole vectors, which stay and are looked up.
+#[repr(align(64))]
+struct Travellers {
+    p: [[f64; T]; 3],
+    g: [f64; T],
+    a: [[f64; T]; 3],
+}
+
+impl Travellers {
+    /// Exchanges lanes l and l ⊕ `MASK`.
+    #[inline(always)]
+    fn swap<const MASK: usize, const D: usize, const EQUAL: bool>(&mut self) {
+        #[inline(always)]
+        fn swapped<const MASK: usize>(v: &mut [f64; T]) {
+            let old = *v;
+            for l in 0..T {
+                v[l] = old[l ^ MASK];
+            }
+        }
+        for d in 0..D {
+            swapped::<MASK>(&mut self.p[d]);
+            swapped::<MASK>(&mut self.a[d]);
+        }
+        if !EQUAL {
+            swapped::<MASK>(&mut self.g);
+        }
+    }
+}
+
+/// The pulls between the row and the tile from body `base` on. Those on the row are added to `a`, those on the tile returned.
+/// `EQUAL` if all of them have the same strength.
+#[inline(always)]
+pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
+    f: &Field<'_>,
+    row: &Row<'_>,
+    base: usize,
+    a: &mut Sums<ROW>,
+) -> Sums<T> {
+    let take = |from: &[f64]| -> [f64; T] {
+        let mut v = [0.0; T];
+        v.copy_from_slice(&from[base..base + T]);
+        v
+    };
+    let mut t = Travellers {
+        p: [take(f.x), take(f.y), take(f.z)],
+        g: take(f.g),
+        a: [[0.0; T]; 3],
+    };
+    let softening2 = V::splat(f.softening2);
+    // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
+    let (lanes, vectors) = (V::WIDTH, T / V::WIDTH);
+    for low in 0..lanes {
+        match partner((low * vectors) as u32) ^ partner((low.max(1) - 1) as u32 * vectors as u32) {
+            0 => {}
+            2 => t.swap::<2, D, EQUAL>(),
+            3 => t.swap::<3, D, EQUAL>(),
+            4 => t.swap::<4, D, EQUAL>(),
+            6 => t.swap::<6, D, EQUAL>(),
+            7 => t.swap::<7, D, EQUAL>(),
+            _ => unreachable!("vectors have 1, 4 or 8 lanes"),
+        }
+        for high in 0..vectors {
+            let across = partner(high as u32) as usize;
+            for b in (0..vectors).step_by(2 * GROUPS) {
+                // The weights of both are begun before any is made use of: neither has to wait for the other.
+                let at = [(b * lanes, across), ((b + GROUPS) * lanes, across)];
+                let one = meet::<V, D>(row, &t, at[0], softening2);
+                let two = meet::<V, D>(row, &t, at[1], softening2);
+                let begun = [V::begin(&one.r2), V::begin(&two.r2)];
+                let w = V::end(&one.r2, begun[0]);
+                pull::<V, D, EQUAL>(row, &mut t, at[0], &one.d, &w, a);
+                let w = V::end(&two.r2, begun[1]);
+                pull::<V, D, EQUAL>(row, &mut t, at[1], &two.d, &w, a);
+            }
+        }
+    }
+    match lanes {
+        1 => {}
+        4 => t.swap::<3, D, EQUAL>(),
+        8 => t.swap::<7, D, EQUAL>(),
+        _ => unreachable!("vectors have 1, 4 or 8 lanes"),
+    }
+    Sums(t.a)
+}
+
+/// Separations of bodies that meet, and their squares.
+struct Met<V> {
+    d: [[V; 3]; TOGETHER],
+    r2: [V; TOGETHER],
+}
+
+/// Places in the row and in the tile of the `q`th vectors that meet: the lanes of the row from the first number on meet those of the tile
+/// that are the second number across.
+#[inline(always)]
+fn place<V: Vector>(q: usize, (lane, across): (usize, usize)) -> (usize, usize) {
+    let lane = lane + q / K * V::WIDTH;
+    ((q % K) * T + lane, lane ^ across)
+}
+
+/// Bodies of the row in [`GROUPS`] vectors of lanes meet theirs of the tile.
+#[inline(always)]
+fn meet<V: Vector, const D: usize>(
+    row: &Row<'_>,
+    t: &Travellers,
+    at: (usize, usize),
+    softening2: V,
+) -> Met<V> {
+    let mut met = Met {
+        d: [[V::zero(); 3]; TOGETHER],
+        r2: [softening2; TOGETHER],
+    };
+    for q in 0..TOGETHER {
+        let (i, j) = place::<V>(q, at);
+        let (mut p, mut body) = ([V::zero(); 3], [V::zero(); 3]);
+        for c in 0..D {
+            p[c] = V::load(&row.p[c][i..]);
+            body[c] = V::load(&t.p[c][j..]);
+        }
+        (met.d[q], met.r2[q]) = separation::<V, D>(&p, &body, softening2);
+    }
+    met
+}
+
+/// The pulls of bodies that have met on each other.
+#[inline(always)]
+fn pull<V: Vector, const D: usize, const EQUAL: bool>(
+    row: &Row<'_>,
+    t: &mut Travellers,
+    at: (usize, usize),
+    d: &[[V; 3]; TOGETHER],
+    w: &[V; TOGETHER],
+    a: &mut Sums<ROW>,
+) {
+    let mut on_tile = [[V::zero(); 3]; GROUPS];
+    for (g, on_tile) in on_tile.iter_mut().enumerate() {
+        let (_, j) = place::<V>(g * K, at);
+        for c in 0..D {
+            on_tile[c] = V::load(&t.a[c][j..]);
+        }
+    }
+    let minus_all = V::splat(row.minus_g[0]);
+    for k in 0..K {
+        for (g, on_tile) in on_tile.iter_mut().enumerate() {
+            let q = g * K + k;
+            let (i, j) = place::<V>(q, at);
+            let minus = if EQUAL {
+                minus_all * w[q]
+            } else {
+                V::load(&row.minus_g[i..]) * w[q]
+            };
+            let plus = if EQUAL {
+                -minus
+            } else {
+                V::load(&t.g[j..]) * w[q]
+            };
+            let mut on_row = [V::zero(); 3];
+            for c in 0..D {
+                on_row[c] = V::load(&a.0[c][i..]);
+            }
+            add_scaled::<V, D>(on_tile, minus, &d[q]);
+            add_scaled::<V, D>(&mut on_row, plus, &d[q]);
+            for c in 0..D {
+                on_row[c].store(&mut a.0[c][i..]);
+            }
+        }
+    }
+    for (g, on_tile) in on_tile.iter().enumerate() {
+        let (_, j) = place::<V>(g * K, at);
+        for c in 0..D {
+            on_tile[c].store(&mut t.a[c][j..]);
+        }
+    }
+}
