@@ -75,6 +75,48 @@ fn lanes_threads_and_schedules_do_not_change_a_bit() {
     }
 }
 
+/// Plummer's sphere with masses that differ, some of them 0, and with some pairs far closer together and some bodies far farther away
+/// than the range in which weights are found side by side.
+fn extremes(n: usize) -> Bodies {
+    let mut bodies = plummer(n);
+    for i in 0..n {
+        bodies.mass[i] *= (i % 7) as f64;
+    }
+    for i in (0..n.saturating_sub(140)).step_by(97) {
+        bodies.position[i + 139] = bodies.position[i].map(|x| x + 1e-12);
+        bodies.position[i + 50] = bodies.position[i + 50].map(|x| x * 1e11);
+    }
+    bodies
+}
+
+#[test]
+fn any_masses_and_distances_have_the_same_bits_in_all_lanes_and_kernels() {
+    for n in [130, 300, 513] {
+        for (kernel, solver) in [
+            (NbodyKernel::Tile1, Solver::Basic),
+            (NbodyKernel::Reduced, Solver::Reduced),
+        ] {
+            let problem = problem(extremes(n), |s| {
+                s.solver = solver;
+                s.softening = 0.0;
+                s.steps = 2;
+            });
+            let engine = EmulatorEngine {
+                plan: Plan::new(kernel),
+                seed: None,
+            };
+            let expected = bits(&run(&engine, &problem));
+            for simd in Simd::available() {
+                let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd).unwrap();
+                assert!(
+                    bits(&run(&engine, &problem)) == expected,
+                    "{n} {solver} {simd}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn the_plane_is_computed_as_space_with_z_zero() {
     for n in [3, 200, 300] {

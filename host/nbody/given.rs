@@ -1,10 +1,12 @@
 //! What a run starts from and how it is integrated, as far as the user says: plain data, from which a problem follows.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::files::{FileError, read_bodies};
+use super::spec::named;
 use super::{Bodies, Integrator, Model, Precision, Solver, SpecError, Specification, Validated};
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
@@ -51,30 +53,31 @@ pub struct Given {
     pub precision: Option<Precision>,
 }
 
-/// A start model's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelName {
-    /// [`Model::Plummer`].
-    Plummer,
-    /// [`Model::Cube`].
-    Cube,
-    /// [`Model::Sphere`].
-    Sphere,
-    /// [`Model::Kepler`].
-    Kepler,
-    /// [`Model::Burrau`].
-    Burrau,
-    /// [`Model::FigureEight`].
-    FigureEight,
-    /// [`Model::Lagrange`].
-    Lagrange,
-    /// [`Model::Line`].
-    Line,
-    /// [`Model::OuterPlanets`].
-    OuterPlanets,
-    /// [`Model::Cube`] with masses 1 to 10 and velocities up to 1 in an edge of 10.
-    SixBodies,
+named! {
+    /// A start model's name.
+    ModelName {
+        /// [`Model::Plummer`].
+        #[default]
+        Plummer = "plummer",
+        /// [`Model::Cube`].
+        Cube = "cube",
+        /// [`Model::Sphere`].
+        Sphere = "sphere",
+        /// [`Model::Kepler`].
+        Kepler = "kepler",
+        /// [`Model::Burrau`].
+        Burrau = "burrau",
+        /// [`Model::FigureEight`].
+        FigureEight = "figure-eight",
+        /// [`Model::Lagrange`].
+        Lagrange = "lagrange",
+        /// [`Model::Line`].
+        Line = "line",
+        /// [`Model::OuterPlanets`].
+        OuterPlanets = "outer-planets",
+        /// [`Model::Cube`] with masses 1 to 10 and velocities up to 1 in an edge of 10.
+        SixBodies = "six-bodies",
+    }
 }
 
 /// Why no problem follows from what is given.
@@ -115,38 +118,55 @@ impl From<SpecError> for GivenError {
     }
 }
 
-impl Given {
-    /// These values, and those of `under` where this has none; another start takes nothing of the start there.
-    #[must_use]
-    pub fn over(self, under: Self) -> Self {
-        let under = if self.model.is_some() || self.input.is_some() {
-            under.without_start()
-        } else {
-            under
-        };
-        Self {
-            model: self.model.or(under.model),
-            input: self.input.or(under.input),
-            n: self.n.or(under.n),
-            seed: self.seed.or(under.seed),
-            half_width: self.half_width.or(under.half_width),
-            speed: self.speed.or(under.speed),
-            masses: self.masses.or(under.masses),
-            radius: self.radius.or(under.radius),
-            semi_major: self.semi_major.or(under.semi_major),
-            eccentricity: self.eccentricity.or(under.eccentricity),
-            mass_ratio: self.mass_ratio.or(under.mass_ratio),
-            g: self.g.or(under.g),
-            softening: self.softening.or(under.softening),
-            dt: self.dt.or(under.dt),
-            steps: self.steps.or(under.steps),
-            dimensions: self.dimensions.or(under.dimensions),
-            integrator: self.integrator.or(under.integrator),
-            solver: self.solver.or(under.solver),
-            precision: self.precision.or(under.precision),
-        }
-    }
+/// What is done to every field.
+macro_rules! fields {
+    ($($field:ident)*) => {
+        impl Given {
+            /// These values, and those of `under` where this has none; another start takes nothing of the start there.
+            #[must_use]
+            pub fn over(self, under: Self) -> Self {
+                let under = if self.model.is_some() || self.input.is_some() {
+                    under.without_start()
+                } else {
+                    under
+                };
+                Self { $($field: self.$field.or(under.$field),)* }
+            }
 
+            /// Whether an option is given, by its name on the command line.
+            pub fn has(&self, option: &str) -> bool {
+                match option.replace('-', "_").as_str() {
+                    $(stringify!($field) => self.$field.is_some(),)*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    model
+    input
+    n
+    seed
+    half_width
+    speed
+    masses
+    radius
+    semi_major
+    eccentricity
+    mass_ratio
+    g
+    softening
+    dt
+    steps
+    dimensions
+    integrator
+    solver
+    precision
+}
+
+impl Given {
     /// Without what belongs to a start.
     #[must_use]
     pub fn without_start(self) -> Self {
@@ -226,8 +246,8 @@ impl Given {
     }
 
     fn of_model(mut self) -> Result<(Validated, Self), GivenError> {
-        let name = *self.model.get_or_insert(ModelName::Plummer);
-        let (model, label) = self.model_of(name)?;
+        let name = *self.model.get_or_insert_default();
+        let model = self.model_of(name)?;
         let (mut dt, mut steps) = (model.natural_dt(), 1000);
         match name {
             ModelName::SixBodies => {
@@ -240,7 +260,7 @@ impl Given {
             _ => {}
         }
         if model.is_fixed() && self.seed.is_some() {
-            let reason = format!("--seed: --model {label} is not random");
+            let reason = format!("--seed: --model {name} is not random");
             return Err(GivenError::Other(reason));
         }
         if !model.is_fixed() {
@@ -290,8 +310,11 @@ impl Given {
         }
     }
 
-    /// Parameters of models other than those listed.
-    fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), GivenError> {
+    /// Refuses parameters of models beside something that takes none but those allowed, by their names (`--radius`).
+    ///
+    /// # Errors
+    /// [`GivenError::Other`].
+    pub fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), GivenError> {
         let given = [
             ("--half-width", self.half_width.is_some()),
             ("--speed", self.speed.is_some()),
@@ -313,9 +336,9 @@ impl Given {
         }
     }
 
-    fn model_of(&self, name: ModelName) -> Result<(Model, &'static str), GivenError> {
-        let (model, label, allowed): (_, _, &[&str]) = match name {
-            ModelName::Plummer => (Model::Plummer, "plummer", &[]),
+    fn model_of(&self, name: ModelName) -> Result<Model, GivenError> {
+        let (model, allowed): (_, &[&str]) = match name {
+            ModelName::Plummer => (Model::Plummer, &[]),
             ModelName::Cube => (
                 Model::Cube {
                     half_width: self.half_width.unwrap_or(1.0),
@@ -323,7 +346,6 @@ impl Given {
                     mass: self.masses.unwrap_or([1.0, 1.0]),
                     whole_masses: self.masses.is_some(),
                 },
-                "cube",
                 &["--half-width", "--speed", "--masses"],
             ),
             ModelName::SixBodies => (
@@ -333,14 +355,12 @@ impl Given {
                     mass: [1.0, 10.0],
                     whole_masses: true,
                 },
-                "six-bodies",
                 &[],
             ),
             ModelName::Sphere => (
                 Model::Sphere {
                     radius: self.radius.unwrap_or(1.0),
                 },
-                "sphere",
                 &["--radius"],
             ),
             ModelName::Kepler => (
@@ -349,16 +369,15 @@ impl Given {
                     e: self.eccentricity.unwrap_or(0.5),
                     ratio: self.mass_ratio.unwrap_or(1.0),
                 },
-                "kepler",
                 &["--semi-major", "--eccentricity", "--mass-ratio"],
             ),
-            ModelName::Burrau => (Model::Burrau, "burrau", &[]),
-            ModelName::FigureEight => (Model::FigureEight, "figure-eight", &[]),
-            ModelName::Lagrange => (Model::Lagrange, "lagrange", &[]),
-            ModelName::Line => (Model::Line, "line", &[]),
-            ModelName::OuterPlanets => (Model::OuterPlanets, "outer-planets", &[]),
+            ModelName::Burrau => (Model::Burrau, &[]),
+            ModelName::FigureEight => (Model::FigureEight, &[]),
+            ModelName::Lagrange => (Model::Lagrange, &[]),
+            ModelName::Line => (Model::Line, &[]),
+            ModelName::OuterPlanets => (Model::OuterPlanets, &[]),
         };
-        self.refuse_parameters(&format!("--model {label}"), allowed)?;
-        Ok((model, label))
+        self.refuse_parameters(&format!("--model {name}"), allowed)?;
+        Ok(model)
     }
 }

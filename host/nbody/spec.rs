@@ -88,6 +88,8 @@ macro_rules! named {
     };
 }
 
+pub(super) use named;
+
 named! {
     /// How positions and velocities advance.
     Integrator {

@@ -1,23 +1,26 @@
-//! What a run starts from and how it is integrated, as far as the user says: options, and keys of a configuration file.
+//! The options that say what a run starts from and how it is integrated, and configuration files of them.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
-use trisolar::nbody::{Integrator, Precision, Solver};
+use trisolar::nbody::{Given, Integrator, ModelName, Precision, Solver};
 
 use super::super::{Failure, values};
 
 /// Start and integration; what is not given is decided by the model or file.
-#[derive(Clone, Debug, Default, clap::Args, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Given {
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct GivenArgs {
     /// Start model: plummer, cube, sphere, kepler, burrau, figure-eight, lagrange, line (the textbook's), outer-planets, or
     /// six-bodies (masses 1 to 10 in a cube of 10, 5000000 steps of 1e-5) [default: plummer]
-    #[arg(long, value_name = "NAME", help_heading = "Start", value_parser = ModelName::parse, conflicts_with = "input")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Start",
+        conflicts_with = "input"
+    )]
     pub model: Option<ModelName>,
     /// Start from a file of bodies
     #[arg(long, value_name = "FILE", help_heading = "Start")]
@@ -79,46 +82,6 @@ pub(crate) struct Given {
     pub precision: Option<Precision>,
 }
 
-/// A start model's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ModelName {
-    Plummer,
-    Cube,
-    Sphere,
-    Kepler,
-    Burrau,
-    FigureEight,
-    Lagrange,
-    Line,
-    OuterPlanets,
-    SixBodies,
-}
-
-impl ModelName {
-    fn parse(text: &str) -> Result<Self, String> {
-        Ok(match text {
-            "plummer" => Self::Plummer,
-            "cube" => Self::Cube,
-            "sphere" => Self::Sphere,
-            "kepler" => Self::Kepler,
-            "burrau" => Self::Burrau,
-            "figure-eight" => Self::FigureEight,
-            "lagrange" => Self::Lagrange,
-            "line" => Self::Line,
-            "outer-planets" => Self::OuterPlanets,
-            "six-bodies" => Self::SixBodies,
-            _ => {
-                return Err(
-                    "must be plummer, cube, sphere, kepler, burrau, figure-eight, lagrange, line, \
-                     outer-planets or six-bodies"
-                        .into(),
-                );
-            }
-        })
-    }
-}
-
 fn bodies(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=trisolar::nbody::MAX_BODIES) => Ok(n),
@@ -143,55 +106,21 @@ fn dimensions(text: &str) -> Result<u8, String> {
     }
 }
 
-macro_rules! merge {
-    ($($field:ident)*) => {
-        impl Given {
-            /// What is given here, and the rest from `other`.
-            pub(super) fn over(self, other: Self) -> Self {
-                let mut other = other;
-                if self.model.is_some() || self.input.is_some() {
-                    other = other.without_start();
-                }
-                Self { $($field: self.$field.or(other.$field),)* }
-            }
-
-            /// Whether an option or key is given, by its name on the command line.
-            pub(super) fn has(&self, option: &str) -> bool {
-                match option.replace('-', "_").as_str() {
-                    $(stringify!($field) => self.$field.is_some(),)*
-                    _ => false,
-                }
-            }
-        }
-    };
-}
-
-merge! {
-    model
-    input
-    n
-    seed
-    half_width
-    speed
-    masses
-    radius
-    semi_major
-    eccentricity
-    mass_ratio
-    g
-    softening
-    dt
-    steps
-    dimensions
-    integrator
-    solver
-    precision
-}
-
-impl Given {
-    /// Without what belongs to another start.
-    fn without_start(self) -> Self {
-        Self {
+impl GivenArgs {
+    /// What is given, as the library takes it.
+    pub(super) fn given(&self) -> Given {
+        Given {
+            model: self.model,
+            input: self.input.clone(),
+            n: self.n,
+            seed: self.seed,
+            half_width: self.half_width,
+            speed: self.speed,
+            masses: self.masses,
+            radius: self.radius,
+            semi_major: self.semi_major,
+            eccentricity: self.eccentricity,
+            mass_ratio: self.mass_ratio,
             g: self.g,
             softening: self.softening,
             dt: self.dt,
@@ -200,36 +129,35 @@ impl Given {
             integrator: self.integrator,
             solver: self.solver,
             precision: self.precision,
-            ..Self::default()
         }
     }
+}
 
-    /// Reads a configuration file.
-    pub(super) fn load(path: &Path) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            let name = path.display().to_string();
-            Failure::value(&name, "--config", &format!("cannot read it: {e}"))
-        })?;
-        toml::from_str(&text).map_err(|e| {
-            let before = e
-                .span()
-                .map_or("", |span| text.get(..span.start).unwrap_or(""));
-            let line = before.matches('\n').count() + 1;
-            Failure::BadInput(format!("{}:{line}: {}", path.display(), e.message()))
-        })
-    }
+/// Reads a configuration file.
+pub(super) fn load(path: &Path) -> Result<Given, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let name = path.display().to_string();
+        Failure::value(&name, "--config", &format!("cannot read it: {e}"))
+    })?;
+    toml::from_str(&text).map_err(|e| {
+        let before = e
+            .span()
+            .map_or("", |span| text.get(..span.start).unwrap_or(""));
+        let line = before.matches('\n').count() + 1;
+        Failure::BadInput(format!("{}:{line}: {}", path.display(), e.message()))
+    })
+}
 
-    /// Writes them, so that [`load`](Self::load) gives back the same bits.
-    pub(super) fn save(&self, path: &Path) -> Result<(), Failure> {
-        let values = toml::Table::try_from(self)
-            .map_err(|e| Failure::BadInput(format!("--save-config {}: {e}", path.display())))?;
-        let mut text = String::from("# A Trisolar N-body run: trisolar nbody --config THIS_FILE\n");
-        for (key, value) in values {
-            let _ = writeln!(text, "{key} = {value}");
-        }
-        write_with(path, |file: &mut AtomicFile| -> Result<(), IoError> {
-            file.write_all(text.as_bytes()).map_err(|e| file.error(e))
-        })?;
-        Ok(())
+/// Writes one, so that [`load`] gives back the same bits.
+pub(super) fn save(given: &Given, path: &Path) -> Result<(), Failure> {
+    let values = toml::Table::try_from(given)
+        .map_err(|e| Failure::BadInput(format!("--save-config {}: {e}", path.display())))?;
+    let mut text = String::from("# A Trisolar N-body run: trisolar nbody --config THIS_FILE\n");
+    for (key, value) in values {
+        let _ = writeln!(text, "{key} = {value}");
     }
+    write_with(path, |file: &mut AtomicFile| -> Result<(), IoError> {
+        file.write_all(text.as_bytes()).map_err(|e| file.error(e))
+    })?;
+    Ok(())
 }

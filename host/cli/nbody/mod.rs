@@ -146,7 +146,7 @@ fn begin(args: &Args, team: &Team) -> Result<(Start, Outputs), Failure> {
     }
     let start = args.start()?;
     if let Some(path) = &outputs.config {
-        start.given.save(path)?;
+        given::save(&start.given, path)?;
     }
     if !args.quiet {
         for warning in start.problem.warnings() {

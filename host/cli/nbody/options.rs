@@ -7,8 +7,7 @@ use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Partials, Schedule};
 
 use super::super::values;
-use super::given::Given;
-use super::given::steps;
+use super::given::{GivenArgs, steps};
 
 /// Integrate bodies that all pull each other. Without options: 1024 bodies of a Plummer sphere, 1000 steps.
 #[derive(Debug, clap::Args)]
@@ -21,7 +20,7 @@ use super::given::steps;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub given: Given,
+    pub given: GivenArgs,
     /// Go on from a checkpoint with its specification, to the bits of an uninterrupted run
     #[arg(long, value_name = "FILE.npz", help_heading = "Start",
         conflicts_with_all = ["config", "model", "input", "n", "seed", "g", "softening", "dt", "dimensions", "integrator", "solver", "precision"])]
