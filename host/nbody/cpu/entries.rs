@@ -70,9 +70,29 @@ macro_rules! entries {
                 count: usize,
                 out: &[Shared<'_>; 3],
             ) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    if <$vector>::FEW_REGISTERS {
+                        basic_of::<D, { solvers::FEW }>(f, first, count, out);
+                    } else {
+                        basic_of::<D, { solvers::TOGETHER }>(f, first, count, out);
+                    }
+                }
+            }
+
+            /// # Safety
+            /// As [`basic`].
+            $(#[target_feature(enable = $feature)])?
+            #[allow(unused_unsafe)]
+            unsafe fn basic_of<const D: usize, const M: usize>(
+                f: &Field<'_>,
+                first: usize,
+                count: usize,
+                out: &[Shared<'_>; 3],
+            ) {
                 const WIDTH: usize = <$vector>::WIDTH;
-                for i in (first..first + count).step_by(solvers::TOGETHER * WIDTH) {
-                    let sums = solvers::basic::<$vector, D>(f, i);
+                for i in (first..first + count).step_by(M * WIDTH) {
+                    let sums = solvers::basic::<$vector, D, M>(f, i);
                     for (k, a) in sums.into_iter().enumerate() {
                         for (out, a) in out.iter().zip(a) {
                             // SAFETY: the caller's promise.
@@ -98,6 +118,8 @@ macro_rules! entries {
 
 entries! {
     scalar, f64, 2;
+    #[cfg(target_arch = "x86_64")]
+    scalar_fma, f64, 2, "fma";
     #[cfg(target_arch = "x86_64")]
     avx2, crate::simd::F64x4, 2, "avx2,fma";
     #[cfg(target_arch = "x86_64")]

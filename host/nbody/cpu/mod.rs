@@ -315,6 +315,9 @@ impl<'a> CpuRun<'a> {
 /// The solvers in the fastest lanes for a precision.
 fn lanes(simd: Simd, precision: Precision) -> Entries {
     match (precision, simd) {
+        // A call of a function for each multiply-add would take most of the time.
+        #[cfg(target_arch = "x86_64")]
+        (Precision::F64, Simd::Scalar) if crate::simd::has_fma() => entries::scalar_fma::LANES,
         (Precision::F64, Simd::Scalar) => entries::scalar::LANES,
         #[cfg(target_arch = "x86_64")]
         (Precision::F64, Simd::Avx2) => entries::avx2::LANES,

@@ -111,6 +111,7 @@ macro_rules! vector_of_singles {
     ($($single:ty),*) => {$(
         impl Vector for Narrow<$single> {
             const WIDTH: usize = <$single as Singles>::COUNT;
+            const FEW_REGISTERS: bool = true;
             type Begun = ();
 
             #[inline(always)]
@@ -147,6 +148,8 @@ macro_rules! vector_of_singles {
 
         impl Vector for Narrow<FloatFloat<$single>> {
             const WIDTH: usize = <$single as Singles>::COUNT;
+            // Their sums are in memory anyway.
+            const FEW_REGISTERS: bool = false;
             type Begun = ();
 
             #[inline(always)]

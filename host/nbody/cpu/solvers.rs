@@ -20,6 +20,9 @@ pub(super) const K: usize = <f64 as Scalar>::LANE_BODIES;
 /// since the seeds of two fill one vector.
 pub(super) const TOGETHER: usize = 8;
 
+/// Vectors of bodies that are pulled together by another where there are [few registers](Vector::FEW_REGISTERS).
+pub(super) const FEW: usize = 4;
+
 /// What the pulls depend on. The slices have at least n numbers, filled up to whole rows with bodies of strength 0 that
 /// lie apart from each other and from all others.
 #[derive(Clone, Copy)]
@@ -47,8 +50,8 @@ impl<const N: usize> Sums<N> {
 
 /// Vectors of bodies from `at` on.
 #[inline(always)]
-fn positions<V: Vector>(f: &Field<'_>, at: usize) -> [[V; 3]; TOGETHER] {
-    let mut p = [[V::zero(); 3]; TOGETHER];
+fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [[V; 3]; M] {
+    let mut p = [[V::zero(); 3]; M];
     for (k, p) in p.iter_mut().enumerate() {
         let at = at + k * V::WIDTH;
         *p = [
@@ -60,45 +63,45 @@ fn positions<V: Vector>(f: &Field<'_>, at: usize) -> [[V; 3]; TOGETHER] {
     p
 }
 
-/// The pulls by some bodies on the [`TOGETHER`] vectors of them from `i` on: the sums `a` grow.
+/// The pulls by some bodies on the `M` vectors of them from `i` on: the sums `a` grow.
 #[inline(always)]
-fn pulls_by<V: Vector, const D: usize>(
+fn pulls_by<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
     i: usize,
-    p: &[[V; 3]; TOGETHER],
+    p: &[[V; 3]; M],
     by: Range<usize>,
-    a: &mut [[V; 3]; TOGETHER],
+    a: &mut [[V; 3]; M],
 ) {
     // Those that are among the pulled ones, in between.
-    let own = i.clamp(by.start, by.end)..(i + TOGETHER * V::WIDTH).clamp(by.start, by.end);
-    pulls_by_others::<V, D>(f, p, by.start..own.start, a);
+    let own = i.clamp(by.start, by.end)..(i + M * V::WIDTH).clamp(by.start, by.end);
+    pulls_by_others::<V, D, M>(f, p, by.start..own.start, a);
     let softening2 = V::splat(f.softening2);
     for j in own.clone() {
         let body = [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])];
         let g = V::splat(f.g[j]);
-        let (mut d, mut r2) = ([[V::zero(); 3]; TOGETHER], [softening2; TOGETHER]);
-        for k in 0..TOGETHER {
+        let (mut d, mut r2) = ([[V::zero(); 3]; M], [softening2; M]);
+        for k in 0..M {
             (d[k], r2[k]) = separation::<V, D>(&p[k], &body, softening2);
         }
         let w = V::weights_of_some_zero(r2);
-        for k in 0..TOGETHER {
+        for k in 0..M {
             add_scaled::<V, D>(&mut a[k], g * w[k], &d[k]);
         }
     }
-    pulls_by_others::<V, D>(f, p, own.end..by.end, a);
+    pulls_by_others::<V, D, M>(f, p, own.end..by.end, a);
 }
 
 /// [`pulls_by`] for bodies that are not among the pulled ones.
 #[inline(always)]
-fn pulls_by_others<V: Vector, const D: usize>(
+fn pulls_by_others<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
-    p: &[[V; 3]; TOGETHER],
+    p: &[[V; 3]; M],
     by: Range<usize>,
-    a: &mut [[V; 3]; TOGETHER],
+    a: &mut [[V; 3]; M],
 ) {
     let softening2 = V::splat(f.softening2);
     for j in by {
-        one_sided::<V, TOGETHER, D>(p, a, &body(f, j), V::splat(f.g[j]), softening2);
+        one_sided::<V, M, D>(p, a, &body(f, j), V::splat(f.g[j]), softening2);
     }
 }
 
@@ -108,16 +111,19 @@ fn body<V: Vector>(f: &Field<'_>, j: usize) -> [V; 3] {
     [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])]
 }
 
-/// The pulls by all bodies on the [`TOGETHER`] vectors of them from `i` on.
+/// The pulls by all bodies on the `M` vectors of them from `i` on.
 #[inline(always)]
-pub(super) fn basic<V: Vector, const D: usize>(f: &Field<'_>, i: usize) -> [[V; 3]; TOGETHER] {
-    let p = positions::<V>(f, i);
-    let mut total = [[V::zero(); 3]; TOGETHER];
+pub(super) fn basic<V: Vector, const D: usize, const M: usize>(
+    f: &Field<'_>,
+    i: usize,
+) -> [[V; 3]; M] {
+    let p = positions::<V, M>(f, i);
+    let mut total = [[V::zero(); 3]; M];
     let mut start = 0;
     while start < f.n {
         let end = (start + f.chunk).min(f.n);
-        let mut a = [[V::zero(); 3]; TOGETHER];
-        pulls_by::<V, D>(f, i, &p, start..end, &mut a);
+        let mut a = [[V::zero(); 3]; M];
+        pulls_by::<V, D, M>(f, i, &p, start..end, &mut a);
         for (total, a) in total.iter_mut().zip(a) {
             for (total, a) in total.iter_mut().zip(a) {
                 *total = *total + a;
@@ -146,7 +152,12 @@ pub(super) fn reduced<V: Vector, const D: usize>(
         let end = end.min(f.n);
         let mut a = Sums::<ROW>::ZERO;
         if base < row_end {
-            within::<V, D>(f, first, base..end.min(row_end), &mut a);
+            let by = base..end.min(row_end);
+            if V::FEW_REGISTERS {
+                within::<V, D, FEW>(f, first, by, &mut a);
+            } else {
+                within::<V, D, TOGETHER>(f, first, by, &mut a);
+            }
             base = row_end;
         }
         while base < end {
@@ -172,16 +183,16 @@ pub(super) fn reduced<V: Vector, const D: usize>(
 
 /// The pulls of some bodies of the row on all of it.
 #[inline(always)]
-fn within<V: Vector, const D: usize>(
+fn within<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
     first: usize,
     by: Range<usize>,
     a: &mut Sums<ROW>,
 ) {
     let count = (f.n - first).min(ROW);
-    for i in (0..count).step_by(TOGETHER * V::WIDTH) {
-        let p = positions::<V>(f, first + i);
-        let mut sums = [[V::zero(); 3]; TOGETHER];
+    for i in (0..count).step_by(M * V::WIDTH) {
+        let p = positions::<V, M>(f, first + i);
+        let mut sums = [[V::zero(); 3]; M];
         for (k, sums) in sums.iter_mut().enumerate() {
             let at = i + k * V::WIDTH;
             *sums = [
@@ -190,7 +201,7 @@ fn within<V: Vector, const D: usize>(
                 V::load(&a.0[2][at..]),
             ];
         }
-        pulls_by::<V, D>(f, first + i, &p, by.clone(), &mut sums);
+        pulls_by::<V, D, M>(f, first + i, &p, by.clone(), &mut sums);
         for (k, sums) in sums.into_iter().enumerate() {
             for (sums, a) in sums.into_iter().zip(&mut a.0) {
                 sums.store(&mut a[i + k * V::WIDTH..]);

@@ -9,6 +9,8 @@ use super::solvers::TOGETHER;
 pub(super) trait Vector: Pull {
     /// Lanes.
     const WIDTH: usize;
+    /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the weights.
+    const FEW_REGISTERS: bool;
     /// [`weights`](Pull::weights) of r² among which some zeros are expected: those of bodies with themselves.
     #[inline(always)]
     fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
@@ -30,6 +32,7 @@ pub(super) trait Vector: Pull {
 
 impl Vector for f64 {
     const WIDTH: usize = 1;
+    const FEW_REGISTERS: bool = false;
     type Begun = ();
 
     #[inline(always)]
@@ -141,6 +144,8 @@ mod lanes {
 
             impl Vector for $name {
                 const WIDTH: usize = $n;
+                // 16 of 4 lanes, 32 of 8.
+                const FEW_REGISTERS: bool = $n == 4;
 
                 #[inline(always)]
                 fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
