@@ -170,8 +170,8 @@ fn pull<V: Vector, const D: usize, const EQUAL: bool>(
     let mut on_tile = [[V::zero(); 3]; GROUPS];
     for (g, on_tile) in on_tile.iter_mut().enumerate() {
         let (_, j) = place::<V>(g * K, at);
-        for c in 0..D {
-            on_tile[c] = V::load(&t.a[c][j..]);
+        for (on_tile, a) in on_tile.iter_mut().zip(&t.a).take(D) {
+            *on_tile = V::load(&a[j..]);
         }
     }
     let minus_all = V::splat(row.minus_g[0]);
@@ -190,20 +190,20 @@ fn pull<V: Vector, const D: usize, const EQUAL: bool>(
                 V::load(&t.g[j..]) * w[q]
             };
             let mut on_row = [V::zero(); 3];
-            for c in 0..D {
-                on_row[c] = V::load(&a.0[c][i..]);
+            for (on_row, a) in on_row.iter_mut().zip(&a.0).take(D) {
+                *on_row = V::load(&a[i..]);
             }
             add_scaled::<V, D>(on_tile, minus, &d[q]);
             add_scaled::<V, D>(&mut on_row, plus, &d[q]);
-            for c in 0..D {
-                on_row[c].store(&mut a.0[c][i..]);
+            for (on_row, a) in on_row.iter().zip(&mut a.0).take(D) {
+                on_row.store(&mut a[i..]);
             }
         }
     }
     for (g, on_tile) in on_tile.iter().enumerate() {
         let (_, j) = place::<V>(g * K, at);
-        for c in 0..D {
-            on_tile[c].store(&mut t.a[c][j..]);
+        for (on_tile, a) in on_tile.iter().zip(&mut t.a).take(D) {
+            on_tile.store(&mut a[j..]);
         }
     }
 }
