@@ -163,7 +163,7 @@ fn all_files_are_written() {
 #[test]
 fn bad_input_is_refused_with_code_2() {
     for (options, says) in [
-        (vec!["--model", "spiral"], "must be plummer"),
+        (vec!["--model", "spiral"], "must be one of plummer"),
         (
             vec!["--model", "burrau", "--n", "4"],
             "the model has 3 bodies",
