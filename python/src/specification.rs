@@ -6,7 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
-use trisolar::divergence::{self, Given, MapBackend, Points, RunOptions, SpecError, Validated};
+use trisolar::divergence::{
+    self, Devices, Given, MapBackend, Points, RunOptions, SpecError, Validated,
+};
 use trisolar::zoom::{self, Preset};
 
 use crate::map::Map;
@@ -94,13 +96,23 @@ impl Specification {
         options: &Options,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
-        watch::run(py, &self.0, options.0, progress.as_ref()).map(Map::new)
+        watch::run(
+            py,
+            &self.0,
+            options.run,
+            &options.devices,
+            progress.as_ref(),
+        )
+        .map(Map::new)
     }
 }
 
-/// How maps are computed, every value checked.
+/// How maps are computed, every value checked. What it opens stays open for the next map.
 #[pyclass(frozen, module = "trisolar._trisolar")]
-pub(crate) struct Options(RunOptions);
+pub(crate) struct Options {
+    run: RunOptions,
+    devices: Devices,
+}
 
 #[pymethods]
 impl Options {
@@ -115,13 +127,15 @@ impl Options {
     ) -> PyResult<Self> {
         let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
         let gpus = gpus.map(|gpus| values::option(gpus, "--gpus", str::parse));
-        Ok(Self(RunOptions {
+        let run = RunOptions {
             backend,
             with_cpu,
             threads: values::threads(threads)?,
             gpus: gpus.transpose()?.unwrap_or_default(),
             driver: values::option(driver, "--driver", str::parse)?,
-        }))
+        };
+        let devices = Devices::new();
+        Ok(Self { run, devices })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use trisolar::divergence::{self, DivergenceMap, EngineError, Monitor, RunOptions, Validated};
+use trisolar::divergence::{Devices, DivergenceMap, EngineError, Monitor, RunOptions, Validated};
 
 use crate::errors;
 
@@ -49,19 +49,20 @@ impl Shared {
     }
 }
 
-/// Computes the map. An exception of a signal handler or of `progress` ends the run and is raised.
+/// Computes the map on these devices. An exception of a signal handler or of `progress` ends the run and is raised.
 pub(crate) fn run(
     py: Python<'_>,
     spec: &Arc<Validated>,
     options: RunOptions,
+    devices: &Devices,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<DivergenceMap> {
     let shared = Arc::new(Shared::default());
-    let (theirs, spec) = (Arc::clone(&shared), Arc::clone(spec));
+    let (theirs, spec, devices) = (Arc::clone(&shared), Arc::clone(spec), devices.clone());
     std::thread::Builder::new()
         .name("trisolar".into())
         .spawn(move || {
-            let compute = || divergence::run(&spec, &options, &*theirs);
+            let compute = || devices.run(&spec, &options, &*theirs);
             let outcome = catch_unwind(AssertUnwindSafe(compute));
             *theirs
                 .outcome

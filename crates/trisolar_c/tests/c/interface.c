@@ -81,7 +81,7 @@ static void points_are_computed_like_the_pixels_of_a_map(void)
 
 static void points_may_have_masses_of_their_own(void)
 {
-    double states[2][21] = {{0, 0, -11, 0, 0, 0, 10, 10, 12, -3, 0, 0, 0, 0, 0, 3, 0, 0, 10, 20, 30}};
+    double states[2][21] = {{-6, 3, -11, 0, 0, 0, 10, 10, 12, -3, 0, 0, 0, 0, 0, 3, 0, 0, 10, 20, 30}};
     trisolar_options cpu = {.backend = TRISOLAR_CPU, .threads = 1};
     trisolar_spec *spec = NULL, *heavier = NULL;
     trisolar_map *both = NULL, *map = NULL;
