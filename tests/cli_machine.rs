@@ -60,6 +60,14 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
             "{engine}"
         );
     }
+    for method in [
+        "fixed:26, explicit-euler, grid",
+        "float-float, explicit-euler, points with masses",
+        "exact, hermite-4, points with masses",
+    ] {
+        let engines = results.iter().filter(|r| r["map"] == method);
+        assert!(engines.count() >= 4, "{method}");
+    }
     let clusters = object["clusters"].as_array().unwrap();
     assert!(
         clusters.iter().all(|r| r["different"] == 0),

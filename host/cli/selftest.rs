@@ -1,5 +1,6 @@
 //! `trisolar selftest`: every kernel on every device, and every width of the CPU's lanes, on maps that bring out
-//! differences; star clusters and all-pairs runs on every engine. All must agree bit for bit.
+//! differences, by every precision and integrator, of grids and of points; star clusters and all-pairs runs on every
+//! engine. All must agree bit for bit.
 
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use super::report::{self, Lines};
 use super::{Failure, interrupt};
 
 mod cluster;
+mod methods;
 mod nbody;
 
 /// Options of `trisolar selftest`.
@@ -29,6 +31,8 @@ pub(crate) struct Args {
 struct Candidate {
     name: String,
     engine: Box<dyn Engine>,
+    /// Whether it computes exact maps of a grid by explicit Euler only.
+    plain: bool,
 }
 
 impl Candidate {
@@ -36,20 +40,31 @@ impl Candidate {
         Self {
             name: name.into(),
             engine: Box::new(engine),
+            plain: false,
+        }
+    }
+
+    fn of_kernel(device: &str, kernel: DivergenceKernel, engine: impl Engine + 'static) -> Self {
+        let name = format!("{device}, {}", kernel.name());
+        Self {
+            plain: kernel == DivergenceKernel::Plain,
+            ..Self::new(name, engine)
         }
     }
 }
 
 /// A map to compute.
 struct Case {
-    name: &'static str,
+    name: String,
     valid: Validated,
+    /// One of many that differ in method only: a line of the table is enough for all engines.
+    brief: bool,
 }
 
 /// What an engine made of a map.
 #[derive(Debug, serde::Serialize)]
 struct Outcome {
-    map: &'static str,
+    map: String,
     engine: String,
     pixels: u64,
     /// Pixels that differ from the reference, or why there is no result.
@@ -61,13 +76,22 @@ impl Outcome {
     fn agrees(&self) -> bool {
         self.different == Ok(0)
     }
+
+    fn verdict(&self) -> String {
+        match &self.different {
+            Ok(0) => "equal".to_owned(),
+            Ok(n) => format!("{n} PIXELS DIFFER"),
+            Err(reason) => format!("FAILED: {reason}"),
+        }
+    }
 }
 
 /// Compares and reports; any difference is a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     let runs = nbody::outcomes()?;
-    let cases = cases()?;
+    let mut cases = cases()?;
+    cases.extend(methods::cases()?);
     let (engines, notes) = engines()?;
     let mut outcomes = Vec::new();
     let mut spreads = Vec::new();
@@ -76,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
         let expected = reference.compute(&case.valid, &Unattended)?.times;
         spreads.push(Spread::of(case, &expected));
-        for candidate in &engines {
+        for candidate in engines.iter().filter(|e| !(e.plain && case.brief)) {
             interrupt::check()?;
             outcomes.push(compare(case, candidate, &expected));
         }
@@ -125,8 +149,8 @@ fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
         }
     }
     for kernel in DivergenceKernel::ALL {
-        let name = format!("emulator, {}", kernel.name());
-        list.push(Candidate::new(name, EmulatorEngine::new(kernel)));
+        let engine = EmulatorEngine::new(kernel);
+        list.push(Candidate::of_kernel("emulator", kernel, engine));
     }
     match gpus() {
         Ok(gpus) => list.extend(gpus),
@@ -146,11 +170,9 @@ fn gpus() -> Result<Vec<Candidate>, EngineError> {
     let mut list = Vec::new();
     for device in trisolar::gpu::devices()? {
         for kernel in DivergenceKernel::ALL {
-            let name = format!("gpu {}, {}", device.index, kernel.name());
-            list.push(Candidate::new(
-                name,
-                GpuEngine::with_kernel(device.index, kernel)?,
-            ));
+            let name = format!("gpu {}", device.index);
+            let engine = GpuEngine::with_kernel(device.index, kernel)?;
+            list.push(Candidate::of_kernel(&name, kernel, engine));
         }
     }
     let together = RunOptions {
@@ -227,7 +249,12 @@ fn cases() -> Result<Vec<Case>, Failure> {
         let valid = specification
             .validate()
             .map_err(|e| Failure::Failed(format!("the map {name} of the self test: {e}")))?;
-        cases.push(Case { name, valid });
+        let name = name.to_owned();
+        cases.push(Case {
+            name,
+            valid,
+            brief: false,
+        });
     }
     Ok(cases)
 }
@@ -264,7 +291,7 @@ fn compare(case: &Case, candidate: &Candidate, expected: &[u32]) -> Outcome {
         Err(error) => Err(error.to_string()),
     };
     Outcome {
-        map: case.name,
+        map: case.name.clone(),
         engine: candidate.name.clone(),
         pixels: expected.len() as u64,
         different,
@@ -275,7 +302,9 @@ fn compare(case: &Case, candidate: &Candidate, expected: &[u32]) -> Outcome {
 /// How the pixels of a map end, which shows that it tests what it should.
 #[derive(Debug, serde::Serialize)]
 struct Spread {
-    map: &'static str,
+    map: String,
+    #[serde(skip)]
+    brief: bool,
     pixels: u64,
     earliest: u32,
     latest: Option<u32>,
@@ -286,7 +315,8 @@ impl Spread {
     fn of(case: &Case, times: &[u32]) -> Self {
         let steps = case.valid.specification().steps as u32;
         Self {
-            map: case.name,
+            map: case.name.clone(),
+            brief: case.brief,
             pixels: times.len() as u64,
             earliest: times.iter().copied().min().unwrap_or(0),
             latest: times.iter().copied().filter(|t| *t < steps).max(),
@@ -316,25 +346,23 @@ fn table(
     counts: [usize; 2],
 ) -> String {
     let mut text = String::from("reference: cpu, scalar, 1 thread\n\n");
-    for spread in spreads {
+    for spread in spreads.iter().filter(|s| !s.brief) {
         let latest = spread.latest.map_or("never".into(), |t| t.to_string());
         text.push_str(&format!(
             "{}\n  {} pixels; partings from step {} to {latest}; {} never part\n",
             spread.map, spread.pixels, spread.earliest, spread.never_parted
         ));
         for outcome in outcomes.iter().filter(|o| o.map == spread.map) {
-            let verdict = match &outcome.different {
-                Ok(0) => "equal".to_owned(),
-                Ok(n) => format!("{n} PIXELS DIFFER"),
-                Err(reason) => format!("FAILED: {reason}"),
-            };
             text.push_str(&format!(
-                "  {:<46} {:>9.3} s  {verdict}\n",
-                outcome.engine, outcome.seconds
+                "  {:<46} {:>9.3} s  {}\n",
+                outcome.engine,
+                outcome.seconds,
+                outcome.verdict()
             ));
         }
         text.push('\n');
     }
+    text.push_str(&methods::table(spreads, outcomes));
     text.push_str(clusters);
     let mut lines = Lines::default();
     for note in notes {

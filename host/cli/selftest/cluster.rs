@@ -107,7 +107,7 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             let count =
                 |got: Vec<u64>| got.iter().zip(&expected).filter(|(a, b)| a != b).count() as u64;
             list.push(Outcome {
-                map: case.name,
+                map: case.name.into(),
                 engine: name,
                 pixels: expected.len() as u64,
                 different: got.map(count).map_err(|e| e.to_string()),

@@ -1,0 +1,107 @@
+//! Every precision and every integrator, of grids, of points and of points with masses of their own.
+
+use glam::DVec3;
+use trisolar::divergence::{Integrator, Points, Precision, SpecError, Specification, Start};
+
+use super::{Case, Outcome, Spread};
+use crate::cli::Failure;
+
+/// A small map with early, late and no partings.
+fn lively() -> Specification {
+    Specification {
+        size: [23, 17],
+        center: [2.0, 3.0],
+        span: [40.0, 37.0],
+        steps: 300,
+        dt: 0.02,
+        shift: DVec3::new(0.02, -0.01, 0.015),
+        critical_distance: 0.04,
+        ..Specification::default()
+    }
+}
+
+/// Those that give the same bits on every engine.
+fn methods() -> impl Iterator<Item = Specification> {
+    let precisions = Precision::ALL.into_iter().filter(|p| p.is_portable());
+    let precisions = precisions.map(|precision| Specification {
+        precision,
+        ..lively()
+    });
+    let integrators = Integrator::ALL.into_iter().skip(1);
+    precisions.chain(integrators.map(|integrator| Specification {
+        integrator,
+        start: if integrator.is_multistep() {
+            Start::RungeKutta
+        } else {
+            Start::Euler
+        },
+        ..lively()
+    }))
+}
+
+/// Masses of neighbouring points: some of test bodies.
+const MASSES: [[f64; 3]; 3] = [[10.0, 20.0, 30.0], [0.0, 5.0, 40.0], [12.0, 0.0, 0.5]];
+
+/// The grid's start states, with 18 numbers each or with 21.
+fn points(grid: &Specification, columns: usize) -> Result<Points, SpecError> {
+    let valid = grid.clone().validate()?;
+    let starts = valid.job(0, 0).grid;
+    let mut values = Vec::new();
+    for pixel in 0..valid.pixels() {
+        let mut positions = grid.positions;
+        positions[usize::from(grid.body) - 1] = DVec3::from(starts.start(pixel));
+        let vectors = positions.iter().chain(&grid.velocities);
+        values.extend(vectors.flat_map(|v| v.to_array()));
+        if columns == 21 {
+            values.extend(MASSES[pixel as usize % MASSES.len()]);
+        }
+    }
+    Points::new(&[valid.pixels() as usize, columns], values)
+}
+
+/// The maps.
+pub(super) fn cases() -> Result<Vec<Case>, Failure> {
+    let mut cases = Vec::new();
+    for s in methods() {
+        let method = format!("{}, {}", s.precision, s.integrator);
+        let valid = [
+            ("grid", s.clone().validate()),
+            ("points", given(&s, 18)),
+            ("points with masses", given(&s, 21)),
+        ];
+        for (what, valid) in valid {
+            let name = format!("{method}, {what}");
+            let valid = valid
+                .map_err(|e| Failure::Failed(format!("the map {name} of the self test: {e}")))?;
+            cases.push(Case {
+                name,
+                valid,
+                brief: true,
+            });
+        }
+    }
+    Ok(cases)
+}
+
+fn given(s: &Specification, columns: usize) -> Result<super::Validated, SpecError> {
+    s.clone().validate_points(points(s, columns)?)
+}
+
+/// A line a map, and one for each engine that differs.
+pub(super) fn table(spreads: &[Spread], outcomes: &[Outcome]) -> String {
+    let mut text = String::from("precisions and integrators\n");
+    for spread in spreads.iter().filter(|s| s.brief) {
+        let of_map = || outcomes.iter().filter(|o| o.map == spread.map);
+        let equal = of_map().filter(|o| o.agrees()).count();
+        text.push_str(&format!(
+            "  {:<48} {equal:>2} of {} engines equal\n",
+            spread.map,
+            of_map().count()
+        ));
+        for outcome in of_map().filter(|o| !o.agrees()) {
+            text.push_str(&format!("    {}: {}\n", outcome.engine, outcome.verdict()));
+        }
+    }
+    text.push('\n');
+    text
+}
