@@ -32,7 +32,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         }
         Err(error) => (None, format!("no GPU measured: {error}")),
     };
-    tables.line(&format!("({said})"));
+    tables.paragraph(&format!("({said})"));
     tables.line(&format!(
         "{:>10}{:>14}{:>14}{:>22}",
         "particles", "one core", "GPU", "ratio"

@@ -84,6 +84,11 @@ impl Tables {
     /// Adds a line that tells what follows.
     pub(super) fn heading(&mut self, text: &str) {
         self.text.push('\n');
+        self.paragraph(text);
+    }
+
+    /// Adds as many lines as a text needs.
+    pub(super) fn paragraph(&mut self, text: &str) {
         let lines = textwrap::wrap(text, 80);
         lines.iter().for_each(|line| self.line(line));
     }
