@@ -87,8 +87,9 @@ grep -q '100 %' "$cache/progress"
 if command -v valgrind >/dev/null; then
     say "No leaks (valgrind)"
     cc "${flags[@]}" -g crates/trisolar_c/tests/c/interface.c "${link[@]}" -o "$cache/interface"
-    # Threads of a pool that is being dropped may still be ending: what they hold is not lost.
-    checked=(valgrind -q --leak-check=full --show-leak-kinds=definite,indirect
+    # Threads of a pool that is being dropped may still be ending: what they hold is not lost. Threads take turns: otherwise one that
+    # computes may never let the one that would end it have its turn.
+    checked=(valgrind -q --fair-sched=try --leak-check=full --show-leak-kinds=definite,indirect
         --errors-for-leak-kinds=definite,indirect --error-exitcode=99 "$cache/interface")
 else
     say "No leaks (LeakSanitizer)"
