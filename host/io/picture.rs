@@ -119,6 +119,22 @@ impl<'a> Map<'a> {
         (low, high, all_finite)
     }
 
+    /// Width and height, which [`scale`](Self::scale) has checked.
+    fn size(&self) -> (u32, u32) {
+        (self.width as u32, self.height as u32)
+    }
+
+    /// Fills rows of a picture with their values' places on a scale.
+    fn entries(&self, scale: Scale) -> impl FnMut(usize, &mut [u8]) {
+        let mut values = vec![0.0; self.width];
+        move |y, row| {
+            (self.row)(y, &mut values);
+            for (pixel, &v) in row.iter_mut().zip(&values) {
+                *pixel = scale.entry(v);
+            }
+        }
+    }
+
     /// Checks the shape and the range, and finds the scale of the colours.
     fn scale(&self, look: &Look) -> Result<Scale, String> {
         let (w, h) = (self.width, self.height);
@@ -205,9 +221,10 @@ pub fn bare(
     let path = path.as_ref();
     let scale = map.scale(look).map_err(|e| data_error(path, e))?;
     let palette = scale.palette(look.colour_map);
-    let mut values = vec![0.0; map.width];
+    let (size, pixels) = (map.size(), Pixels::Indexed(&palette));
     atomic::write_with(path, |file| {
-        encode_bare(&mut *file, map, scale, &palette, specification, &mut values)
+        let fill = map.entries(scale);
+        png_file::encode(&mut *file, size, pixels, specification, fill)
             .map_err(|e| encoding_error(file, e))
     })
 }
@@ -227,42 +244,14 @@ pub fn tiff(
     let path = path.as_ref();
     let scale = map.scale(look).map_err(|e| data_error(path, e))?;
     let palette = scale.palette(look.colour_map);
-    let mut values = vec![0.0; map.width];
-    let size = (map.width as u32, map.height as u32);
+    let size = map.size();
     atomic::write_with(path, |file| {
-        let fill = |y: usize, row: &mut [u8]| {
-            (map.row)(y, &mut values);
-            for (pixel, &v) in row.iter_mut().zip(&values) {
-                *pixel = scale.entry(v);
-            }
-        };
+        let fill = map.entries(scale);
         tiff_file::encode(&mut *file, size, &palette, specification, fill).map_err(|e| match e {
             ::tiff::TiffError::IoError(e) => file.error(e),
             e => data_error(file.path(), e.to_string()),
         })
     })
-}
-
-fn encode_bare(
-    w: impl std::io::Write,
-    map: &Map<'_>,
-    scale: Scale,
-    palette: &[[u8; 3]],
-    specification: Option<&str>,
-    values: &mut [f64],
-) -> Result<(), png::EncodingError> {
-    png_file::encode(
-        w,
-        (map.width as u32, map.height as u32),
-        Pixels::Indexed(palette),
-        specification,
-        |y, row| {
-            (map.row)(y, values);
-            for (pixel, &v) in row.iter_mut().zip(&*values) {
-                *pixel = scale.entry(v);
-            }
-        },
-    )
 }
 
 /// Writes the picture with axes, title and colour bar.
