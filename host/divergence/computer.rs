@@ -1,7 +1,7 @@
 //! Who computes pixels: this process, or several together.
 
 use super::Validated;
-use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task, stream};
+use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task};
 use super::sink::Memory;
 use crate::gpu::DeviceInfo;
 
@@ -26,21 +26,6 @@ pub trait Computer: Sync {
     /// How many processes take part.
     fn processes(&self) -> usize {
         1
-    }
-}
-
-/// This process, for one map: [`stream`](super::stream). For many, [`Devices`](super::Devices) stay open.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Here;
-
-impl Computer for Here {
-    fn stream(
-        &self,
-        task: &Task<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        stream(task, options, monitor)
     }
 }
 

@@ -31,7 +31,7 @@ mod team;
 mod tiles;
 
 pub use comparison::{Comparison, grain};
-pub use computer::{Computer, Here, run_on};
+pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;

@@ -9,7 +9,7 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use crate::divergence::{Computer, EngineError, Here, Monitor, RunOptions, Task};
+use crate::divergence::{Computer, Devices, EngineError, Monitor, RunOptions, Task};
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
 use crate::io::{IoError, npy};
@@ -114,7 +114,7 @@ pub fn compute(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Effort, Error> {
-    compute_on(&Here, frame, partial, options, monitor)
+    compute_on(&Devices::new(), frame, partial, options, monitor)
 }
 
 /// The same on `computer`.
