@@ -1,26 +1,21 @@
 //! The CPU engine: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use kernels_gpu::divergence::{Feed, IDLE, Job, Masses, Pixel, Twins, Walker, Weights};
+use kernels_gpu::divergence::{Feed, Job, Masses, Pixel, Twins, Walker, Weights};
 use kernels_gpu::integrator::three_body as by;
 use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
 use kernels_gpu::{Lanes, Real};
 
+use super::batches::{Batches, SLICE, Work};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
-use super::queue::{Pace, Share};
+use super::queue::Share;
 use super::team::{self, Worker};
 use super::{Integrator, Precision, Specification, Validated};
 use crate::simd::Simd;
-
-/// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
-pub(super) const SLICE: u32 = 1 << 13;
-/// Pixels that a thread draws at a time: so many that this takes some time, and at most these.
-pub(super) const MAX_BATCH: u64 = 1 << 12;
-/// How long a batch should last, at least.
-pub(super) const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// Computes maps on the CPU.
 #[derive(Debug)]
@@ -266,154 +261,46 @@ fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    let mut walker = Walker::<R, N, I>::fresh();
     let mut weights = Weights::spread(&shared.job.masses());
-    let mut feed = Batches::new(shared);
+    let mut walker = Walker::<R, N, I>::fresh();
+    let mut feed = Batches::new(shared, FromStart(shared.share));
     loop {
         let went = walker.walk_weighted(shared.job, SLICE, &mut weights, &mut feed);
-        let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
-            .filter(|(pixel, _)| **pixel < IDLE)
-            .map(|(_, taken)| u64::from(*taken))
-            .sum();
-        shared.report(
-            thread,
-            feed.finished * u64::from(shared.job.steps) + under_way,
-        );
-        feed.check()?;
-        if went < SLICE && !shared.share.wait()? {
+        if !feed.go_on(thread, &mut walker, went)? {
             return Ok(());
         }
-        // There may be pixels again: some that another device had, or that another process sent.
-        walker.ask_again();
     }
 }
 
-/// Pixels of a batch that are drawn together and delivered together.
-struct Batch {
-    first: u64,
-    times: Vec<u32>,
-    /// Pixels not done.
-    missing: u64,
-    began: Instant,
-}
+/// Pixels from their start; what is kept of one is its number of steps.
+struct FromStart<'a>(Share<'a>);
 
-/// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH`] and its place in the batch.
-struct Batches<'a> {
-    shared: &'a Shared<'a>,
-    /// Batches with pixels not done; `None` for numbers that are free.
-    open: Vec<Option<Batch>>,
-    /// The next pixel of the last batch drawn, and its end.
-    next: Pixel,
-    end: u64,
-    /// Pixels of the next batch.
-    size: u64,
-    finished: u64,
-    failed: Option<EngineError>,
-}
+impl Work for FromStart<'_> {
+    type Value = u32;
 
-impl<'a> Batches<'a> {
-    fn new(shared: &'a Shared<'a>) -> Self {
-        Self {
-            shared,
-            open: Vec::new(),
-            next: Pixel { number: 0, slot: 0 },
-            end: 0,
-            size: shared.lanes,
-            finished: 0,
-            failed: None,
-        }
+    fn begin(&self, span: Range<u64>) -> Vec<u32> {
+        vec![0; (span.end - span.start) as usize]
     }
 
-    /// What went wrong in the meantime.
-    fn check(&mut self) -> Result<(), EngineError> {
-        self.failed.take().map_or(Ok(()), Err)?;
-        self.shared.share.check()
-    }
-
-    /// Draws the next batch; false if there is none.
-    #[inline(never)]
-    fn draw(&mut self) -> bool {
-        if self.failed.is_some() {
-            return false;
-        }
-        // The pixels are begun one after the other, but soon.
-        let pace = Pace {
-            backlog: 0,
-            rate: self.shared.rate(),
-        };
-        let threads = self.shared.threads();
-        let grant = match self.shared.share.draw_for_thread(pace, self.size, threads) {
-            Ok(grant) => grant,
-            Err(error) => {
-                self.failed = Some(error);
-                return false;
-            }
-        };
-        let Some(span) = grant else {
-            return false;
-        };
-        let count = span.end - span.start;
-        let number = match self.open.iter().position(Option::is_none) {
-            Some(number) => number,
-            None => {
-                self.open.push(None);
-                self.open.len() - 1
-            }
-        };
-        self.open[number] = Some(Batch {
-            first: span.start,
-            times: vec![0; count as usize],
-            missing: count,
-            began: Instant::now(),
-        });
-        self.next = Pixel {
-            number: span.start,
-            slot: (number as u64 * MAX_BATCH) as u32,
-        };
-        self.end = span.end;
-        true
-    }
-
-    /// Delivers a batch that is done.
-    #[inline(never)]
-    fn deliver(&mut self, number: usize) {
-        let batch = self.open[number].take().expect("it was open");
-        if batch.began.elapsed() < BATCH_TIME {
-            self.size = (self.size * 2).min(MAX_BATCH);
-        }
-        if let Err(error) = self.shared.share.deliver(batch.first, &batch.times) {
-            self.failed.get_or_insert(error);
-        }
+    fn deliver(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        self.0.deliver(first, times)
     }
 }
 
-impl Feed for Batches<'_> {
+impl Feed for Batches<'_, FromStart<'_>> {
     const OWN_MASSES: bool = true;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
-        if self.next.number == self.end && !self.draw() {
-            return None;
-        }
-        let pixel = self.next;
-        self.next = Pixel {
-            number: pixel.number + 1,
-            slot: pixel.slot + 1,
-        };
-        Some(pixel)
+        self.next_pixel()
     }
 
     #[inline(always)]
     fn done(&mut self, slot: u32, times: u32) {
-        self.finished += 1;
-        let number = slot as usize / MAX_BATCH as usize;
-        let batch = self.open[number].as_mut().expect("it is open");
-        batch.times[slot as usize % MAX_BATCH as usize] = times;
-        batch.missing -= 1;
-        if batch.missing == 0 {
-            self.deliver(number);
-        }
+        *self.value(slot) = times;
+        self.count(slot);
     }
+
     #[inline(always)]
     fn twins<R: Real, M: by::Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
         match self.shared.spec.point(number) {

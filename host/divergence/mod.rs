@@ -2,6 +2,7 @@
 
 #[cfg(feature = "gpu")]
 mod alone;
+mod batches;
 mod choice;
 mod comparison;
 mod computer;

@@ -1,15 +1,16 @@
 //! Pixels under way on the CPU: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
 
-use std::time::Instant;
+use std::ops::Range;
 
-use kernels_gpu::divergence::{Course, Feed, IDLE, Job, Leave, Pixel, Twins, Walker};
+use kernels_gpu::divergence::{Course, Feed, Leave, Pixel, Twins, Walker};
 use kernels_gpu::gravity::Relative;
 use kernels_gpu::integrator::three_body::{ExplicitEuler, State};
 use kernels_gpu::{Lanes, Vec3};
 
-use super::super::cpu::{BATCH_TIME, CpuEngine, MAX_BATCH, SLICE, Shared};
+use super::super::batches::{Batches, SLICE, Work};
+use super::super::cpu::{CpuEngine, Shared};
 use super::super::engine::EngineError;
-use super::super::queue::{Pace, Share};
+use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
 use crate::simd::Simd;
 
@@ -81,139 +82,41 @@ fn one_lane<R: Exposed>(twins: &Twins<R, OneStep<R>>, lane: usize) -> Twins<f64,
     }
 }
 
-/// Items that are drawn together and delivered together.
-struct Batch {
-    first: u64,
-    items: Vec<Item>,
-    /// Items not at their ends.
-    missing: usize,
-    began: Instant,
-}
-
-/// Items from the queue in batches. A slot is the batch's number · [`MAX_BATCH`] and the place in the batch.
-struct Batches<'a> {
+/// Items from where they are.
+struct GoOn<'a> {
     task: &'a Resuming<'a>,
-    shared: &'a Shared<'a>,
-    /// Batches with items not at their ends; `None` for numbers that are free.
-    open: Vec<Option<Batch>>,
-    /// The next slot of the last batch drawn, and its end.
-    next: u32,
-    end: u32,
-    /// Items of the next batch.
-    size: u64,
-    finished: u64,
-    failed: Option<EngineError>,
+    share: Share<'a>,
 }
 
-impl<'a> Batches<'a> {
-    fn new(task: &'a Resuming<'a>, shared: &'a Shared<'a>) -> Self {
-        Self {
-            task,
-            shared,
-            open: Vec::new(),
-            next: 0,
-            end: 0,
-            size: shared.lanes,
-            finished: 0,
-            failed: None,
-        }
+impl Work for GoOn<'_> {
+    type Value = Item;
+
+    fn begin(&self, span: Range<u64>) -> Vec<Item> {
+        span.map(|number| self.task.items.get(number)).collect()
     }
 
-    /// What went wrong in the meantime.
-    fn check(&mut self) -> Result<(), EngineError> {
-        self.failed.take().map_or(Ok(()), Err)?;
-        self.shared.share.check()
-    }
-
-    /// Draws the next batch; false if there is none.
-    #[inline(never)]
-    fn draw(&mut self) -> bool {
-        if self.failed.is_some() {
-            return false;
-        }
-        // The items are begun one after the other, but soon.
-        let pace = Pace {
-            backlog: 0,
-            rate: self.shared.rate(),
-        };
-        let threads = self.shared.threads();
-        let span = match self.shared.share.draw_for_thread(pace, self.size, threads) {
-            Ok(Some(span)) => span,
-            Ok(None) => return false,
-            Err(error) => {
-                self.failed = Some(error);
-                return false;
-            }
-        };
-        let first = span.start;
-        let items: Vec<Item> = span.map(|number| self.task.items.get(number)).collect();
-        let number = match self.open.iter().position(Option::is_none) {
-            Some(number) => number,
-            None => {
-                self.open.push(None);
-                self.open.len() - 1
-            }
-        };
-        self.next = (number as u64 * MAX_BATCH) as u32;
-        self.end = self.next + items.len() as u32;
-        self.open[number] = Some(Batch {
-            first,
-            missing: items.len(),
-            items,
-            began: Instant::now(),
-        });
-        true
-    }
-
-    /// Delivers a batch that is done.
-    #[inline(never)]
-    fn deliver(&mut self, number: usize) {
-        let batch = self.open[number].take().expect("it was open");
-        if batch.began.elapsed() < BATCH_TIME {
-            self.size = (self.size * 2).min(MAX_BATCH);
-        }
-        self.task.items.put(batch.first, &batch.items);
-        let times = self.task.times(&batch.items);
-        if let Err(error) = self.shared.share.deliver(batch.first, &times) {
-            self.failed.get_or_insert(error);
-        }
-    }
-
-    #[inline(always)]
-    fn item(&mut self, slot: u32) -> &mut Item {
-        let (number, place) = (slot / MAX_BATCH as u32, slot % MAX_BATCH as u32);
-        let batch = self.open[number as usize].as_mut().expect("it is open");
-        &mut batch.items[place as usize]
+    fn deliver(&self, first: u64, items: &[Item]) -> Result<(), EngineError> {
+        self.task.items.put(first, items);
+        self.share.deliver(first, &self.task.times(items))
     }
 }
 
-impl Feed for Batches<'_> {
+impl Feed for Batches<'_, GoOn<'_>> {
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
-        if self.next == self.end && !self.draw() {
-            return None;
-        }
-        let slot = self.next;
-        self.next += 1;
-        Some(Pixel { number: 0, slot })
+        self.next_pixel()
     }
 
     #[inline(always)]
     fn done(&mut self, slot: u32, _: u32) {
-        self.finished += 1;
-        let number = slot as usize / MAX_BATCH as usize;
-        let batch = self.open[number].as_mut().expect("it is open");
-        batch.missing -= 1;
-        if batch.missing == 0 {
-            self.deliver(number);
-        }
+        self.count(slot);
     }
 }
 
-impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_> {
+impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_, GoOn<'_>> {
     #[inline(always)]
     fn resume(&mut self, slot: u32) -> Option<(Twins<R, OneStep<R>>, u32)> {
-        let item = self.item(slot);
+        let item = self.value(slot);
         let state = |s: &State<f64, OneStep<f64>>| State::new(&s.q, &s.u);
         let twins = Twins {
             a: state(&item.twins.a),
@@ -224,7 +127,7 @@ impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_> {
 
     #[inline(always)]
     fn leave(&mut self, slot: u32, end: Leave<'_, R, OneStep<R>>) {
-        *self.item(slot) = Item {
+        *self.value(slot) = Item {
             twins: one_lane(end.twins, end.lane),
             taken: end.taken,
             parted: end.parted,
@@ -272,22 +175,13 @@ fn worker<R: Exposed, const N: usize>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    let job: &Job = shared.job;
+    let share = shared.share;
     let mut walker = Walker::<R, N, ExplicitEuler>::fresh();
-    let mut feed = Batches::new(task, shared);
+    let mut feed = Batches::new(shared, GoOn { task, share });
     loop {
-        let went = walker.walk_course(job, SLICE, &mut feed);
-        let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
-            .filter(|(pixel, _)| **pixel < IDLE)
-            .map(|(_, taken)| u64::from(*taken))
-            .sum();
-        shared.report(thread, feed.finished * u64::from(job.steps) + under_way);
-        feed.check()?;
-        if went < SLICE {
-            if !shared.share.wait()? {
-                return Ok(());
-            }
-            walker.ask_again();
+        let went = walker.walk_course(shared.job, SLICE, &mut feed);
+        if !feed.go_on(thread, &mut walker, went)? {
+            return Ok(());
         }
     }
 }

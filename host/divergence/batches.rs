@@ -1,0 +1,192 @@
+//! What a thread of the CPU has under way: pixels that are drawn in batches and delivered in batches.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use kernels_gpu::Lanes;
+use kernels_gpu::divergence::{IDLE, Pixel, Walker};
+use kernels_gpu::integrator::three_body::Integrator;
+
+use super::cpu::Shared;
+use super::engine::EngineError;
+use super::queue::Pace;
+
+/// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
+pub(super) const SLICE: u32 = 1 << 13;
+/// Pixels that a thread draws at a time: so many that this takes some time, and at most these.
+const MAX_BATCH: u64 = 1 << 12;
+/// How long a batch should last, at least.
+const BATCH_TIME: Duration = Duration::from_millis(2);
+
+/// Where pixels begin and where their results go.
+pub(super) trait Work {
+    /// What is kept of a pixel.
+    type Value;
+
+    /// A value for each pixel of a span of numbers.
+    fn begin(&self, span: Range<u64>) -> Vec<Self::Value>;
+
+    /// Takes the values of a span that begins with `first`, all of which are done.
+    fn deliver(&self, first: u64, values: &[Self::Value]) -> Result<(), EngineError>;
+}
+
+/// Pixels that are drawn together and delivered together.
+struct Batch<V> {
+    first: u64,
+    values: Vec<V>,
+    /// Pixels not done.
+    missing: usize,
+    began: Instant,
+}
+
+/// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH`] and its place in the batch.
+pub(super) struct Batches<'a, W: Work> {
+    pub shared: &'a Shared<'a>,
+    work: W,
+    /// Batches with pixels not done; `None` for numbers that are free.
+    open: Vec<Option<Batch<W::Value>>>,
+    /// The next pixel of the last batch drawn, and its end.
+    next: Pixel,
+    end: u64,
+    /// Pixels of the next batch.
+    size: u64,
+    finished: u64,
+    failed: Option<EngineError>,
+}
+
+impl<'a, W: Work> Batches<'a, W> {
+    pub fn new(shared: &'a Shared<'a>, work: W) -> Self {
+        Self {
+            shared,
+            work,
+            open: Vec::new(),
+            next: Pixel { number: 0, slot: 0 },
+            end: 0,
+            size: shared.lanes,
+            finished: 0,
+            failed: None,
+        }
+    }
+
+    /// The next pixel, of a new batch if need be.
+    #[inline(always)]
+    pub fn next_pixel(&mut self) -> Option<Pixel> {
+        if self.next.number == self.end && !self.draw() {
+            return None;
+        }
+        let pixel = self.next;
+        self.next = Pixel {
+            number: pixel.number + 1,
+            slot: pixel.slot + 1,
+        };
+        Some(pixel)
+    }
+
+    /// What is kept of a pixel.
+    #[inline(always)]
+    pub fn value(&mut self, slot: u32) -> &mut W::Value {
+        let (number, place) = (slot / MAX_BATCH as u32, slot % MAX_BATCH as u32);
+        let batch = self.open[number as usize].as_mut().expect("it is open");
+        &mut batch.values[place as usize]
+    }
+
+    /// A pixel is done and its value final.
+    #[inline(always)]
+    pub fn count(&mut self, slot: u32) {
+        self.finished += 1;
+        let number = slot as usize / MAX_BATCH as usize;
+        let batch = self.open[number].as_mut().expect("it is open");
+        batch.missing -= 1;
+        if batch.missing == 0 {
+            self.deliver(number);
+        }
+    }
+
+    /// After [`SLICE`] pairs of steps at most: reports what the thread has gone, and says whether it goes on. Errors are those
+    /// of the queue and of [`Work::deliver`].
+    ///
+    /// Inlined into a function with the lanes' instruction set: each of its callers has one of its own.
+    #[inline(always)]
+    pub fn go_on<R, const N: usize, I>(
+        &mut self,
+        thread: usize,
+        walker: &mut Walker<R, N, I>,
+        went: u32,
+    ) -> Result<bool, EngineError>
+    where
+        R: Lanes,
+        I: Integrator<R>,
+    {
+        let shared = self.shared;
+        let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
+            .filter(|(pixel, _)| **pixel < IDLE)
+            .map(|(_, taken)| u64::from(*taken))
+            .sum();
+        shared.report(
+            thread,
+            self.finished * u64::from(shared.job.steps) + under_way,
+        );
+        self.failed.take().map_or(Ok(()), Err)?;
+        shared.share.check()?;
+        if went < SLICE && !shared.share.wait()? {
+            return Ok(false);
+        }
+        // There may be pixels again: some that another device had, or that another process sent.
+        walker.ask_again();
+        Ok(true)
+    }
+
+    /// Draws the next batch; false if there is none.
+    #[inline(never)]
+    fn draw(&mut self) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        // The pixels are begun one after the other, but soon.
+        let pace = Pace {
+            backlog: 0,
+            rate: self.shared.rate(),
+        };
+        let threads = self.shared.threads();
+        let span = match self.shared.share.draw_for_thread(pace, self.size, threads) {
+            Ok(Some(span)) => span,
+            Ok(None) => return false,
+            Err(error) => {
+                self.failed = Some(error);
+                return false;
+            }
+        };
+        let number = match self.open.iter().position(Option::is_none) {
+            Some(number) => number,
+            None => {
+                self.open.push(None);
+                self.open.len() - 1
+            }
+        };
+        let values = self.work.begin(span.clone());
+        self.open[number] = Some(Batch {
+            first: span.start,
+            missing: values.len(),
+            values,
+            began: Instant::now(),
+        });
+        self.next = Pixel {
+            number: span.start,
+            slot: (number as u64 * MAX_BATCH) as u32,
+        };
+        self.end = span.end;
+        true
+    }
+
+    /// Delivers a batch that is done.
+    #[inline(never)]
+    fn deliver(&mut self, number: usize) {
+        let batch = self.open[number].take().expect("it was open");
+        if batch.began.elapsed() < BATCH_TIME {
+            self.size = (self.size * 2).min(MAX_BATCH);
+        }
+        if let Err(error) = self.work.deliver(batch.first, &batch.values) {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
