@@ -340,7 +340,8 @@ impl DivergenceMap {
         super::spec::json(&self.specification, self.points.as_deref())
     }
 
-    pub(super) fn new(spec: &Validated, times: Vec<u32>, streamed: Streamed) -> Self {
+    /// Of times that were computed: one for each pixel of `spec`, in their order.
+    pub fn new(spec: &Validated, times: Vec<u32>, streamed: Streamed) -> Self {
         let steps = spec.specification().steps as u32;
         Self {
             specification: spec.specification().clone(),

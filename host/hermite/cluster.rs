@@ -22,8 +22,8 @@ mod ahmad_cohen;
 mod device_steps;
 
 pub use ahmad_cohen::Parts;
-pub use device_steps::BlockSteps;
 use device_steps::Current;
+pub use device_steps::{BlockStep, BlockSteps};
 
 const ZERO: Vec3<f64> = Vec3 {
     x: 0.0,

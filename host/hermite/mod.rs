@@ -23,7 +23,7 @@ mod spec;
 mod with_lanes;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
-pub use cluster::{Abrupt, BlockSteps, Cluster, Counters, Energy, Parts, Split};
+pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
 pub use emulator::{emulator, resident_emulator};
 pub use engine::{Ended, Engine, Forces, HermiteError, Lists, Motion, Route, Stretch};

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::hermite::{
-    self, Body, Cluster, CpuEngine, Engine, Given, GivenError, HermiteError, Look, RunError,
-    Validated,
+    self, BlockStep, Body, Cluster, CpuEngine, Engine, Given, GivenError, HermiteError, Look,
+    RunError, Validated,
 };
 use trisolar::nbody::Bodies;
 
@@ -73,13 +73,14 @@ impl ClusterProblem {
     }
 
     /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
-    #[pyo3(signature = (backend="auto", threads=None, gpus=1))]
+    #[pyo3(signature = (backend="auto", threads=None, gpus=1, block_step="auto"))]
     fn run(
         &self,
         py: Python<'_>,
         backend: &str,
         threads: Option<i64>,
         gpus: i64,
+        block_step: &str,
     ) -> PyResult<ClusterRun> {
         let (backend, threads) = (values::backend(backend)?, values::threads(threads)?);
         let gpus = values::gpu_count(gpus)?;
@@ -87,6 +88,10 @@ impl ClusterProblem {
             let allowed = "more than 1 goes with --backend gpu";
             return Err(errors::value(&gpus.to_string(), "--gpus", allowed));
         }
+        let by = values::option(block_step, "--block-step", str::parse::<BlockStep>)?;
+        let by = by
+            .of((backend == Backend::Gpu).then_some(gpus), self.given.scheme)
+            .map_err(|reason| errors::value(block_step, "--block-step", reason))?;
         let start = Arc::clone(&self.start);
         let (every, end) = (
             self.given.every.unwrap_or(0.25),
@@ -97,9 +102,12 @@ impl ClusterProblem {
                 let opened = Opened {
                     engine: engine.name(),
                     device: engine.device(),
+                    block_steps: by.name(),
                 };
                 sink.give(Item::Opened(opened))?;
-                compute(&start, engine, every, end, sink)
+                let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
+                cluster.set_block_steps(by).map_err(failed)?;
+                compute(&mut cluster, every, end, sink)
             })
         })?;
         match stream.next(py, None)? {
@@ -140,6 +148,7 @@ enum Item {
 struct Opened {
     engine: &'static str,
     device: String,
+    block_steps: &'static str,
 }
 
 /// A look, its particles as arrays.
@@ -177,13 +186,11 @@ fn with_engine(
 }
 
 fn compute(
-    start: &Validated,
-    engine: Box<dyn Engine + '_>,
+    cluster: &mut Cluster<'_>,
     every: f64,
     end: f64,
     sink: &Sink<'_, Item>,
 ) -> Result<(), Ended> {
-    let mut cluster = Cluster::new(start, engine).map_err(failed)?;
     let mut observe = |mut look: Look| {
         let stars = std::mem::take(&mut look.stars);
         let vector = |k: usize| {
@@ -197,7 +204,7 @@ fn compute(
         };
         sink.give(Item::State(State { look, bodies }))
     };
-    let run = hermite::integrate(&mut cluster, every, end, sink.monitor(), &mut observe);
+    let run = hermite::integrate(cluster, every, end, sink.monitor(), &mut observe);
     run.map_err(|error| match error {
         RunError::Observer(ended) => ended,
         RunError::Hermite(HermiteError::Engine(EngineError::Cancelled)) => Ended::Unwanted,
@@ -253,6 +260,12 @@ impl ClusterRun {
     #[getter]
     fn device(&self) -> &str {
         &self.opened.device
+    }
+
+    /// Who makes block steps: `host` or `device`.
+    #[getter]
+    fn block_steps(&self) -> &'static str {
+        self.opened.block_steps
     }
 }
 

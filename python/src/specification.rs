@@ -1,13 +1,15 @@
 //! A validated specification, from options and TOML text.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, Given, MapBackend, Points, RunOptions, SpecError, Validated,
+    self, Devices, DivergenceMap, Given, MapBackend, Points, Ran, RunOptions, SpecError, Streamed,
+    Validated,
 };
 use trisolar::zoom::{self, Preset};
 
@@ -104,6 +106,38 @@ impl Specification {
             progress.as_ref(),
         )
         .map(Map::new)
+    }
+
+    /// A map that was computed before: its times, u32, and what it told of its making.
+    fn restored(
+        &self,
+        times: &[u8],
+        engine: &str,
+        device: String,
+        seconds: f64,
+        notes: Vec<String>,
+    ) -> PyResult<Map> {
+        let damaged = |what: &str| PyValueError::new_err(format!("no pickled map: {what}"));
+        let engine = ["cpu", "gpu", "gpu+cpu"].into_iter().find(|e| *e == engine);
+        let streamed = Streamed {
+            engine: engine.ok_or_else(|| damaged("an engine that does not exist"))?,
+            device,
+            ran: Ran {
+                elapsed: Duration::try_from_secs_f64(seconds)
+                    .map_err(|_| damaged("seconds are out of range"))?,
+                notes,
+                ..Ran::default()
+            },
+        };
+        let steps = self.0.specification().steps;
+        if times.len() as u64 != self.0.pixels() * size_of::<u32>() as u64 {
+            return Err(damaged("too many or too few times"));
+        }
+        let times: Vec<u32> = bytemuck::pod_collect_to_vec(times);
+        if times.iter().any(|t| u64::from(*t) > steps) {
+            return Err(damaged("times beyond the number of steps"));
+        }
+        Ok(Map::new(DivergenceMap::new(&self.0, times, streamed)))
     }
 }
 

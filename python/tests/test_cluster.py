@@ -17,6 +17,7 @@ def test_states_are_at_equal_intervals_and_hold_the_energy() -> None:
     run = trisolar.cluster(n=64, end=0.6, every=0.25)
     states = list(run)
     assert [state.time for state in states] == [0, 0.25, 0.5, 0.6]
+    assert (run.engine, run.block_steps) == ("cpu", "host")
     first, *_, last = states
     assert first.energy_error == 0 and 0 < abs(last.energy_error) < 1e-5
     assert first.energy == pytest.approx(-0.25, abs=0.1)
@@ -67,6 +68,18 @@ def test_a_specification_gives_the_same_run() -> None:
         ({"neighbours": 5}, ValueError, "'5' for '--neighbours': goes with --scheme ahmad-cohen"),
         ({"model": "burrau", "n": 5}, ValueError, "'5' for '--n': does not go with --model burrau"),
         ({"gpus": 2}, ValueError, "'2' for '--gpus'"),
+        ({"block_step": "gpu"}, ValueError, "'gpu' for '--block-step': must be auto, host or device"),
+        ({"block_step": "device"}, ValueError, "'device' for '--block-step': goes with --backend gpu"),
+        (
+            {"block_step": "device", "backend": "gpu", "scheme": "ahmad-cohen"},
+            ValueError,
+            "'device' for '--block-step': goes with --scheme plain",
+        ),
+        (
+            {"block_step": "device", "backend": "gpu", "gpus": 2},
+            ValueError,
+            "'device' for '--block-step': goes with one GPU",
+        ),
         ({"bodies": {"mass": [-1], "position": [[0, 0, 0]], "velocity": [[0, 0, 0]]}}, ValueError, "mass"),
         ({"bodies": {"mass": [1], "position": [[0, 0]], "velocity": [[0, 0]]}}, ValueError, r"\(1, 3\)"),
     ],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import inspect
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,18 @@ def test_a_specification_round_trips_to_the_same_bits(
         again = trisolar.divergence(spec)
         assert again.spec == small.spec
         assert np.array_equal(again.times, small.times)
+
+
+def test_a_map_can_be_pickled_and_copied(small: trisolar.DivergenceMap) -> None:
+    for again in (pickle.loads(pickle.dumps(small)), copy.deepcopy(small)):
+        assert again.times.dtype == np.uint32 and np.array_equal(again.times, small.times)
+        for name in ("spec", "spec_toml", "engine", "device", "seconds", "pixel_steps", "never_parted", "notes"):
+            assert getattr(again, name) == getattr(small, name), name
+    make, (toml, points, times, made) = small.__reduce__()
+    with pytest.raises(ValueError, match="too many or too few times"):
+        make(toml, points, times[4:], made)
+    with pytest.raises(ValueError, match="beyond the number of steps"):
+        make(toml, points, b"\xff" * len(times), made)
 
 
 def test_options_go_before_the_specification() -> None:

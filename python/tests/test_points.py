@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,15 @@ def test_files_are_those_of_the_command_line(
 def test_bad_points(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         trisolar.divergence(**options)
+
+
+def test_maps_of_points_can_be_pickled(small: trisolar.DivergenceMap) -> None:
+    points = np.zeros((2, 3, 3))
+    points[..., :2] = np.random.default_rng(3).uniform(-1, 1, (2, 3, 2))
+    made = trisolar.divergence(small.spec, points=points, dt=0.1 + 0.2)
+    again = pickle.loads(pickle.dumps(made))
+    assert np.array_equal(again.times, made.times) and np.array_equal(again.points, points)
+    assert again.spec == made.spec
 
 
 def test_points_are_drawn_in_rows_or_where_they_are(small: trisolar.DivergenceMap) -> None:

@@ -293,10 +293,7 @@ fn unit(
         order: order.number(),
         precision: Precision::F64.name(),
         particles: n,
-        block_steps: match by {
-            BlockSteps::Host => "host",
-            BlockSteps::Device => "device",
-        },
+        block_steps: by.name(),
         time: cluster.time(),
         blocks: cluster.counters().blocks,
         steps: cluster.counters().steps,

@@ -35,9 +35,9 @@ const COLUMNS: [&str; 11] = [
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    args.check_block_steps()?;
+    let block_steps = args.block_steps()?;
     let device = Where::open(args)?;
-    let mut run = Run::start(args, &device)?;
+    let mut run = Run::start(args, &device, block_steps)?;
     interrupt::watch()?;
     run.go()?;
     run.finish()
@@ -93,7 +93,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args, device: &'a Where) -> Result<Self, Failure> {
+    fn start(args: &'a Args, device: &'a Where, block_steps: BlockSteps) -> Result<Self, Failure> {
         let given = args.given();
         let times = given.times().map_err(|e| refused_given(args, e))?;
         args.check_outputs()?;
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
                 (Cluster::new(&start, engine)?, Vec::new())
             }
         };
-        cluster.set_block_steps(args.block_steps())?;
+        cluster.set_block_steps(block_steps)?;
         let before = (
             cluster.operations(),
             cluster.counters().blocks,
@@ -410,10 +410,7 @@ impl<'a> Run<'a> {
             "specification": self.cluster.specification(),
             "particles": self.cluster.stars().len(),
             "device": self.cluster.engine().device(),
-            "block_steps": match self.cluster.block_steps() {
-                BlockSteps::Host => "host",
-                BlockSteps::Device => "device",
-            },
+            "block_steps": self.cluster.block_steps().name(),
             "time": self.times.end,
             "kinetic": value(1),
             "potential": value(2),

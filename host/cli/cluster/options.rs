@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use trisolar::divergence::Backend;
 use trisolar::hermite::files::is_npz;
-use trisolar::hermite::{BlockSteps, Given, Order, Precision, Scheme, StartModel};
+use trisolar::hermite::{BlockStep, BlockSteps, Given, Order, Precision, Scheme, StartModel};
 use trisolar::io::atomic::check_writable;
 
 use super::{plot_path, refused};
@@ -114,7 +114,7 @@ pub(crate) struct Args {
 
     /// Who corrects and chooses steps: host, device (one GPU makes whole block steps, many in a launch), or auto (the
     /// host); the bits are the same
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = block_step)]
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
     /// GPUs that share the work, with --backend gpu; the bits do not depend on it
@@ -129,26 +129,6 @@ pub(crate) struct Args {
     pub(super) quiet: bool,
 }
 
-/// Who makes block steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BlockStep {
-    Auto,
-    Host,
-    Device,
-}
-
-impl BlockStep {
-    const ALL: [Self; 3] = [Self::Auto, Self::Host, Self::Device];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Host => "host",
-            Self::Device => "device",
-        }
-    }
-}
-
 /// One of the values by its name.
 fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
     let found = all.iter().copied().find(|value| name(*value) == text);
@@ -157,10 +137,6 @@ fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<
         let (last, others) = names.split_last().expect("there are names");
         format!("must be {} or {last}", others.join(", "))
     })
-}
-
-fn block_step(text: &str) -> Result<BlockStep, String> {
-    named(&BlockStep::ALL, BlockStep::name, text)
 }
 
 fn model(text: &str) -> Result<StartModel, String> {
@@ -201,27 +177,10 @@ impl Args {
     }
 
     /// Who makes block steps.
-    pub(super) fn block_steps(&self) -> BlockSteps {
-        match self.block_step {
-            BlockStep::Auto | BlockStep::Host => BlockSteps::Host,
-            BlockStep::Device => BlockSteps::Device,
-        }
-    }
-
-    /// That block steps can be made where they are asked for.
-    pub(super) fn check_block_steps(&self) -> Result<(), Failure> {
-        let reason = match self.block_step {
-            BlockStep::Auto | BlockStep::Host => return Ok(()),
-            _ if self.backend != Backend::Gpu => "goes with --backend gpu",
-            _ if self.gpus > 1 => "goes with one GPU: --gpus 1",
-            _ if self.scheme == Some(Scheme::AhmadCohen) => "goes with --scheme plain",
-            BlockStep::Device => return Ok(()),
-        };
-        Err(Failure::value(
-            self.block_step.name(),
-            "--block-step",
-            reason,
-        ))
+    pub(super) fn block_steps(&self) -> Result<BlockSteps, Failure> {
+        let gpus = (self.backend == Backend::Gpu).then_some(self.gpus);
+        let by = self.block_step.of(gpus, self.scheme);
+        by.map_err(|reason| Failure::value(self.block_step.name(), "--block-step", reason))
     }
 
     /// That every file can be written, before long work starts.

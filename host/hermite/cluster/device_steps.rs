@@ -1,8 +1,10 @@
 //! Stretches of block steps that the engine makes by itself.
 
+use std::str::FromStr;
+
 use super::{Cluster, Counters, Split};
 use crate::hermite::engine::{Ended, Route, Stretch};
-use crate::hermite::{HermiteError, Schedule};
+use crate::hermite::{HermiteError, Schedule, Scheme};
 
 /// Who makes block steps. The bits are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +15,65 @@ pub enum BlockSteps {
     /// The engine's device makes whole block steps, many in a launch, with nothing copied between them. Blocks in which a
     /// warning or an error may be due are made by the host.
     Device,
+}
+
+impl BlockSteps {
+    /// `host` or `device`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Device => "device",
+        }
+    }
+}
+
+/// Who is asked to make block steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockStep {
+    /// The host.
+    #[default]
+    Auto,
+    /// As named.
+    By(BlockSteps),
+}
+
+impl BlockStep {
+    /// `auto`, `host` or `device`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::By(by) => by.name(),
+        }
+    }
+
+    /// Who makes them, on a CPU (no GPUs) or on GPUs.
+    ///
+    /// # Errors
+    /// What it goes with, if not with these.
+    pub fn of(self, gpus: Option<u32>, scheme: Option<Scheme>) -> Result<BlockSteps, &'static str> {
+        match (self, gpus) {
+            (Self::Auto, _) => Ok(BlockSteps::Host),
+            (Self::By(BlockSteps::Host), _) => Ok(BlockSteps::Host),
+            (_, None) => Err("goes with --backend gpu"),
+            (_, Some(2..)) => Err("goes with one GPU: --gpus 1"),
+            _ if scheme == Some(Scheme::AhmadCohen) => Err("goes with --scheme plain"),
+            (Self::By(by), _) => Ok(by),
+        }
+    }
+}
+
+impl FromStr for BlockStep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [
+            Self::Auto,
+            Self::By(BlockSteps::Host),
+            Self::By(BlockSteps::Device),
+        ];
+        let found = all.into_iter().find(|value| value.name() == text);
+        found.ok_or_else(|| "must be auto, host or device".into())
+    }
 }
 
 /// Where the particles are as they are now.

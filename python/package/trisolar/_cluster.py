@@ -136,6 +136,11 @@ class Cluster(Iterator[ClusterState]):
         """The device in words."""
         return self._run.device
 
+    @property
+    def block_steps(self) -> str:
+        """Who makes block steps: ``"host"`` or ``"device"``."""
+        return self._run.block_steps
+
     def __next__(self) -> ClusterState:
         if self._tell is None and self._progress:
             self._tell = self._bar.enter_context(watching(self._progress, "cluster"))
@@ -197,6 +202,7 @@ def cluster(
     backend: str = "auto",
     threads: Optional[int] = None,
     gpus: int = 1,
+    block_step: str = "auto",
     progress: Progress = None,
 ) -> Cluster:
     """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at time 0, after
@@ -238,6 +244,8 @@ def cluster(
     :param backend: where to compute: "auto" (the CPU), "cpu" or "gpu"; the bits are the same.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param gpus: GPUs that share the work, with ``backend="gpu"``; the bits do not depend on it [1].
+    :param block_step: who corrects and chooses steps: "host", "device" (one GPU makes whole block steps, many in a
+        launch; with ``scheme="plain"``), or "auto" (the host); the bits are the same.
     :param progress: a function that is called some times a second, in the thread that waits for a state, with the time
         done and all time, in billionths of the run; an exception of it ends the run. ``True`` shows a bar (needs
         tqdm).
@@ -268,7 +276,7 @@ def cluster(
         "end": end,
         "every": every,
     }
-    names(backend=backend)
+    names(backend=backend, block_step=block_step)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
     arrays = None
@@ -281,6 +289,6 @@ def cluster(
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError("progress must be True, False, None or a function(done, total)")
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    run = Cluster(problem.run(backend, threads, gpus), values, problem.toml)
+    run = Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml)
     run._progress = progress
     return run

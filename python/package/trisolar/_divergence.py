@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class DivergenceMap:
     """A computed divergence map with what made it. Made by :func:`divergence`.
 
-    ``numpy.asarray(map)`` is :attr:`times`.
+    ``numpy.asarray(map)`` is :attr:`times`. Maps can be pickled and copied, and so be handed from process to process.
     """
 
     def __init__(self, computed: _trisolar.Map) -> None:
@@ -119,6 +119,11 @@ class DivergenceMap:
     @property
     def __array_interface__(self) -> Dict[str, Any]:
         return self._map.__array_interface__
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        times = self._times.astype("<u4", copy=False).tobytes()
+        made = (self.engine, self.device, self.seconds, self.notes)
+        return _restored, (self.spec_toml, self._map.points, times, made)
 
     def __repr__(self) -> str:
         points = self._map.points_shape is not None
@@ -223,6 +228,18 @@ class DivergenceMap:
         flat = points.reshape(-1, points.shape[-1])
         first = 0 if flat.shape[1] == 3 else 3 * (int(self.spec["body"]) - 1)
         return flat[:, first], flat[:, first + 1]
+
+
+def _restored(
+    toml: str,
+    points: Optional[Tuple[List[int], bytes]],
+    times: bytes,
+    made: Tuple[str, str, float, List[str]],
+) -> DivergenceMap:
+    """A map from what was pickled of it."""
+    specification = _trisolar.Specification({}, toml, None, points)
+    here = np.frombuffer(times, "<u4").astype(np.uint32, copy=False)
+    return DivergenceMap(specification.restored(here.tobytes(), *made))
 
 
 def divergence(

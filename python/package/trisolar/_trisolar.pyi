@@ -102,7 +102,11 @@ class ClusterProblem:
     @property
     def toml(self) -> str: ...
     def run(
-        self, backend: str = "auto", threads: Optional[int] = None, gpus: int = 1
+        self,
+        backend: str = "auto",
+        threads: Optional[int] = None,
+        gpus: int = 1,
+        block_step: str = "auto",
     ) -> ClusterRun: ...
 
 @final
@@ -115,6 +119,8 @@ class ClusterRun:
     def engine(self) -> str: ...
     @property
     def device(self) -> str: ...
+    @property
+    def block_steps(self) -> str: ...
 
 @final
 class ClusterState:
@@ -162,6 +168,9 @@ class Specification:
         self,
         options: Options,
         progress: Optional[Callable[[int, int], object]] = None,
+    ) -> Map: ...
+    def restored(
+        self, times: bytes, engine: str, device: str, seconds: float, notes: List[str]
     ) -> Map: ...
 
 @final
