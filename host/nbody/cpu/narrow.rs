@@ -112,6 +112,7 @@ macro_rules! vector_of_singles {
         impl Vector for Narrow<$single> {
             const WIDTH: usize = <$single as Singles>::COUNT;
             const FEW_REGISTERS: bool = true;
+            const SEPARATIONS_AGAIN: bool = false;
             type Begun = ();
 
             #[inline(always)]
@@ -150,6 +151,7 @@ macro_rules! vector_of_singles {
             const WIDTH: usize = <$single as Singles>::COUNT;
             // Their sums are in memory anyway.
             const FEW_REGISTERS: bool = false;
+            const SEPARATIONS_AGAIN: bool = false;
             type Begun = ();
 
             #[inline(always)]

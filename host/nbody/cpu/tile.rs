@@ -10,20 +10,21 @@ use super::vector::Vector;
 /// Vectors of lanes whose bodies meet together.
 const GROUPS: usize = TOGETHER / K;
 
-/// The bodies of a row.
-pub(super) struct Row<'a> {
-    p: [&'a [f64; ROW]; 3],
+/// The bodies of a row, in places of their own: vectors of planes may lie across two lines of the cache.
+#[repr(align(64))]
+pub(super) struct Row {
+    p: [[f64; ROW]; 3],
     /// Their strengths, negated: a vector unit would need an instruction for each sign.
     minus_g: [f64; ROW],
 }
 
-impl<'a> Row<'a> {
+impl Row {
     /// From body `first` on.
     #[inline(always)]
-    pub(super) fn of(f: &Field<'a>, first: usize) -> Self {
-        let mut p = [&[0.0; ROW]; 3];
+    pub(super) fn of(f: &Field<'_>, first: usize) -> Self {
+        let mut p = [[0.0; ROW]; 3];
         for (p, from) in p.iter_mut().zip([f.x, f.y, f.z]) {
-            *p = from[first..].first_chunk().expect("planes have whole rows");
+            p.copy_from_slice(&from[first..first + ROW]);
         }
         let mut minus_g = [0.0; ROW];
         for (m, g) in minus_g.iter_mut().zip(&f.g[first..]) {
@@ -68,7 +69,7 @@ impl Travellers {
 #[inline(always)]
 pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
     f: &Field<'_>,
-    row: &Row<'_>,
+    row: &Row,
     base: usize,
     a: &mut Sums<ROW>,
 ) -> Sums<T> {
@@ -104,9 +105,11 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
                 let two = meet::<V, D>(row, &t, at[1], softening2);
                 let begun = [V::begin(&one.r2), V::begin(&two.r2)];
                 let w = V::end(&one.r2, begun[0]);
-                pull::<V, D, EQUAL>(row, &mut t, at[0], &one.d, &w, a);
+                let d = separations::<V, D>(row, &t, at[0], &one);
+                pull::<V, D, EQUAL>(row, &mut t, at[0], &d, &w, a);
                 let w = V::end(&two.r2, begun[1]);
-                pull::<V, D, EQUAL>(row, &mut t, at[1], &two.d, &w, a);
+                let d = separations::<V, D>(row, &t, at[1], &two);
+                pull::<V, D, EQUAL>(row, &mut t, at[1], &d, &w, a);
             }
         }
     }
@@ -136,7 +139,7 @@ fn place<V: Vector>(q: usize, (lane, across): (usize, usize)) -> (usize, usize) 
 /// Bodies of the row in [`GROUPS`] vectors of lanes meet theirs of the tile.
 #[inline(always)]
 fn meet<V: Vector, const D: usize>(
-    row: &Row<'_>,
+    row: &Row,
     t: &Travellers,
     at: (usize, usize),
     softening2: V,
@@ -146,21 +149,67 @@ fn meet<V: Vector, const D: usize>(
         r2: [softening2; TOGETHER],
     };
     for q in 0..TOGETHER {
-        let (i, j) = place::<V>(q, at);
-        let (mut p, mut body) = ([V::zero(); 3], [V::zero(); 3]);
-        for c in 0..D {
-            p[c] = V::load(&row.p[c][i..]);
-            body[c] = V::load(&t.p[c][j..]);
-        }
-        (met.d[q], met.r2[q]) = separation::<V, D>(&p, &body, softening2);
+        (met.d[q], met.r2[q]) = apart::<V, D>(row, t, place::<V>(q, at), softening2);
     }
     met
+}
+
+/// Separation of the vectors at two places, and its square.
+#[inline(always)]
+fn apart<V: Vector, const D: usize>(
+    row: &Row,
+    t: &Travellers,
+    (i, j): (usize, usize),
+    softening2: V,
+) -> ([V; 3], V) {
+    let (mut p, mut body) = ([V::zero(); 3], [V::zero(); 3]);
+    for c in 0..D {
+        p[c] = V::load(&row.p[c][i..]);
+        body[c] = V::load(&t.p[c][j..]);
+    }
+    separation::<V, D>(&p, &body, softening2)
+}
+
+/// Separations of bodies that have met: those kept, or the same numbers computed [again](Vector::SEPARATIONS_AGAIN).
+#[inline(always)]
+fn separations<V: Vector, const D: usize>(
+    row: &Row,
+    t: &Travellers,
+    at: (usize, usize),
+    met: &Met<V>,
+) -> [[V; 3]; TOGETHER] {
+    let mut d = met.d;
+    if V::SEPARATIONS_AGAIN {
+        let row = forgotten(row);
+        for (q, d) in d.iter_mut().enumerate() {
+            // (The squares are not made use of, and so not computed.)
+            (*d, _) = apart::<V, D>(row, t, place::<V>(q, at), V::zero());
+        }
+    }
+    d
+}
+
+/// The same, but the compiler does not know: it would take what has been computed from it.
+#[inline(always)]
+#[allow(clippy::pointers_in_nomem_asm_block)] // Nothing is read through it there.
+fn forgotten<T>(x: &T) -> &T {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut p: *const T = x;
+        // SAFETY: no instruction at all; `p` stays what it is.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) p, options(pure, nomem, nostack, preserves_flags));
+            &*p
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    x
 }
 
 /// The pulls of bodies that have met on each other.
 #[inline(always)]
 fn pull<V: Vector, const D: usize, const EQUAL: bool>(
-    row: &Row<'_>,
+    row: &Row,
     t: &mut Travellers,
     at: (usize, usize),
     d: &[[V; 3]; TOGETHER],

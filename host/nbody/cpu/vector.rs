@@ -11,6 +11,9 @@ pub(super) trait Vector: Pull {
     const WIDTH: usize;
     /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the weights.
     const FEW_REGISTERS: bool;
+    /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: where they do
+    /// not fit into the registers, and subtractions are cheaper than stores.
+    const SEPARATIONS_AGAIN: bool;
     /// [`weights`](Pull::weights) of r² among which some zeros are expected: those of bodies with themselves.
     #[inline(always)]
     fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
@@ -33,6 +36,7 @@ pub(super) trait Vector: Pull {
 impl Vector for f64 {
     const WIDTH: usize = 1;
     const FEW_REGISTERS: bool = false;
+    const SEPARATIONS_AGAIN: bool = false;
     type Begun = ();
 
     #[inline(always)]
@@ -146,6 +150,8 @@ mod lanes {
                 const WIDTH: usize = $n;
                 // 16 of 4 lanes, 32 of 8.
                 const FEW_REGISTERS: bool = $n == 4;
+                // Stores of 8 lanes take two cycles; of 4 lanes one, and keeping is faster.
+                const SEPARATIONS_AGAIN: bool = $n == 8;
 
                 #[inline(always)]
                 fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
