@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
-from ._progress import Progress, watching
+from ._progress import Progress, checked
+from ._run import Run
 from ._spec import Spec, bodies_of, merged, names, source, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
@@ -100,78 +99,32 @@ class ClusterState:
         )
 
 
-class Cluster(Iterator[ClusterState]):
+class Cluster(Run[ClusterState, _trisolar.ClusterState]):
     """A run under way, an iterator of :class:`ClusterState`. Made by :func:`cluster`.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
     of a ``with`` block) or forgotten.
     """
 
-    def __init__(self, run: _trisolar.ClusterRun, spec: Dict[str, Any], toml: str) -> None:
-        self._run = run
-        self._spec = spec
-        self._toml = toml
-        self._progress: Progress = None
-        self._bar = ExitStack()
-        self._tell: Any = None
+    _name = "cluster"
+
+    def __init__(
+        self, computing: _trisolar.ClusterRun, spec: Dict[str, Any], toml: str, progress: Progress
+    ) -> None:
+        super().__init__(computing, spec, toml, progress)
+        self._block_steps = computing.block_steps
         self._start_energy: Optional[float] = None
 
-    @property
-    def spec(self) -> Dict[str, Any]:
-        """Every value that the run depends on, under the names of :func:`cluster`, but for bodies that were given."""
-        return dict(self._spec)
-
-    @property
-    def spec_toml(self) -> str:
-        """:attr:`spec` as TOML text."""
-        return self._toml
-
-    @property
-    def engine(self) -> str:
-        """``"cpu"`` or ``"gpu"``."""
-        return self._run.engine
-
-    @property
-    def device(self) -> str:
-        """The device in words."""
-        return self._run.device
-
-    @property
-    def block_steps(self) -> str:
-        """Who makes block steps: ``"host"`` or ``"device"``."""
-        return self._run.block_steps
-
-    def __next__(self) -> ClusterState:
-        if self._tell is None and self._progress:
-            self._tell = self._bar.enter_context(watching(self._progress, "cluster"))
-        try:
-            found = self._run.next(self._tell)
-        except BaseException:
-            self.close()
-            raise
-        if found is None:
-            self.close()
-            raise StopIteration
+    def _state(self, found: _trisolar.ClusterState) -> ClusterState:
         state = ClusterState(found, self._start_energy)
         if self._start_energy is None:
             self._start_energy = state.energy
         return state
 
-    def close(self) -> None:
-        """Ends the run; there are no more states."""
-        self._run.close()
-        self._bar.close()
-
-    def __enter__(self) -> Cluster:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
+    @property
+    def block_steps(self) -> str:
+        """Who makes block steps: ``"host"`` or ``"device"``."""
+        return self._block_steps
 
     def __repr__(self) -> str:
         return f"<Cluster, order {self._spec['order']}, to {self._spec['end']:g}, {self.engine}: {self.device}>"
@@ -286,9 +239,6 @@ def cluster(
             raise ValueError(f"position and velocity must be of shape ({len(mass)}, 3)")
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes())
     problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays)
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError("progress must be True, False, None or a function(done, total)")
+    checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    run = Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml)
-    run._progress = progress
-    return run
+    return Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml, progress)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Type, TypedDict, Union
+from typing import Any, Dict, List, Mapping, Optional, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _trisolar
-from ._progress import Progress, watching
+from ._progress import Progress, checked
+from ._run import Run
 from ._spec import Numbers, Spec, bodies_of, merged, names, source, wholes
 
 
@@ -81,74 +80,28 @@ class NbodyState:
         return f"<NbodyState of {len(self._mass)} bodies, step {self.step}, time {self.time:g}>"
 
 
-class Nbody(Iterator[NbodyState]):
+class Nbody(Run[NbodyState, _trisolar.NbodyState]):
     """A run under way, an iterator of :class:`NbodyState`. Made by :func:`nbody`.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
     of a ``with`` block) or forgotten.
     """
 
-    def __init__(self, run: _trisolar.NbodyRun, spec: Dict[str, Any], toml: str) -> None:
-        self._run = run
-        self._spec = spec
-        self._toml = toml
-        self._progress: Progress = None
-        self._bar = ExitStack()
-        self._tell: Any = None
+    _name = "nbody"
 
-    @property
-    def spec(self) -> Dict[str, Any]:
-        """Every value that the run depends on, under the names of :func:`nbody`, but for bodies that were given."""
-        return dict(self._spec)
+    def __init__(
+        self, computing: _trisolar.NbodyRun, spec: Dict[str, Any], toml: str, progress: Progress
+    ) -> None:
+        super().__init__(computing, spec, toml, progress)
+        self._notes = computing.notes
 
-    @property
-    def spec_toml(self) -> str:
-        """:attr:`spec` as TOML text."""
-        return self._toml
-
-    @property
-    def engine(self) -> str:
-        """``"cpu"`` or ``"gpu"``."""
-        return self._run.engine
-
-    @property
-    def device(self) -> str:
-        """The device in words."""
-        return self._run.device
+    def _state(self, found: _trisolar.NbodyState) -> NbodyState:
+        return NbodyState(found)
 
     @property
     def notes(self) -> List[str]:
         """What should be known, such as that no GPU could be used."""
-        return self._run.notes
-
-    def __next__(self) -> NbodyState:
-        if self._tell is None and self._progress:
-            self._tell = self._bar.enter_context(watching(self._progress, "nbody"))
-        try:
-            state = self._run.next(self._tell)
-        except BaseException:
-            self.close()
-            raise
-        if state is None:
-            self.close()
-            raise StopIteration
-        return NbodyState(state)
-
-    def close(self) -> None:
-        """Ends the run; there are no more states."""
-        self._run.close()
-        self._bar.close()
-
-    def __enter__(self) -> Nbody:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
+        return list(self._notes)
 
     def __repr__(self) -> str:
         return f"<Nbody, {self._spec['steps']} steps, {self.engine}: {self.device}>"
@@ -279,9 +232,7 @@ def nbody(
     problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays)
     for message in problem.warnings:
         warnings.warn(message, UserWarning, stacklevel=2)
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError("progress must be True, False, None or a function(done, total)")
+    checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
-    run = Nbody(problem.run(every, backend, threads, schedule, partials, device, gpus), values, problem.toml)
-    run._progress = progress
-    return run
+    computing = problem.run(every, backend, threads, schedule, partials, device, gpus)
+    return Nbody(computing, values, problem.toml, progress)

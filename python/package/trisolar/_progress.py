@@ -8,10 +8,24 @@ from typing import Callable, Iterator, Optional, Union
 Progress = Union[bool, Callable[[int, int], object], None]
 """``True`` for a bar (needs tqdm), or a function that is called with the steps done and all steps."""
 
+Tell = Callable[[int, int], object]
+"""Called with what is done, and all."""
+
+
+def checked(progress: Progress) -> Progress:
+    """The same, if it is one.
+
+    :raises TypeError: otherwise.
+    """
+    if progress is None or isinstance(progress, bool) or callable(progress):
+        return progress
+    raise TypeError("progress must be True, False, None or a function(done, total)")
+
 
 @contextmanager
-def watching(progress: Progress, name: str) -> Iterator[Optional[Callable[[int, int], object]]]:
+def watching(progress: Progress, name: str) -> Iterator[Optional[Tell]]:
     """The function to be called with the steps done and all steps, if any."""
+    progress = checked(progress)
     if progress is None or progress is False:
         yield None
     elif progress is True:
@@ -28,7 +42,5 @@ def watching(progress: Progress, name: str) -> Iterator[Optional[Callable[[int, 
                 bar.update(done - bar.n)
 
             yield show
-    elif callable(progress):
-        yield progress
     else:
-        raise TypeError("progress must be True, False, None or a function(done, total)")
+        yield progress

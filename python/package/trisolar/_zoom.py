@@ -6,7 +6,7 @@ from typing import Iterator, List, Optional, Sequence, Union
 
 from . import _trisolar
 from ._divergence import DivergenceMap
-from ._progress import Progress, watching
+from ._progress import Progress, checked, watching
 from ._spec import Gpus, Spec, merged, names, options as run_options, source, wholes
 
 
@@ -51,8 +51,7 @@ def zoom(
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
     """
     given = source(spec)
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError("progress must be True, False, None or a function(done, total)")
+    checked(progress)
     how = run_options(backend, threads, gpus, driver)
     formulas = [set] if isinstance(set, str) else list(set)
     names(preset=preset, **{f"set[{k}]": formula for k, formula in enumerate(formulas)})

@@ -1,0 +1,97 @@
+"""A run under way in a thread of its own: what the iterators of states have in common."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Dict, Generic, Iterator, Optional, Protocol, Type, TypeVar
+
+from ._progress import Progress, Tell, watching
+
+State = TypeVar("State")
+Found = TypeVar("Found")
+Found_co = TypeVar("Found_co", covariant=True)
+Self = TypeVar("Self", bound="Run[Any, Any]")
+
+
+class Computing(Protocol[Found_co]):
+    """What computes."""
+
+    def next(self, progress: Optional[Tell] = None) -> Optional[Found_co]: ...
+    def close(self) -> None: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+
+
+class Run(Iterator[State], Generic[State, Found]):
+    """A run under way, an iterator of its states.
+
+    It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
+    of a ``with`` block) or forgotten.
+    """
+
+    _name = "run"
+
+    def __init__(
+        self, computing: Computing[Found], spec: Dict[str, Any], toml: str, progress: Progress
+    ) -> None:
+        self._computing = computing
+        self._spec = spec
+        self._toml = toml
+        self._progress = progress
+        self._bar = ExitStack()
+        self._tell: Optional[Tell] = None
+
+    def _state(self, found: Found) -> State:
+        raise NotImplementedError
+
+    @property
+    def spec(self) -> Dict[str, Any]:
+        """Every value that the run depends on, under the names of the options, but for bodies that were given."""
+        return dict(self._spec)
+
+    @property
+    def spec_toml(self) -> str:
+        """:attr:`spec` as TOML text."""
+        return self._toml
+
+    @property
+    def engine(self) -> str:
+        """``"cpu"`` or ``"gpu"``."""
+        return self._computing.engine
+
+    @property
+    def device(self) -> str:
+        """The device in words."""
+        return self._computing.device
+
+    def __next__(self) -> State:
+        if self._tell is None and self._progress:
+            self._tell = self._bar.enter_context(watching(self._progress, self._name))
+        try:
+            found = self._computing.next(self._tell)
+        except BaseException:
+            self.close()
+            raise
+        if found is None:
+            self.close()
+            raise StopIteration
+        return self._state(found)
+
+    def close(self) -> None:
+        """Ends the run; there are no more states."""
+        self._computing.close()
+        self._bar.close()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
