@@ -1,16 +1,10 @@
 //! Whatever cannot work is refused before anything is computed: exit code 2, and a message that names the option,
 //! the value and what is allowed.
 
-use std::path::Path;
+mod support;
 
-use assert_cmd::Command;
 use predicates::prelude::*;
-
-fn trisolar(directory: &Path) -> Command {
-    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
-    command.current_dir(directory);
-    command
-}
+use support::trisolar;
 
 /// Runs `divergence` with these options and expects exit code 2, nothing on stdout, no file, and all of `words` in
 /// the message.

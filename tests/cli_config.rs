@@ -1,27 +1,22 @@
 //! `--save-config` and `--config`: the whole specification, to the bit, and the command line before the file.
 
+mod support;
+
 use std::path::Path;
 
 use assert_cmd::Command;
 use predicates::prelude::*;
 use serde_json::Value;
 
-fn trisolar(directory: &Path) -> Command {
-    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
-    command.current_dir(directory).args([
-        "divergence",
-        "--json",
-        "--backend",
-        "cpu",
-        "--out",
-        "m.npy",
-    ]);
+fn divergence(directory: &Path) -> Command {
+    let mut command = support::trisolar(directory);
+    command.args(["divergence", "--json", "--backend", "cpu", "--out", "m.npy"]);
     command
 }
 
 /// The specification of a run, as it reports it.
 fn specification(directory: &Path, options: &[&str]) -> Value {
-    let output = trisolar(directory).args(options).output().unwrap();
+    let output = divergence(directory).args(options).output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{message}");
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -128,7 +123,7 @@ fn one_number_of_span_makes_pixels_square() {
 fn pixels_that_are_not_square_and_lost_shifts_are_said() {
     let directory = tempfile::tempdir().unwrap();
     let warned = |options: &[&str], word: &'static str| {
-        trisolar(directory.path())
+        divergence(directory.path())
             .args(["--size", "4", "--steps", "3"])
             .args(options)
             .assert()
@@ -142,7 +137,7 @@ fn pixels_that_are_not_square_and_lost_shifts_are_said() {
         &["--span", "1e-16", "--center", "5,5"],
         "start at the same x",
     );
-    trisolar(directory.path())
+    divergence(directory.path())
         .args(["--size", "4", "--steps", "3"])
         .assert()
         .success()
@@ -153,12 +148,12 @@ fn pixels_that_are_not_square_and_lost_shifts_are_said() {
 fn a_mistake_on_the_command_line_is_not_blamed_on_the_file() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("c.toml"), "size = 3\ndt = -1\n").unwrap();
-    trisolar(directory.path())
+    divergence(directory.path())
         .args(["--config", "c.toml", "--dt", "-2"])
         .assert()
         .code(2)
         .stderr(predicate::str::contains("'-2' for '--dt'"));
-    trisolar(directory.path())
+    divergence(directory.path())
         .args(["--config", "c.toml", "--dt", "2", "--steps", "3"])
         .assert()
         .success();

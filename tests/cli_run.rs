@@ -1,29 +1,15 @@
 //! What a user sees of a run: files, summary, JSON, silence, and the ways it can end.
 
-use std::path::Path;
+mod support;
+
 use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
-use assert_cmd::Command;
 use predicates::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use support::{names, trisolar};
 use trisolar::io::npy;
-
-fn trisolar(directory: &Path) -> Command {
-    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
-    command.current_dir(directory);
-    command
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
 
 #[test]
 fn the_headline_map_has_the_published_numbers() {

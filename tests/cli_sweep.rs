@@ -1,5 +1,7 @@
 //! `trisolar sweep`: a map for each value, a sheet and a table.
 
+mod support;
+
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -9,8 +11,7 @@ use trisolar::divergence::{Backend, RunOptions, Specification, Unattended, run a
 use trisolar::io::npy;
 
 fn sweep(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
-    command.current_dir(directory);
+    let mut command = support::trisolar(directory);
     command.args([
         "sweep",
         "--backend",

@@ -1,5 +1,7 @@
 //! `trisolar zoom`: the same files whatever happens on the way.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
@@ -13,8 +15,7 @@ use trisolar::divergence::{Backend, RunOptions, Specification, Unattended, run a
 use trisolar::io::npy;
 
 fn zoom(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
-    command.current_dir(directory);
+    let mut command = support::trisolar(directory);
     command.args(["zoom", "--backend", "cpu"]).args(arguments);
     command
 }

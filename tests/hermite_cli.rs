@@ -1,12 +1,14 @@
 //! Promises of `trisolar cluster`.
 
+mod support;
+
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
 fn cluster(folder: &std::path::Path) -> Command {
-    let mut command = Command::cargo_bin("trisolar").unwrap();
-    command.current_dir(folder).arg("cluster");
+    let mut command = support::trisolar(folder);
+    command.arg("cluster");
     command
 }
 
@@ -193,10 +195,8 @@ fn burraus_problem_is_known_to_eight_digits_at_time_20() {
 fn bench_measures_rates_and_units_of_every_engine() {
     let folder = tempfile::tempdir().unwrap();
     let bench = |more: &[&str]| {
-        let mut command = Command::cargo_bin("trisolar").unwrap();
-        command
-            .current_dir(folder.path())
-            .args(["bench", "cluster"]);
+        let mut command = support::trisolar(folder.path());
+        command.args(["bench", "cluster"]);
         command.args("--backend cpu --n 64 --order 4 --seconds 0.05".split(' '));
         let out = command
             .args(more)

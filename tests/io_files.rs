@@ -1,23 +1,17 @@
 //! Files are complete or absent, hold what was put in, and numpy reads them.
 
+mod support;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use support::names;
 use trisolar::io::IoError;
 use trisolar::io::atomic::{self, AtomicFile, check_writable};
 use trisolar::io::npy::{self, Element, RowWriter};
 use trisolar::io::npz::{NpzReader, NpzWriter};
-
-fn names_in(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(directory)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/divergence_300x300_50000.npy")
@@ -31,9 +25,9 @@ fn a_file_appears_only_when_it_is_complete() {
     file.write_all(b"half").unwrap();
     file.flush().unwrap();
     assert!(!path.exists());
-    assert_eq!(names_in(dir.path()).len(), 1, "the temporary");
+    assert_eq!(names(dir.path()).len(), 1, "the temporary");
     file.commit().unwrap();
-    assert_eq!(names_in(dir.path()), ["map.npy"]);
+    assert_eq!(names(dir.path()), ["map.npy"]);
     assert_eq!(fs::read(&path).unwrap(), b"half");
 }
 
@@ -54,7 +48,7 @@ fn an_error_or_a_panic_leaves_the_older_file_and_no_temporary() {
         })
     });
     assert!(panicked.is_err());
-    assert_eq!(names_in(dir.path()), ["map.npy"]);
+    assert_eq!(names(dir.path()), ["map.npy"]);
     assert_eq!(fs::read(&path).unwrap(), b"older");
 }
 
@@ -113,7 +107,7 @@ fn paths_that_cannot_be_written_are_refused_before_the_work() {
         assert!(matches!(error, IoError::IsDirectory { .. }), "{error:?}");
     }
 
-    assert_eq!(names_in(dir.path()), ["file"]);
+    assert_eq!(names(dir.path()), ["file"]);
     assert_eq!(fs::read(&file).unwrap(), b"kept");
 }
 
@@ -147,7 +141,7 @@ fn a_full_device_is_reported_as_a_full_disk() {
         z.text("a", "short")?;
         z.finish()
     }));
-    assert_eq!(names_in(dir.path()), ["map.npz"]);
+    assert_eq!(names(dir.path()), ["map.npz"]);
 }
 
 /// A real file system without room: a small tmpfs, where the system lets us mount one.
@@ -165,7 +159,7 @@ fn a_full_file_system_leaves_no_file_behind() {
         return;
     }
     let result = npy::write(dir.path().join("a.npy"), &[1 << 20], &vec![1_u32; 1 << 20]);
-    let left = names_in(dir.path());
+    let left = names(dir.path());
     let unmounted = Command::new("umount").arg(dir.path()).status().unwrap();
     assert!(unmounted.success());
     assert!(
@@ -243,7 +237,7 @@ fn a_wrong_number_of_values_is_refused_and_leaves_nothing() {
     rows.push(&[1, 2, 3]).unwrap();
     refused(rows.finish(), "1 values of [2, 2] are missing");
     drop(RowWriter::<u32>::create(&path, &[2, 2]).unwrap());
-    assert_eq!(names_in(dir.path()), [""; 0]);
+    assert_eq!(names(dir.path()), [""; 0]);
 }
 
 #[test]
@@ -352,7 +346,7 @@ fn bad_members_of_an_npz_file_are_refused() {
         assert!(matches!(error, IoError::Data { .. }), "{error:?}");
     }
     drop(npz);
-    assert_eq!(names_in(dir.path()), [""; 0]);
+    assert_eq!(names(dir.path()), [""; 0]);
 }
 
 #[test]

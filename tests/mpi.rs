@@ -1,11 +1,14 @@
 //! Promises of runs under mpirun, on one machine. Built with the feature `mpi` only.
 #![cfg(feature = "mpi")]
 
+mod support;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use support::contents;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trisolar");
 
@@ -301,20 +304,6 @@ fn points_are_computed_on_all_ranks_if_these_read_the_same() {
         said.contains("error: rank 1: --points: the file is not the one"),
         "{said}"
     );
-}
-
-/// Names and contents of a folder's files.
-fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut all: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| {
-            let entry = entry.unwrap();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            (name, std::fs::read(entry.path()).unwrap())
-        })
-        .collect();
-    all.sort();
-    all
 }
 
 #[test]

@@ -1,29 +1,16 @@
 //! Maps that grow on the disk: the same files as in memory, whatever interrupts the run.
 
+mod support;
+
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use assert_cmd::Command;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use support::{contents, names, trisolar};
 use trisolar::io::npy;
-
-fn trisolar(directory: &Path) -> Command {
-    let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
-    command.current_dir(directory);
-    command
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
 
 /// A map of a second or two on one thread, with early and late partings.
 const MAP: [&str; 10] = [
@@ -56,16 +43,6 @@ fn reference() -> &'static [(String, Vec<u8>)] {
             .success();
         contents(directory.path())
     })
-}
-
-fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    names(directory)
-        .into_iter()
-        .map(|name| {
-            let bytes = std::fs::read(directory.join(&name)).unwrap();
-            (name, bytes)
-        })
-        .collect()
 }
 
 fn assert_same_files(directory: &Path) {
