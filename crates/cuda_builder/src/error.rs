@@ -102,6 +102,9 @@ fn hint(diagnostics: &str) -> &'static str {
     if diagnostics.contains("unsupported library call operation") {
         ". (It does not say where: the kernels convert between a 128-bit integer and a floating-point number, \
          for which a GPU has neither instructions nor a library. Convert the two 64-bit halves.)"
+    } else if diagnostics.contains("Unsupported scope \"Thread\"") {
+        ". (It does not say where: the kernels have a fence within a thread that is none of \
+         `core`'s `compiler_fence`s.)"
     } else {
         ""
     }

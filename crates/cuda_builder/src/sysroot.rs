@@ -11,7 +11,7 @@ use crate::error::{CudaBuilderError, at};
 use crate::toolchain::{Toolchain, isolate};
 
 /// Changes when what is compiled here changes in a way that the flags do not show.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 
 /// The folder to give to rustc as `--sysroot`, made if it is not there yet.
 ///
@@ -72,6 +72,9 @@ fn compile(
 ) -> Result<(), CudaBuilderError> {
     let libraries = sysroot.join("lib/rustlib").join(TARGET).join("lib");
     fs::create_dir_all(&libraries).map_err(at(&libraries))?;
+    let changed = sysroot.join("library");
+    let core = changed.join("core/src");
+    copy_core(source, &core)?;
 
     // What the build script of compiler_builtins would set for this target.
     let builtins: &[&str] = &[
@@ -82,57 +85,106 @@ fn compile(
         "--cfg=optimizations_enabled",
         "--cfg=f16_enabled",
     ];
-    let crates: [(&'static str, &str, &[&str]); 3] = [
-        ("core", "core", &[]),
+    let crates: [(&'static str, PathBuf, &[&str]); 3] = [
+        ("core", core, &[]),
         (
             "compiler_builtins",
-            "compiler-builtins/compiler-builtins",
+            source.join("compiler-builtins/compiler-builtins/src"),
             builtins,
         ),
-        ("alloc", "alloc", &[]),
+        ("alloc", source.join("alloc/src"), &[]),
     ];
     for (name, folder, extra) in crates {
         let mut command = Command::new(&toolchain.rustc);
         isolate(&mut command);
-        let output = command
-            .env("RUSTC_BOOTSTRAP", "1")
-            .args([
-                "--crate-name",
-                name,
-                "--crate-type=rlib",
-                "--edition=2024",
-                "--target",
-                TARGET,
-            ])
-            .arg(source.join(folder).join("src/lib.rs"))
-            .arg("--sysroot")
-            .arg(sysroot)
-            .arg("--out-dir")
-            .arg(&libraries)
-            // Paths in messages and line tables as in a compiler's own libraries.
-            .arg(format!(
-                "--remap-path-prefix={}=/rustc/library",
-                source.display()
-            ))
-            .args([
-                "-Copt-level=3",
-                "-Ccodegen-units=1",
-                "--cap-lints=allow",
-                "-Zforce-unstable-if-unmarked",
-            ])
-            .args(flags)
-            .args(extra)
-            .output()
-            .map_err(|source| CudaBuilderError::Tool {
-                what: format!("cannot run {}", toolchain.rustc.display()),
-                source,
-            })?;
+        let output =
+            command
+                .env("RUSTC_BOOTSTRAP", "1")
+                .args([
+                    "--crate-name",
+                    name,
+                    "--crate-type=rlib",
+                    "--edition=2024",
+                    "--target",
+                    TARGET,
+                ])
+                .arg(folder.join("lib.rs"))
+                .arg("--sysroot")
+                .arg(sysroot)
+                .arg("--out-dir")
+                .arg(&libraries)
+                // Paths in messages and line tables as in a compiler's own libraries.
+                .args([source, &changed].map(|folder| {
+                    format!("--remap-path-prefix={}=/rustc/library", folder.display())
+                }))
+                .args([
+                    "-Copt-level=3",
+                    "-Ccodegen-units=1",
+                    "--cap-lints=allow",
+                    "-Zforce-unstable-if-unmarked",
+                ])
+                .args(flags)
+                .args(extra)
+                .output()
+                .map_err(|source| CudaBuilderError::Tool {
+                    what: format!("cannot run {}", toolchain.rustc.display()),
+                    source,
+                })?;
         if !output.status.success() {
             return Err(CudaBuilderError::LibraryFailed {
                 name,
                 source_path: source.to_owned(),
                 diagnostics: String::from_utf8_lossy(&output.stderr).into_owned(),
             });
+        }
+    }
+    fs::remove_dir_all(&changed).map_err(at(&changed))
+}
+
+/// How `core` asks LLVM for a fence within a thread, for which LLVM's NVPTX back end ends in an error.
+const FENCE: &str = "intrinsics::atomic_singlethreadfence::<";
+
+/// Copies the sources of `core`, with fences within a thread (`compiler_fence`, which crates such as zeroize call) as empty
+/// assembly that may touch all memory: that keeps the compiler from moving accesses across it, which is all that is asked
+/// for.
+fn copy_core(source: &Path, to: &Path) -> Result<(), CudaBuilderError> {
+    copy_folder(&source.join("core/src"), to)?;
+    // Files of other libraries stay where they are.
+    let others = format!("\"{}/", source.display()).replace('\\', "/");
+    for entry in fs::read_dir(to).map_err(at(to))? {
+        let path = entry.map_err(at(to))?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            edit(&path, |line| line.replace("\"../../", &others))?;
+        }
+    }
+    edit(&to.join("sync/atomic.rs"), |line| {
+        match (line.split_once("=> "), line.contains(FENCE)) {
+            (Some((order, _)), true) => {
+                format!("{order}=> crate::arch::asm!(\"\", options(nostack, preserves_flags)),")
+            }
+            _ => line.to_owned(),
+        }
+    })
+}
+
+/// Changes a file line by line.
+fn edit(path: &Path, change: impl Fn(&str) -> String) -> Result<(), CudaBuilderError> {
+    let text = fs::read_to_string(path).map_err(at(path))?;
+    let changed: String = text.lines().map(|line| change(line) + "\n").collect();
+    fs::write(path, changed).map_err(at(path))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
+    fs::create_dir_all(to).map_err(at(to))?;
+    for entry in fs::read_dir(from).map_err(at(from))? {
+        let entry = entry.map_err(at(from))?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().map_err(at(&from))?.is_dir() {
+            copy_folder(&from, &to)?;
+        } else {
+            let bytes = fs::read(&from).map_err(at(&from))?;
+            // (Not fs::copy: it would take over that nobody may write.)
+            fs::write(&to, bytes).map_err(at(&to))?;
         }
     }
     Ok(())

@@ -54,6 +54,16 @@ fn barriers_are_neither_copied_nor_lost() {
 }
 
 #[test]
+fn fences_within_a_thread_keep_stores_apart() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "fences").unwrap();
+    assert_eq!(count(body, "st.global.b32"), 5, "{body}");
+    assert_eq!(count(body, "fence.") + count(body, "membar."), 0, "{body}");
+}
+
+#[test]
 fn shared_memory_is_addressed_as_such() {
     let Some(text) = text_of(builder(kernels("facilities"))) else {
         return;

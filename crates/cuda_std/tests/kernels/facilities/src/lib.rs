@@ -2,7 +2,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, unsafe_op_in_unsafe_fn)]
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 use cuda_std::atomic::{AtomicF64, SystemAtomicF32, intrinsics};
 use cuda_std::prelude::*;
@@ -159,4 +159,18 @@ pub unsafe fn slices(bytes: *mut u8, words: *mut u32, count: usize) {
     rest[..count].copy_from_slice(b);
     rest.copy_within(..count, count / 2);
     a.fill(7);
+}
+
+/// Fences within a thread: every store stays.
+#[kernel]
+pub unsafe fn fences(out: *mut u32) {
+    *out = 1;
+    compiler_fence(Ordering::Acquire);
+    *out = 2;
+    compiler_fence(Ordering::Release);
+    *out = 3;
+    compiler_fence(Ordering::AcqRel);
+    *out = 4;
+    compiler_fence(Ordering::SeqCst);
+    *out = 5;
 }
