@@ -1,13 +1,13 @@
 //! `trisolar compare`: modes of one map against each other.
 
+mod support;
+
 use std::path::Path;
 
-use assert_cmd::Command;
+use support::trisolar;
 
 fn compare(directory: &Path, arguments: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("trisolar")
-        .expect("the program")
-        .current_dir(directory)
+    trisolar(directory)
         .args([
             "compare",
             "--backend",
@@ -55,9 +55,7 @@ fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
 /// Share of grainy pixels in exact, mixed and f32 of a map around a point of the published zoom.
 fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
     let directory = tempfile::tempdir().expect("a folder");
-    let out = Command::cargo_bin("trisolar")
-        .expect("the program")
-        .current_dir(directory.path())
+    let out = trisolar(directory.path())
         .args([
             "compare",
             "--backend",

@@ -9,7 +9,7 @@ use kernels_gpu::integrator::three_body::Integrator;
 
 use super::cpu::Shared;
 use super::engine::EngineError;
-use super::queue::Pace;
+use super::queue::{Pace, Share};
 
 /// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
 pub(super) const SLICE: u32 = 1 << 13;
@@ -26,8 +26,13 @@ pub(super) trait Work {
     /// A value for each pixel of a span of numbers.
     fn begin(&self, span: Range<u64>) -> Vec<Self::Value>;
 
-    /// Takes the values of a span that begins with `first`, all of which are done.
-    fn deliver(&self, first: u64, values: &[Self::Value]) -> Result<(), EngineError>;
+    /// Hands on the values of a span that begins with `first`, all of which are done.
+    fn deliver(
+        &self,
+        share: Share<'_>,
+        first: u64,
+        values: &[Self::Value],
+    ) -> Result<(), EngineError>;
 }
 
 /// Pixels that are drawn together and delivered together.
@@ -185,7 +190,8 @@ impl<'a, W: Work> Batches<'a, W> {
         if batch.began.elapsed() < BATCH_TIME {
             self.size = (self.size * 2).min(MAX_BATCH);
         }
-        if let Err(error) = self.work.deliver(batch.first, &batch.values) {
+        let share = self.shared.share;
+        if let Err(error) = self.work.deliver(share, batch.first, &batch.values) {
             self.failed.get_or_insert(error);
         }
     }

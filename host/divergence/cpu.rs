@@ -263,7 +263,7 @@ fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
 ) -> Result<(), EngineError> {
     let mut weights = Weights::spread(&shared.job.masses());
     let mut walker = Walker::<R, N, I>::fresh();
-    let mut feed = Batches::new(shared, FromStart(shared.share));
+    let mut feed = Batches::new(shared, FromStart);
     loop {
         let went = walker.walk_weighted(shared.job, SLICE, &mut weights, &mut feed);
         if !feed.go_on(thread, &mut walker, went)? {
@@ -273,21 +273,21 @@ fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
 }
 
 /// Pixels from their start; what is kept of one is its number of steps.
-struct FromStart<'a>(Share<'a>);
+struct FromStart;
 
-impl Work for FromStart<'_> {
+impl Work for FromStart {
     type Value = u32;
 
     fn begin(&self, span: Range<u64>) -> Vec<u32> {
         vec![0; (span.end - span.start) as usize]
     }
 
-    fn deliver(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
-        self.0.deliver(first, times)
+    fn deliver(&self, share: Share<'_>, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        share.deliver(first, times)
     }
 }
 
-impl Feed for Batches<'_, FromStart<'_>> {
+impl Feed for Batches<'_, FromStart> {
     const OWN_MASSES: bool = true;
 
     #[inline(always)]

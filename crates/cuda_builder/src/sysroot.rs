@@ -94,42 +94,41 @@ fn compile(
         ),
         ("alloc", source.join("alloc/src"), &[]),
     ];
+    // Paths in messages and line tables as in a compiler's own libraries.
+    let remaps = [source, &changed]
+        .map(|folder| format!("--remap-path-prefix={}=/rustc/library", folder.display()));
     for (name, folder, extra) in crates {
         let mut command = Command::new(&toolchain.rustc);
         isolate(&mut command);
-        let output =
-            command
-                .env("RUSTC_BOOTSTRAP", "1")
-                .args([
-                    "--crate-name",
-                    name,
-                    "--crate-type=rlib",
-                    "--edition=2024",
-                    "--target",
-                    TARGET,
-                ])
-                .arg(folder.join("lib.rs"))
-                .arg("--sysroot")
-                .arg(sysroot)
-                .arg("--out-dir")
-                .arg(&libraries)
-                // Paths in messages and line tables as in a compiler's own libraries.
-                .args([source, &changed].map(|folder| {
-                    format!("--remap-path-prefix={}=/rustc/library", folder.display())
-                }))
-                .args([
-                    "-Copt-level=3",
-                    "-Ccodegen-units=1",
-                    "--cap-lints=allow",
-                    "-Zforce-unstable-if-unmarked",
-                ])
-                .args(flags)
-                .args(extra)
-                .output()
-                .map_err(|source| CudaBuilderError::Tool {
-                    what: format!("cannot run {}", toolchain.rustc.display()),
-                    source,
-                })?;
+        let output = command
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args([
+                "--crate-name",
+                name,
+                "--crate-type=rlib",
+                "--edition=2024",
+                "--target",
+                TARGET,
+            ])
+            .arg(folder.join("lib.rs"))
+            .arg("--sysroot")
+            .arg(sysroot)
+            .arg("--out-dir")
+            .arg(&libraries)
+            .args(&remaps)
+            .args([
+                "-Copt-level=3",
+                "-Ccodegen-units=1",
+                "--cap-lints=allow",
+                "-Zforce-unstable-if-unmarked",
+            ])
+            .args(flags)
+            .args(extra)
+            .output()
+            .map_err(|source| CudaBuilderError::Tool {
+                what: format!("cannot run {}", toolchain.rustc.display()),
+                source,
+            })?;
         if !output.status.success() {
             return Err(CudaBuilderError::LibraryFailed {
                 name,

@@ -83,25 +83,20 @@ fn one_lane<R: Exposed>(twins: &Twins<R, OneStep<R>>, lane: usize) -> Twins<f64,
 }
 
 /// Items from where they are.
-struct GoOn<'a> {
-    task: &'a Resuming<'a>,
-    share: Share<'a>,
-}
-
-impl Work for GoOn<'_> {
+impl Work for &Resuming<'_> {
     type Value = Item;
 
     fn begin(&self, span: Range<u64>) -> Vec<Item> {
-        span.map(|number| self.task.items.get(number)).collect()
+        span.map(|number| self.items.get(number)).collect()
     }
 
-    fn deliver(&self, first: u64, items: &[Item]) -> Result<(), EngineError> {
-        self.task.items.put(first, items);
-        self.share.deliver(first, &self.task.times(items))
+    fn deliver(&self, share: Share<'_>, first: u64, items: &[Item]) -> Result<(), EngineError> {
+        self.items.put(first, items);
+        share.deliver(first, &self.times(items))
     }
 }
 
-impl Feed for Batches<'_, GoOn<'_>> {
+impl Feed for Batches<'_, &Resuming<'_>> {
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
         self.next_pixel()
@@ -113,7 +108,7 @@ impl Feed for Batches<'_, GoOn<'_>> {
     }
 }
 
-impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_, GoOn<'_>> {
+impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_, &Resuming<'_>> {
     #[inline(always)]
     fn resume(&mut self, slot: u32) -> Option<(Twins<R, OneStep<R>>, u32)> {
         let item = self.value(slot);
@@ -175,9 +170,8 @@ fn worker<R: Exposed, const N: usize>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    let share = shared.share;
     let mut walker = Walker::<R, N, ExplicitEuler>::fresh();
-    let mut feed = Batches::new(shared, GoOn { task, share });
+    let mut feed = Batches::new(shared, task);
     loop {
         let went = walker.walk_course(shared.job, SLICE, &mut feed);
         if !feed.go_on(thread, &mut walker, went)? {

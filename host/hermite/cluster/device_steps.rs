@@ -52,12 +52,11 @@ impl BlockStep {
     /// What it goes with, if not with these.
     pub fn of(self, gpus: Option<u32>, scheme: Option<Scheme>) -> Result<BlockSteps, &'static str> {
         match (self, gpus) {
-            (Self::Auto, _) => Ok(BlockSteps::Host),
-            (Self::By(BlockSteps::Host), _) => Ok(BlockSteps::Host),
+            (Self::Auto | Self::By(BlockSteps::Host), _) => Ok(BlockSteps::Host),
             (_, None) => Err("goes with --backend gpu"),
             (_, Some(2..)) => Err("goes with one GPU: --gpus 1"),
             _ if scheme == Some(Scheme::AhmadCohen) => Err("goes with --scheme plain"),
-            (Self::By(by), _) => Ok(by),
+            _ => Ok(BlockSteps::Device),
         }
     }
 }
