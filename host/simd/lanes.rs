@@ -240,12 +240,6 @@ macro_rules! lanes {
                 Self(unsafe { core::mem::transmute::<[f64; $n], Double>(a) })
             }
 
-            /// The path on which some lane is outside the ordinary range.
-            #[cold]
-            #[inline(never)]
-            fn inv_cubes_by_lane(r2: [Self; 6]) -> [Self; 6] {
-                r2.map(|x| Self::from_array(x.to_array().map(inv_cube::inv_cube)))
-            }
         }
 
         impl Mask for Holds {
@@ -299,7 +293,7 @@ macro_rules! lanes {
                         inv_cube::ordinary(r2[5]),
                     ]
                 } else {
-                    Self::inv_cubes_by_lane(r2)
+                    Self::six_by_lane(r2, inv_cube::inv_cube)
                 }
             }
         }
@@ -365,6 +359,12 @@ macro_rules! lanes {
                     let bits = srli_epi64::<3>(castps_int(seed.0));
                     Self(castint_pd(add_epi32(bits, upper(WIDEN_BASE))))
                 }
+            }
+
+            #[cold]
+            #[inline(never)]
+            fn six_by_lane(r2: [Self; 6], f: fn(f64) -> f64) -> [Self; 6] {
+                r2.map(|x| Self::from_array(x.to_array().map(f)))
             }
         }
 

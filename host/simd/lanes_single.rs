@@ -97,19 +97,6 @@ macro_rules! lanes_single {
             fn inv_cube(self) -> Self {
                 inv_cube_single(self, self.guess_root())
             }
-
-            #[inline(always)]
-            fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-                let [a, b, c, d, e, f] = r2;
-                [
-                    a.inv_cube(),
-                    b.inv_cube(),
-                    c.inv_cube(),
-                    d.inv_cube(),
-                    e.inv_cube(),
-                    f.inv_cube(),
-                ]
-            }
         }
 
         impl Lanes for $name {

@@ -98,3 +98,51 @@ pub fn has_fma() -> bool {
         cfg!(target_arch = "aarch64")
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use kernels_gpu::Real;
+    use kernels_gpu::number::Mixed;
+
+    use super::{F64x4, F64x8, Simd};
+
+    /// r⁻³ of all in lanes, every one in each place of six, among others that leave the range of seeds, are those of one alone.
+    macro_rules! alone_and_among_others {
+        ($lanes:ty, $n:literal) => {
+            let odd = [0.0, 1e-30, 3e25, f64::INFINITY, f64::NAN, 1e-210, 7.0, 2.5];
+            for (at, odd) in (0..6).flat_map(|at| odd.chunks($n).map(move |odd| (at, odd))) {
+                let mut r2 = [[2.0; $n]; 6];
+                for (i, numbers) in r2.iter_mut().enumerate() {
+                    for (lane, number) in numbers.iter_mut().enumerate() {
+                        *number = 1.0 + (3 * i + lane) as f64 * 0.37;
+                    }
+                }
+                r2[at].copy_from_slice(odd);
+                let exact = <$lanes>::inv_cubes(r2.map(<$lanes>::from_array));
+                let mixed = Mixed::<$lanes>::inv_cubes(r2.map(|x| Mixed(<$lanes>::from_array(x))));
+                let one = Mixed(<$lanes>::from_array(r2[at])).inv_cube();
+                for i in 0..6 {
+                    for lane in 0..$n {
+                        let alone = [r2[i][lane].inv_cube(), Mixed(r2[i][lane]).inv_cube().0];
+                        let among = [exact[i].to_array()[lane], mixed[i].0.to_array()[lane]];
+                        assert_eq!(among.map(f64::to_bits), alone.map(f64::to_bits));
+                    }
+                }
+                assert_eq!(
+                    one.0.to_array().map(f64::to_bits),
+                    mixed[at].0.to_array().map(f64::to_bits)
+                );
+            }
+        };
+    }
+
+    #[test]
+    fn a_lane_does_not_feel_the_others() {
+        if Simd::available().contains(&Simd::Avx2) {
+            alone_and_among_others!(F64x4, 4);
+        }
+        if Simd::available().contains(&Simd::Avx512) {
+            alone_and_among_others!(F64x8, 8);
+        }
+    }
+}

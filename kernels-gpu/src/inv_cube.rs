@@ -52,6 +52,8 @@ pub trait Seeded: Real {
     fn six_ordinary(r2: &[Self; 6]) -> bool;
     /// The seed as a number of this type, exactly.
     fn widen(seed: Self::Short) -> Self;
+    /// `f` of each lane of each by itself: the path on which some are not ordinary.
+    fn six_by_lane(r2: [Self; 6], f: fn(f64) -> f64) -> [Self; 6];
 }
 
 /// `f32` arithmetic of the seed, in the lanes of a [`Seeded`].
@@ -105,6 +107,11 @@ impl Seeded for f64 {
         let bits = seed.to_bits();
         let high = (bits >> 3).wrapping_add(WIDEN_BASE);
         f64::from_bits(((high as u64) << 32) | (bits << 29) as u64)
+    }
+
+    #[inline(always)]
+    fn six_by_lane([a, b, c, d, e, g]: [f64; 6], f: fn(f64) -> f64) -> [f64; 6] {
+        [f(a), f(b), f(c), f(d), f(e), f(g)]
     }
 }
 

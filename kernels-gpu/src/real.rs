@@ -42,7 +42,19 @@ pub trait Real:
 
     /// [`inv_cube`](Self::inv_cube) of the squared distances of twin three-body systems: the test for values that
     /// need the slow path is made once for all six.
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6];
+    #[inline(always)]
+    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
+        // Spelled out: an iterator would put the numbers into a GPU's local memory.
+        let [a, b, c, d, e, f] = r2;
+        [
+            a.inv_cube(),
+            b.inv_cube(),
+            c.inv_cube(),
+            d.inv_cube(),
+            e.inv_cube(),
+            f.inv_cube(),
+        ]
+    }
 }
 
 /// The answer of a comparison, lane by lane.

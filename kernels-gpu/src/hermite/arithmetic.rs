@@ -278,9 +278,6 @@ mod tests {
                 OPERATIONS_OF_INVERSE_CUBE,
             )
         }
-        fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-            r2.map(Self::inv_cube)
-        }
     }
 
     fn vector(x: f64) -> Vec3<Counted> {

@@ -104,19 +104,6 @@ impl Real for Fixed {
     fn inv_cube(self) -> Self {
         Self::from_f64(self.to_f64().inv_cube())
     }
-
-    #[inline(always)]
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-        let [a, b, c, d, e, f] = r2;
-        [
-            a.inv_cube(),
-            b.inv_cube(),
-            c.inv_cube(),
-            d.inv_cube(),
-            e.inv_cube(),
-            f.inv_cube(),
-        ]
-    }
 }
 
 impl Lanes for Fixed {

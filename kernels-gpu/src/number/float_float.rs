@@ -175,19 +175,6 @@ impl<S: Single> Real for FloatFloat<S> {
         let t = fast_two_sum(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
         y3 + y3 * t
     }
-
-    #[inline(always)]
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-        let [a, b, c, d, e, f] = r2;
-        [
-            a.inv_cube(),
-            b.inv_cube(),
-            c.inv_cube(),
-            d.inv_cube(),
-            e.inv_cube(),
-            f.inv_cube(),
-        ]
-    }
 }
 
 impl<S: Single + Lanes> Lanes for FloatFloat<S> {

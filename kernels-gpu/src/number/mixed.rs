@@ -54,9 +54,18 @@ impl<V: Seeded> Real for Mixed<V> {
                 ordinary_single(r2[5]),
             ]
         } else {
-            V::inv_cubes(r2)
+            V::six_by_lane(r2, inv_cube_of_one)
         };
         [Self(a), Self(b), Self(c), Self(d), Self(e), Self(f)]
+    }
+}
+
+/// Each number goes its own way: what is in other lanes, or in other pairs, does not show.
+fn inv_cube_of_one(r2: f64) -> f64 {
+    if f64::six_ordinary(&[r2; 6]) {
+        ordinary_single(r2)
+    } else {
+        r2.inv_cube()
     }
 }
 
