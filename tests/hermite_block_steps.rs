@@ -1,8 +1,9 @@
 //! Whole block steps on the device, under the emulator of the grid: the bits, counts, warnings and errors of the host's.
 
+use trisolar::divergence::Backend;
 use trisolar::hermite::{
-    AhmadCohen, BlockSteps, Body, Cluster, CpuEngine, Engine, HermiteError, Order, Precision,
-    Specification, emulator, models, resident_emulator,
+    AhmadCohen, BlockStep, BlockSteps, Body, Cluster, CpuEngine, Engine, HermiteError, Options,
+    Order, Precision, Scheme, Specification, emulator, models, resident_emulator,
 };
 use trisolar::nbody::Model;
 
@@ -225,4 +226,58 @@ fn what_cannot_make_block_steps_says_why() {
     assert!(refused(&spec, two).contains("made by one device"));
     spec.ahmad_cohen = Some(AhmadCohen::new(50));
     assert!(refused(&spec, emulator(1, 10, 32, None)).contains("Ahmad–Cohen"));
+}
+
+#[test]
+fn auto_is_the_device_wherever_it_can() {
+    let mut spec = Specification::new(Order::Four);
+    let devices = Options::default().open(&spec, 50).unwrap();
+    assert!(devices.notes().is_empty());
+    let chosen = |spec: &Specification, engine: Box<dyn Engine>| {
+        assert_eq!(devices.engine().unwrap().name(), "cpu");
+        devices.block_steps(engine.as_ref(), spec)
+    };
+    assert_eq!(chosen(&spec, cpu()), BlockSteps::Host);
+    assert_eq!(chosen(&spec, emulator(1, 10, 32, None)), BlockSteps::Device);
+    assert_eq!(chosen(&spec, emulator(2, 10, 32, None)), BlockSteps::Host);
+    spec.ahmad_cohen = Some(AhmadCohen::new(50));
+    assert_eq!(chosen(&spec, emulator(1, 10, 32, None)), BlockSteps::Host);
+}
+
+#[test]
+fn options_that_do_not_go_together_say_what_they_go_with() {
+    let refused = |backend, gpus, block_step: &str, scheme| {
+        let options = Options {
+            backend,
+            gpus,
+            block_step: block_step.parse().unwrap(),
+            ..Options::default()
+        };
+        options.check(scheme).map_err(|error| error.to_string())
+    };
+    let message = |text: &str| Err(text.to_owned());
+    for backend in [Backend::Auto, Backend::Cpu] {
+        assert_eq!(
+            refused(backend, 2, "auto", None),
+            message("--gpus 2: more than 1 goes with --backend gpu")
+        );
+        assert_eq!(
+            refused(backend, 1, "device", None),
+            message("--block-step device: goes with --backend gpu")
+        );
+    }
+    let gpu = Backend::Gpu;
+    assert_eq!(
+        refused(gpu, 2, "device", None),
+        message("--block-step device: goes with one GPU: --gpus 1")
+    );
+    let neighbours = Some(Scheme::AhmadCohen);
+    assert_eq!(
+        refused(gpu, 1, "device", neighbours),
+        message("--block-step device: goes with --scheme plain")
+    );
+    assert_eq!(refused(gpu, 2, "auto", neighbours), Ok(()));
+    assert_eq!(refused(gpu, 1, "device", Some(Scheme::Plain)), Ok(()));
+    let unknown = "gpu".parse::<BlockStep>();
+    assert_eq!(unknown.unwrap_err(), "must be auto, host or device");
 }

@@ -4,6 +4,7 @@
 //! Units: G = 1.
 
 mod analysis;
+mod choose;
 mod cluster;
 mod cpu;
 mod cpu_force;
@@ -23,6 +24,7 @@ mod spec;
 mod with_lanes;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
+pub use choose::{Devices, Options};
 pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
 pub use emulator::{emulator, resident_emulator};

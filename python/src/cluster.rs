@@ -5,10 +5,10 @@ use std::sync::Arc;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use trisolar::divergence::{Backend, EngineError};
+use trisolar::divergence::EngineError;
 use trisolar::hermite::{
-    self, BlockStep, Body, Cluster, CpuEngine, Engine, Given, GivenError, HermiteError, Look,
-    RunError, Validated,
+    self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Look, Options, RunError,
+    Validated,
 };
 use trisolar::nbody::Bodies;
 
@@ -82,33 +82,37 @@ impl ClusterProblem {
         gpus: i64,
         block_step: &str,
     ) -> PyResult<ClusterRun> {
-        let (backend, threads) = (values::backend(backend)?, values::threads(threads)?);
-        let gpus = values::gpu_count(gpus)?;
-        if gpus > 1 && backend != Backend::Gpu {
-            let allowed = "more than 1 goes with --backend gpu";
-            return Err(errors::value(&gpus.to_string(), "--gpus", allowed));
-        }
-        let by = values::option(block_step, "--block-step", str::parse::<BlockStep>)?;
-        let by = by
-            .of((backend == Backend::Gpu).then_some(gpus), self.given.scheme)
-            .map_err(|reason| errors::value(block_step, "--block-step", reason))?;
+        let options = Options {
+            backend: values::backend(backend)?,
+            threads: values::threads(threads)?,
+            gpus: values::gpu_count(gpus)?,
+            block_step: values::option(block_step, "--block-step", str::parse::<BlockStep>)?,
+        };
+        options
+            .check(self.given.scheme)
+            .map_err(|e| errors::value(&e.given, e.option, &e.allowed))?;
         let start = Arc::clone(&self.start);
         let (every, end) = (
             self.given.every.unwrap_or(0.25),
             self.given.end.unwrap_or(1.0),
         );
         let stream = Stream::new(move |sink| {
-            with_engine(backend, threads, gpus, |engine| {
-                let opened = Opened {
-                    engine: engine.name(),
-                    device: engine.device(),
-                    block_steps: by.name(),
-                };
-                sink.give(Item::Opened(opened))?;
-                let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
-                cluster.set_block_steps(by).map_err(failed)?;
-                compute(&mut cluster, every, end, sink)
-            })
+            let specification = start.specification();
+            let devices = options
+                .open(specification, start.bodies().len())
+                .map_err(errors::engine)?;
+            let engine = devices.engine().map_err(failed)?;
+            let by = devices.block_steps(engine.as_ref(), specification);
+            let opened = Opened {
+                engine: engine.name(),
+                device: engine.device(),
+                block_steps: by.name(),
+                notes: devices.notes().to_vec(),
+            };
+            sink.give(Item::Opened(opened))?;
+            let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
+            cluster.set_block_steps(by).map_err(failed)?;
+            compute(&mut cluster, every, end, sink)
         })?;
         match stream.next(py, None)? {
             Some(Item::Opened(opened)) => Ok(ClusterRun { stream, opened }),
@@ -149,40 +153,13 @@ struct Opened {
     engine: &'static str,
     device: String,
     block_steps: &'static str,
+    notes: Vec<String>,
 }
 
 /// A look, its particles as arrays.
 struct State {
     look: Look,
     bodies: Bodies,
-}
-
-/// Runs with the engine that is asked for; `auto` is the CPU, as on the command line.
-fn with_engine(
-    backend: Backend,
-    threads: Option<usize>,
-    gpus: u32,
-    run: impl FnOnce(Box<dyn Engine + '_>) -> Result<(), Ended>,
-) -> Result<(), Ended> {
-    match backend {
-        Backend::Auto | Backend::Cpu => {
-            let engine = CpuEngine::new(threads).map_err(failed)?;
-            run(Box::new(engine))
-        }
-        #[cfg(feature = "gpu")]
-        Backend::Gpu => {
-            let open =
-                |index| trisolar::gpu::Gpu::open(index).map_err(|e| errors::engine(e.into()));
-            let gpus = (0..gpus).map(open).collect::<Result<Vec<_>, _>>()?;
-            run(hermite::on_gpus(&gpus))
-        }
-        #[cfg(not(feature = "gpu"))]
-        Backend::Gpu => {
-            let _ = gpus;
-            let reason = "this package was built without the feature `gpu`";
-            Err(errors::engine(EngineError::NoGpu(reason.into())).into())
-        }
-    }
 }
 
 fn compute(
@@ -266,6 +243,12 @@ impl ClusterRun {
     #[getter]
     fn block_steps(&self) -> &'static str {
         self.opened.block_steps
+    }
+
+    /// What the user should know.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.opened.notes.clone()
     }
 }
 

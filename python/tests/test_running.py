@@ -48,7 +48,7 @@ try:
     trisolar.divergence({LONG}, progress=progress)
 except KeyboardInterrupt:
     print("interrupted")
-map = trisolar.divergence(size=2, steps=3)
+map = trisolar.divergence(size=2, steps=3, backend="cpu")
 print(map.pixel_steps)
 """)
     assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted\n12\n", "", 0)

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use trisolar::divergence::{Backend, EngineError};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    BlockSteps, Cluster, CpuEngine, Engine, GivenError, LAGRANGE_FRACTIONS, Shape, Times,
+    Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Shape, Specification, Times, Validated,
 };
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
@@ -35,49 +34,50 @@ const COLUMNS: [&str; 11] = [
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let block_steps = args.block_steps()?;
-    let device = Where::open(args)?;
-    let mut run = Run::start(args, &device, block_steps)?;
+    let options = args.options()?;
+    let times = args.given().times().map_err(|e| refused_given(args, e))?;
+    args.check_outputs()?;
+    let begin = Begin::read(args, &times)?;
+    let devices = options.open(begin.specification(), begin.bodies())?;
+    let mut run = Run::start(args, times, begin, &devices)?;
     interrupt::watch()?;
     run.go()?;
     run.finish()
 }
 
-/// Where forces are computed.
-enum Where {
-    Cpu,
-    #[cfg(feature = "gpu")]
-    Gpus(Vec<trisolar::gpu::Gpu>),
+/// What a run begins with.
+enum Begin {
+    Start(Validated),
+    Resumed(Box<Checkpoint>),
 }
 
-impl Where {
-    fn open(args: &Args) -> Result<Self, Failure> {
-        match args.backend {
-            Backend::Auto | Backend::Cpu if args.gpus > 1 => Err(Failure::value(
-                &args.gpus.to_string(),
-                "--gpus",
-                "more than 1 goes with --backend gpu",
-            )),
-            Backend::Auto | Backend::Cpu => Ok(Self::Cpu),
-            #[cfg(feature = "gpu")]
-            Backend::Gpu => {
-                let open = |index| trisolar::gpu::Gpu::open(index).map_err(EngineError::from);
-                let gpus = (0..args.gpus).map(open).collect::<Result<_, _>>()?;
-                Ok(Self::Gpus(gpus))
-            }
-            #[cfg(not(feature = "gpu"))]
-            Backend::Gpu => Err(EngineError::NoGpu(
-                "this program was built without the feature `gpu`".into(),
-            )
-            .into()),
+impl Begin {
+    fn read(args: &Args, times: &Times) -> Result<Self, Failure> {
+        let Some(path) = &args.resume else {
+            let start = args.given().start(None);
+            return start
+                .map(|(start, _)| Self::Start(start))
+                .map_err(|e| refused_given(args, e));
+        };
+        let checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
+        if checkpoint.time > times.end {
+            let reason = format!("the checkpoint is at {} already", checkpoint.time);
+            return Err(Failure::value(&times.end.to_string(), "--end", &reason));
+        }
+        Ok(Self::Resumed(Box::new(checkpoint)))
+    }
+
+    fn specification(&self) -> &Specification {
+        match self {
+            Self::Start(start) => start.specification(),
+            Self::Resumed(checkpoint) => &checkpoint.specification,
         }
     }
 
-    fn engine(&self, threads: Option<usize>) -> Result<Box<dyn Engine + '_>, Failure> {
+    fn bodies(&self) -> usize {
         match self {
-            Self::Cpu => Ok(Box::new(CpuEngine::new(threads)?)),
-            #[cfg(feature = "gpu")]
-            Self::Gpus(gpus) => Ok(trisolar::hermite::on_gpus(gpus)),
+            Self::Start(start) => start.bodies().len(),
+            Self::Resumed(checkpoint) => checkpoint.stars.len(),
         }
     }
 }
@@ -85,6 +85,8 @@ impl Where {
 struct Run<'a> {
     args: &'a Args,
     times: Times,
+    /// What should be known about the choice of devices.
+    notes: &'a [String],
     cluster: Cluster<'a>,
     series: Vec<Vec<f64>>,
     began: Instant,
@@ -93,19 +95,17 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args, device: &'a Where, block_steps: BlockSteps) -> Result<Self, Failure> {
-        let given = args.given();
-        let times = given.times().map_err(|e| refused_given(args, e))?;
-        args.check_outputs()?;
-        let engine = device.engine(args.threads)?;
-        let (mut cluster, series) = match &args.resume {
-            Some(path) => {
-                let checkpoint =
-                    Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
-                if checkpoint.time > times.end {
-                    let reason = format!("the checkpoint is at {} already", checkpoint.time);
-                    return Err(Failure::value(&times.end.to_string(), "--end", &reason));
-                }
+    fn start(
+        args: &'a Args,
+        times: Times,
+        begin: Begin,
+        devices: &'a Devices,
+    ) -> Result<Self, Failure> {
+        let engine = devices.engine()?;
+        let by = devices.block_steps(engine.as_ref(), begin.specification());
+        let (mut cluster, series) = match begin {
+            Begin::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
+            Begin::Resumed(checkpoint) => {
                 let Checkpoint {
                     specification,
                     stars,
@@ -113,16 +113,12 @@ impl<'a> Run<'a> {
                     time,
                     counters,
                     series,
-                } = checkpoint;
+                } = *checkpoint;
                 let cluster = Cluster::resumed(specification, stars, parts, time, counters, engine);
                 (cluster?, series)
             }
-            None => {
-                let (start, _) = given.start(None).map_err(|e| refused_given(args, e))?;
-                (Cluster::new(&start, engine)?, Vec::new())
-            }
         };
-        cluster.set_block_steps(block_steps)?;
+        cluster.set_block_steps(by)?;
         let before = (
             cluster.operations(),
             cluster.counters().blocks,
@@ -131,6 +127,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             args,
             times,
+            notes: devices.notes(),
             cluster,
             series,
             began: Instant::now(),
@@ -435,6 +432,7 @@ impl<'a> Run<'a> {
             },
             "flops": overall,
             "flops_force": force,
+            "notes": self.notes,
         })
     }
 
@@ -515,6 +513,9 @@ impl<'a> Run<'a> {
                 report::grouped(counters.clamped)
             );
             lines.add("note", &text);
+        }
+        for note in self.notes {
+            lines.add("note", note);
         }
         lines.as_str().to_owned()
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use trisolar::divergence::Backend;
 use trisolar::hermite::files::is_npz;
-use trisolar::hermite::{BlockStep, BlockSteps, Given, Order, Precision, Scheme, StartModel};
+use trisolar::hermite::{BlockStep, Given, Options, Order, Precision, Scheme, StartModel};
 use trisolar::io::atomic::check_writable;
 
 use super::{plot_path, refused};
@@ -105,7 +105,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PREFIX", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
 
-    /// Where to compute: auto (the CPU), cpu or gpu; the bits are the same
+    /// Where to compute: auto (a GPU for 512 particles or more, where there is one; the CPU with --scheme ahmad-cohen), cpu
+    /// or gpu; the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub(super) backend: Backend,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
@@ -113,7 +114,7 @@ pub(crate) struct Args {
     pub(super) threads: Option<usize>,
 
     /// Who corrects and chooses steps: host, device (one GPU makes whole block steps, many in a launch), or auto (the
-    /// host); the bits are the same
+    /// device, on one GPU with --scheme plain); the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
@@ -176,11 +177,17 @@ impl Args {
         }
     }
 
-    /// Who makes block steps.
-    pub(super) fn block_steps(&self) -> Result<BlockSteps, Failure> {
-        let gpus = (self.backend == Backend::Gpu).then_some(self.gpus);
-        let by = self.block_step.of(gpus, self.scheme);
-        by.map_err(|reason| Failure::value(self.block_step.name(), "--block-step", reason))
+    /// How to compute.
+    pub(super) fn options(&self) -> Result<Options, Failure> {
+        let options = Options {
+            backend: self.backend,
+            threads: self.threads,
+            gpus: self.gpus,
+            block_step: self.block_step,
+        };
+        let checked = options.check(self.scheme);
+        checked.map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
+        Ok(options)
     }
 
     /// That every file can be written, before long work starts.

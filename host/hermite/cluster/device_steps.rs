@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{Cluster, Counters, Split};
 use crate::hermite::engine::{Ended, Route, Stretch};
-use crate::hermite::{HermiteError, Schedule, Scheme};
+use crate::hermite::{Engine, HermiteError, Schedule, Specification};
 
 /// Who makes block steps. The bits are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl BlockSteps {
 /// Who is asked to make block steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockStep {
-    /// The host.
+    /// The device where it can, which is faster, or else the host.
     #[default]
     Auto,
     /// As named.
@@ -43,20 +43,6 @@ impl BlockStep {
         match self {
             Self::Auto => "auto",
             Self::By(by) => by.name(),
-        }
-    }
-
-    /// Who makes them, on a CPU (no GPUs) or on GPUs.
-    ///
-    /// # Errors
-    /// What it goes with, if not with these.
-    pub fn of(self, gpus: Option<u32>, scheme: Option<Scheme>) -> Result<BlockSteps, &'static str> {
-        match (self, gpus) {
-            (Self::Auto | Self::By(BlockSteps::Host), _) => Ok(BlockSteps::Host),
-            (_, None) => Err("goes with --backend gpu"),
-            (_, Some(2..)) => Err("goes with one GPU: --gpus 1"),
-            _ if scheme == Some(Scheme::AhmadCohen) => Err("goes with --scheme plain"),
-            _ => Ok(BlockSteps::Device),
         }
     }
 }
@@ -83,6 +69,17 @@ pub(super) enum Current {
     Both,
 }
 
+impl Specification {
+    /// Why an engine does not make whole block steps of such a run by itself, if it does not.
+    pub(in crate::hermite) fn no_block_steps(&self, engine: &dyn Engine) -> Option<String> {
+        if self.ahmad_cohen.is_some() {
+            let reason = "the Ahmad–Cohen scheme sums the forces of neighbours on the host";
+            return Some(reason.into());
+        }
+        engine.no_block_steps()
+    }
+}
+
 impl Cluster<'_> {
     /// Chooses who makes block steps in [`advance`](Self::advance).
     ///
@@ -91,10 +88,7 @@ impl Cluster<'_> {
     pub fn set_block_steps(&mut self, by: BlockSteps) -> Result<(), HermiteError> {
         let reason = match by {
             BlockSteps::Host => None,
-            BlockSteps::Device if self.specification.ahmad_cohen.is_some() => {
-                Some("the Ahmad–Cohen scheme sums the forces of neighbours on the host".into())
-            }
-            BlockSteps::Device => self.engine.no_block_steps(),
+            BlockSteps::Device => self.specification.no_block_steps(self.engine.as_ref()),
         };
         match reason {
             Some(reason) => Err(HermiteError::NoBlockSteps {

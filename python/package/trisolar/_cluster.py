@@ -190,15 +190,16 @@ def cluster(
         ["f64"].
     :param scheme: how forces are evaluated: "plain" (all at once) or "ahmad-cohen" (those of neighbours at shorter
         steps, order 4) ["plain"].
-    :param neighbours: ahmad-cohen: neighbours a particle should have, 1 to 4096 [the root of n, 10 to 200].
+    :param neighbours: ahmad-cohen: neighbours a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
     :param end: time to stop at [1].
     :param every: time from state to state [0.25].
-    :param backend: where to compute: "auto" (the CPU), "cpu" or "gpu"; the bits are the same.
+    :param backend: where to compute: "auto" (a GPU for 512 particles or more, where there is one; the CPU with
+        ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param gpus: GPUs that share the work, with ``backend="gpu"``; the bits do not depend on it [1].
     :param block_step: who corrects and chooses steps: "host", "device" (one GPU makes whole block steps, many in a
-        launch; with ``scheme="plain"``), or "auto" (the host); the bits are the same.
+        launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
     :param progress: a function that is called some times a second, in the thread that waits for a state, with the time
         done and all time, in billionths of the run; an exception of it ends the run. ``True`` shows a bar (needs
         tqdm).

@@ -89,19 +89,8 @@ class Nbody(Run[NbodyState, _trisolar.NbodyState]):
 
     _name = "nbody"
 
-    def __init__(
-        self, computing: _trisolar.NbodyRun, spec: Dict[str, Any], toml: str, progress: Progress
-    ) -> None:
-        super().__init__(computing, spec, toml, progress)
-        self._notes = computing.notes
-
     def _state(self, found: _trisolar.NbodyState) -> NbodyState:
         return NbodyState(found)
-
-    @property
-    def notes(self) -> List[str]:
-        """What should be known, such as that no GPU could be used."""
-        return list(self._notes)
 
     def __repr__(self) -> str:
         return f"<Nbody, {self._spec['steps']} steps, {self.engine}: {self.device}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Dict, Generic, Iterator, Optional, Protocol, Type, TypeVar
+from typing import Any, Dict, Generic, Iterator, List, Optional, Protocol, Type, TypeVar
 
 from ._progress import Progress, Tell, watching
 
@@ -23,6 +23,8 @@ class Computing(Protocol[Found_co]):
     def engine(self) -> str: ...
     @property
     def device(self) -> str: ...
+    @property
+    def notes(self) -> List[str]: ...
 
 
 class Run(Iterator[State], Generic[State, Found]):
@@ -66,6 +68,11 @@ class Run(Iterator[State], Generic[State, Found]):
     def device(self) -> str:
         """The device in words."""
         return self._computing.device
+
+    @property
+    def notes(self) -> List[str]:
+        """What should be known, such as that no GPU could be used."""
+        return self._computing.notes
 
     def __next__(self) -> State:
         if self._tell is None and self._progress:
