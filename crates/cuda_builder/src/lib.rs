@@ -29,6 +29,7 @@ mod error;
 mod legacy;
 pub mod ptx;
 mod record;
+mod remainder;
 mod sysroot;
 mod toolchain;
 
@@ -326,6 +327,7 @@ impl CudaBuilder {
 
         let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
         verify(&text, &krate)?;
+        let text = remainder::exact(&text);
         // Renamed into place: who reads the file while it is built again gets all of it.
         let unfinished = output.join("kernels.part");
         fs::write(&unfinished, &text).map_err(at(&unfinished))?;
@@ -457,10 +459,15 @@ impl CudaBuilder {
             known.join(", ")
         ));
 
-        let mut llvm = vec![format!(
-            "-nvptx-fma-level={}",
-            if self.fma_contraction { 2 } else { 0 }
-        )];
+        let mut llvm = vec![
+            format!(
+                "-nvptx-fma-level={}",
+                if self.fma_contraction { 2 } else { 0 }
+            ),
+            // This pass takes an index's sign extension of a negated condition for that of the condition less one, which is
+            // wrong: `sort_unstable` of integers, for one, then loses its way.
+            "-disable-separate-const-offset-from-gep".to_owned(),
+        ];
         if self.fast_sqrt {
             llvm.push("-nvptx-prec-sqrtf32=0".into());
         }
@@ -492,7 +499,7 @@ impl CudaBuilder {
         settings.extend(self.build_args.iter().cloned());
         // The flags hold no path; those that are the same in every build are only in this digest.
         let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
-        settings.push(format!("digest={}", sysroot::key(&[&flags])));
+        settings.push(format!("digest={}", sysroot::key(&[&flags, TREATMENT])));
         settings.join(" ")
     }
 
@@ -519,6 +526,9 @@ impl CudaBuilder {
         folder.canonicalize().map_err(at(&folder))
     }
 }
+
+/// Names what is done to rustc's PTX; to be changed with it.
+const TREATMENT: &str = "exact remainders";
 
 /// Refuses PTX that cannot be loaded or has nothing to launch.
 fn verify(text: &str, krate: &Path) -> Result<(), CudaBuilderError> {

@@ -64,6 +64,30 @@ fn fences_within_a_thread_keep_stores_apart() {
 }
 
 #[test]
+fn remainders_are_computed_exactly_and_what_is_written_out_stays() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "remainders").unwrap();
+    assert_eq!(count(body, "cuda_builder_rem_f64,"), 2, "{body}");
+    assert_eq!(count(body, "cuda_builder_rem_f32,"), 1, "{body}");
+    assert_eq!(count(body, "fma.rn.f64"), 1, "{body}");
+}
+
+#[test]
+fn an_index_less_a_condition_is_not_taken_for_one_less_its_negation() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "steps_back").unwrap();
+    // One extension to a word for each of the two conditions, and none of the loads is at the place before.
+    assert_eq!(count(body, "selp.b32"), 2, "{body}");
+    for wrong in ["+80]", "+176]"] {
+        assert!(!body.contains(wrong), "{body}");
+    }
+}
+
+#[test]
 fn shared_memory_is_addressed_as_such() {
     let Some(text) = text_of(builder(kernels("facilities"))) else {
         return;

@@ -174,3 +174,21 @@ pub unsafe fn fences(out: *mut u32) {
     compiler_fence(Ordering::SeqCst);
     *out = 5;
 }
+
+/// Remainders by a number, by a constant, and one written out.
+#[kernel]
+pub unsafe fn remainders(x: f64, y: f64, out: *mut f64, single: *mut f32) {
+    *out = x % y;
+    *out.add(1) = x % 3.0;
+    *out.add(2) = GpuFloat::mul_add(-GpuFloat::trunc(y / x), x, y);
+    *single = *single % *single.add(1);
+}
+
+/// Indices less a condition and less its negation, as core's sorting has them.
+#[kernel]
+pub unsafe fn steps_back(base: *const u64, out: *mut u64) {
+    let (left, right) = (base.add(11), base.add(23));
+    let stays = !(*right < *left);
+    *out = *right.wrapping_sub(stays as usize);
+    *out.add(1) = *left.wrapping_sub(!stays as usize);
+}

@@ -1,0 +1,131 @@
+//! A kernel for each group of what kernels may use. All take the same arguments, and each thread writes what it found to
+//! words of its own, so that a GPU and the emulator can be compared word for word.
+//!
+//! # Parameters
+//! - `seed`: what the numbers are drawn from
+//! - `out`: [`WORDS`] for each thread of the grid
+//! - `scratch`: [`SCRATCH`] words for the whole grid, 0 at the start
+//!
+//! # Thread mapping
+//! A one-dimensional grid of blocks of [`BLOCK`] threads.
+//!
+//! # Safety
+//! `out` and `scratch` must be valid for reads and writes of as many words, and not be used by anybody else meanwhile.
+#![allow(clippy::missing_safety_doc)]
+
+mod atomics;
+mod functions;
+mod integers;
+mod language;
+mod memory;
+mod warps;
+
+pub use atomics::{atomics_of_floats, atomics_of_integers};
+pub use functions::{exact_functions, functions, functions_f32, further_functions};
+pub use integers::{conversions, integers};
+pub use language::{collections, dispatch, iterators, slices, sorting, text};
+pub use memory::{barriers, shared_memory};
+pub use warps::{shuffles, votes};
+
+/// Words of a thread's own.
+pub const WORDS: usize = 96;
+/// Words of the whole grid.
+pub const SCRATCH: usize = 64;
+/// Threads of a block.
+pub const BLOCK: u32 = 64;
+
+/// Where a thread writes.
+pub(crate) struct Out {
+    at: *mut u64,
+    used: usize,
+}
+
+impl Out {
+    /// This thread's words.
+    ///
+    /// # Safety
+    /// `out` as for the kernels.
+    pub unsafe fn new(out: *mut u64) -> Self {
+        let index = cuda_std::thread::index_1d() as usize;
+        Self {
+            // SAFETY: the caller vouches for the words of every thread.
+            at: unsafe { out.add(index * WORDS) },
+            used: 0,
+        }
+    }
+
+    /// Appends a word.
+    pub fn put(&mut self, word: u64) {
+        assert!(self.used < WORDS);
+        // SAFETY: below WORDS; the words are this thread's alone.
+        unsafe { *self.at.add(self.used) = word };
+        self.used += 1;
+    }
+
+    /// Appends a number's bits. One NaN is as good as another: their signs and payloads are not part of IEEE 754.
+    pub fn put_f64(&mut self, x: f64) {
+        self.put(if x.is_nan() { u64::MAX } else { x.to_bits() });
+    }
+
+    /// As [`put_f64`](Self::put_f64).
+    pub fn put_f32(&mut self, x: f32) {
+        self.put(if x.is_nan() {
+            u64::MAX
+        } else {
+            x.to_bits().into()
+        });
+    }
+}
+
+/// SplitMix64 (Steele, Lea & Flood 2014): a generator for each thread.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// This thread's.
+    pub fn new(seed: u64) -> Self {
+        let index = u64::from(cuda_std::thread::index_1d());
+        Self(seed ^ index.wrapping_mul(0x2545_f491_4f6c_dd1d))
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.bits() % n
+    }
+
+    /// Of any magnitude and sign, now and then one of those that are special.
+    pub fn any_f64(&mut self) -> f64 {
+        const SPECIAL: [f64; 8] = [
+            0.0,
+            -0.0,
+            1.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            5e-324,
+            f64::MAX,
+        ];
+        match self.below(16) {
+            0 => SPECIAL[self.below(8) as usize],
+            1..8 => f64::from_bits(self.bits()),
+            _ => self.moderate(),
+        }
+    }
+
+    /// From -32 to 32.
+    pub fn moderate(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (64.0 / (1u64 << 53) as f64) - 32.0
+    }
+
+    /// From 0 to 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}

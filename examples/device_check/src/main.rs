@@ -1,0 +1,198 @@
+//! Whether this GPU and the emulator agree on what kernels may use: every word that the kernels of `kernels/` find.
+//!
+//! cargo run --release -p device_check            every kernel
+//! cargo run --release -p device_check -- text    these alone
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
+
+use cuda_std::emulator::{EmulatorError, Launch};
+use cust::context::{CurrentContext, ResourceLimit};
+use cust::prelude::*;
+use device_check_kernels::{self as kernels, BLOCK, SCRATCH, WORDS};
+
+const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/check.ptx"));
+/// Blocks of a launch.
+const BLOCKS: u32 = 6;
+/// Launches of each kernel, each with numbers of its own.
+const SEEDS: std::ops::Range<u64> = 1..9;
+
+/// Bytes of stack for a thread of the GPU.
+const STACK: usize = 1 << 15;
+
+type Kernel = unsafe fn(u64, *mut u64, *mut u64);
+
+/// The kernels by their names.
+macro_rules! named {
+    ($($name:ident)*) => {
+        [$((stringify!($name), kernels::$name as Kernel)),*]
+    };
+}
+
+fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
+    named!(
+        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory
+        atomics_of_integers atomics_of_floats dispatch iterators sorting slices collections text
+    )
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if PTX.is_empty() {
+        return Err("built without kernels, see the warnings of the build".into());
+    }
+    // Finds the driver at run time; a program that links to it would not even start without.
+    let gpu = match libcuda_lazy::load() {
+        Ok(_) => Some(Gpu::open()?),
+        Err(missing) => {
+            println!("no GPU here ({missing}): the emulator alone");
+            None
+        }
+    };
+    let mut wrong = 0;
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    for (name, kernel) in all() {
+        if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
+            continue;
+        }
+        let verdict = compare(name, kernel, gpu.as_ref())?;
+        let text = match &verdict {
+            None => "emulated".to_owned(),
+            Some(verdict) => verdict.to_string(),
+        };
+        println!("{name:<20} {text}");
+        wrong += verdict.map_or(0, |verdict| verdict.different);
+    }
+    if wrong > 0 {
+        return Err("GPU and emulator disagree".into());
+    }
+    Ok(())
+}
+
+/// What the comparison of a kernel's words came to.
+struct Verdict {
+    words: usize,
+    different: usize,
+    /// Of the first that differs: seed, thread, word.
+    first: Option<(u64, usize, usize)>,
+    /// Which words of a thread differ anywhere.
+    which: BTreeSet<usize>,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((seed, thread, word)) = self.first else {
+            return write!(f, "{} words, equal", self.words);
+        };
+        write!(
+            f,
+            "{} of {} words DIFFER, the first with seed {seed} in thread {thread}, word {word}; words {:?}",
+            self.different, self.words, self.which
+        )
+    }
+}
+
+/// Runs a kernel with every seed, and compares if there is a GPU.
+fn compare(
+    name: &str,
+    kernel: Kernel,
+    gpu: Option<&Gpu>,
+) -> Result<Option<Verdict>, Box<dyn Error>> {
+    let mut verdict = Verdict {
+        words: 0,
+        different: 0,
+        first: None,
+        which: BTreeSet::new(),
+    };
+    for seed in SEEDS {
+        let expected = emulate(kernel, seed, 0)?;
+        let Some(gpu) = gpu else { continue };
+        let found = gpu.run(name, seed)?;
+        verdict.words += expected.iter().filter(|word| **word != 0).count();
+        let both = expected.iter().zip(&found);
+        for (i, _) in both.enumerate().filter(|(_, (a, b))| a != b) {
+            verdict.different += 1;
+            verdict.which.insert(i % WORDS);
+            verdict.first.get_or_insert((seed, i / WORDS, i % WORDS));
+        }
+    }
+    Ok(gpu.map(|_| verdict))
+}
+
+/// The words of every thread, then those of the grid.
+fn room() -> Vec<u64> {
+    vec![0; (BLOCKS * BLOCK) as usize * WORDS + SCRATCH]
+}
+
+/// The words that the emulator finds, its threads running in the order that `order` says.
+fn emulate(kernel: Kernel, seed: u64, order: u64) -> Result<Vec<u64>, EmulatorError> {
+    let mut words = room();
+    let out = words.as_mut_ptr();
+    // SAFETY: the grid's words are the last SCRATCH.
+    let scratch = unsafe { out.add(words.len() - SCRATCH) };
+    let launch = Launch::new(BLOCKS, BLOCK)
+        .shared_bytes(BLOCK as usize * 8)
+        .seed(order);
+    // SAFETY: as many words as the kernels ask for, which nobody else uses.
+    unsafe { launch.run(|| kernel(seed, out, scratch)) }?;
+    Ok(words)
+}
+
+struct Gpu {
+    stream: Stream,
+    module: Module,
+    _context: Context,
+}
+
+impl Gpu {
+    fn open() -> Result<Self, String> {
+        let context = cust::quick_init().map_err(code)?;
+        // Recursion and formatting need more than the usual kilobyte.
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK).map_err(code)?;
+        Ok(Self {
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(code)?,
+            module: Module::from_ptx(PTX, &[]).map_err(code)?,
+            _context: context,
+        })
+    }
+
+    fn run(&self, name: &str, seed: u64) -> Result<Vec<u64>, String> {
+        let kernel = self.module.get_function(name).map_err(code)?;
+        let words = room();
+        let memory = DeviceBuffer::from_slice(&words).map_err(code)?;
+        let out = memory.as_device_ptr();
+        let stream = &self.stream;
+        // SAFETY: as many words as the kernels ask for, the grid's behind those of the threads; nobody else uses them.
+        unsafe {
+            let scratch = out.add(words.len() - SCRATCH);
+            launch!(kernel<<<BLOCKS, BLOCK, BLOCK * 8, stream>>>(seed, out, scratch))
+                .map_err(code)?;
+        }
+        self.stream
+            .synchronize()
+            .map_err(|e| format!("{name}: {}", code(e)))?;
+        memory.as_host_vec().map_err(code)
+    }
+}
+
+/// cust's errors ask the driver for their text, which needs one; the name of the code does not.
+fn code(error: cust::error::CudaError) -> String {
+    format!("CUDA error: {error:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_finds_does_not_depend_on_the_order_of_threads() {
+        for (name, kernel) in all() {
+            let words = emulate(kernel, 3, 1).unwrap();
+            assert!(
+                words.iter().filter(|word| **word != 0).count() > 100,
+                "{name}"
+            );
+            assert!(words == emulate(kernel, 3, 2).unwrap(), "{name}");
+        }
+    }
+}
