@@ -29,9 +29,9 @@ mod error;
 mod legacy;
 pub mod ptx;
 mod record;
-mod remainder;
 mod sysroot;
 mod toolchain;
+mod treatment;
 
 use std::env;
 use std::fs;
@@ -327,7 +327,7 @@ impl CudaBuilder {
 
         let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
         verify(&text, &krate)?;
-        let text = remainder::exact(&text);
+        let text = treatment::treat(&text);
         // Renamed into place: who reads the file while it is built again gets all of it.
         let unfinished = output.join("kernels.part");
         fs::write(&unfinished, &text).map_err(at(&unfinished))?;
@@ -499,7 +499,10 @@ impl CudaBuilder {
         settings.extend(self.build_args.iter().cloned());
         // The flags hold no path; those that are the same in every build are only in this digest.
         let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
-        settings.push(format!("digest={}", sysroot::key(&[&flags, TREATMENT])));
+        settings.push(format!(
+            "digest={}",
+            sysroot::key(&[&flags, treatment::NAME])
+        ));
         settings.join(" ")
     }
 
@@ -526,9 +529,6 @@ impl CudaBuilder {
         folder.canonicalize().map_err(at(&folder))
     }
 }
-
-/// Names what is done to rustc's PTX; to be changed with it.
-const TREATMENT: &str = "exact remainders";
 
 /// Refuses PTX that cannot be loaded or has nothing to launch.
 fn verify(text: &str, krate: &Path) -> Result<(), CudaBuilderError> {

@@ -88,6 +88,16 @@ fn an_index_less_a_condition_is_not_taken_for_one_less_its_negation() {
 }
 
 #[test]
+fn the_lower_byte_of_a_float_is_stored_as_it_is() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "odd_place").unwrap();
+    assert_eq!(count(body, "st.global.b8"), 4, "{body}");
+    assert_eq!(count(body, "], bits0;"), 1, "{body}");
+}
+
+#[test]
 fn shared_memory_is_addressed_as_such() {
     let Some(text) = text_of(builder(kernels("facilities"))) else {
         return;

@@ -33,7 +33,7 @@ macro_rules! named {
 fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
     named!(
         exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory
-        atomics_of_integers atomics_of_floats dispatch iterators sorting slices collections text
+        atomics_of_integers small_atomics atomics_of_floats dispatch iterators sorting long_sorting layouts slices collections text
     )
 }
 

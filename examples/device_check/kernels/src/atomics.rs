@@ -1,6 +1,8 @@
 //! Atomics: results that do not depend on the order in which threads come.
 
-use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
+};
 
 use cuda_std::atomic::{AtomicF32, AtomicF64, BlockAtomicF64};
 use cuda_std::prelude::*;
@@ -62,6 +64,32 @@ pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
     for sum in own {
         out.put(sum.load(Ordering::Relaxed).into());
     }
+}
+
+/// Of 8 and 16 bits, neighbours in one word.
+#[kernel]
+pub unsafe fn small_atomics(seed: u64, out: *mut u64, scratch: *mut u64) {
+    // SAFETY: the caller's promise.
+    let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
+    let word = random.bits();
+    // SAFETY: the caller vouches for SCRATCH words, which are atomics here and nothing else.
+    let (bytes, shorts, flags) = unsafe {
+        (
+            core::slice::from_raw_parts(scratch.cast::<AtomicU8>(), 8),
+            core::slice::from_raw_parts(scratch.add(1).cast::<AtomicU16>(), 4),
+            core::slice::from_raw_parts(scratch.add(2).cast::<AtomicBool>(), 8),
+        )
+    };
+    for (i, byte) in bytes.iter().enumerate() {
+        byte.fetch_add((word >> (8 * i)) as u8, Ordering::Relaxed);
+    }
+    shorts[0].fetch_add(word as u16, Ordering::AcqRel);
+    shorts[1].fetch_max(word as u16, Ordering::Relaxed);
+    shorts[2].fetch_xor(word as u16, Ordering::Relaxed);
+    shorts[3].fetch_min(!(word as u16), Ordering::Relaxed);
+    flags[(word % 7) as usize].fetch_or(true, Ordering::Release);
+    let _ = flags[7].compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed);
+    out.put(word);
 }
 
 /// Sums of whole numbers, which have no rounding: in any order the same.

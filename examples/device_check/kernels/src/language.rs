@@ -1,6 +1,6 @@
 //! What the language and `alloc` have.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use core::fmt::Write;
 
 use cuda_std::glam::{DVec3, Mat3, Vec3};
@@ -148,6 +148,147 @@ pub unsafe fn sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
     let mut short = [a[0] as u32, a[1] as u32, a[2] as u32];
     short.sort_unstable();
     short.iter().for_each(|x| out.put((*x).into()));
+}
+
+/// Longer slices and other elements: quick, merge and heap sort, partial orders.
+#[kernel]
+pub unsafe fn long_sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
+    // SAFETY: the caller's promise.
+    let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
+    let hash = |h: u64, x: u64| (h ^ x).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
+    let mut numbers: Vec<f64> = (0..150).map(|_| random.any_f64()).collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    let bits = |x: &f64| if x.is_nan() { 1 } else { x.to_bits() };
+    out.put(numbers.iter().map(bits).fold(7, hash));
+    let mut pairs: Vec<(u8, u32)> = (0..130).map(|i| (random.below(9) as u8, i)).collect();
+    pairs.sort();
+    out.put(
+        pairs
+            .iter()
+            .map(|p| u64::from(p.0) << 32 | u64::from(p.1))
+            .fold(7, hash),
+    );
+    pairs.sort_by_key(|p| core::cmp::Reverse(p.1 % 5));
+    out.put(
+        pairs
+            .iter()
+            .map(|p| u64::from(p.0) << 32 | u64::from(p.1))
+            .fold(7, hash),
+    );
+    let mut bytes: Vec<u8> = (0..90).map(|_| random.bits() as u8).collect();
+    let (_, median, _) = bytes.select_nth_unstable(45);
+    out.put((*median).into());
+    bytes.sort_unstable();
+    bytes.dedup();
+    out.put(bytes.iter().map(|x| u64::from(*x)).fold(7, hash));
+    let mut words: Vec<String> = (0..40)
+        .map(|_| format!("{:x}", random.below(5000)))
+        .collect();
+    words.sort_unstable();
+    out.put(
+        words
+            .iter()
+            .flat_map(|w| w.bytes())
+            .map(u64::from)
+            .fold(7, hash),
+    );
+    let mut signed: Vec<i16> = (0..64).map(|_| random.bits() as i16).collect();
+    signed.sort_by(|a, b| b.cmp(a));
+    out.put(signed.iter().map(|x| *x as u64).fold(7, hash));
+    let heap: BinaryHeap<u32> = (0..60).map(|_| random.bits() as u32).collect();
+    out.put(
+        heap.into_sorted_vec()
+            .iter()
+            .map(|x| u64::from(*x))
+            .fold(7, hash),
+    );
+    let mut wide = [(0u64, 0u128); 21];
+    wide.iter_mut()
+        .for_each(|w| *w = (random.below(3), u128::from(random.bits()) << 17));
+    wide.sort_unstable();
+    out.put(wide.iter().map(|w| w.0 ^ (w.1 >> 9) as u64).fold(7, hash));
+}
+
+/// Layouts: packed and unaligned fields, unions, enums with niches, large moves, booleans, characters.
+#[kernel]
+pub unsafe fn layouts(seed: u64, out: *mut u64, _scratch: *mut u64) {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Packed {
+        a: u8,
+        b: u64,
+        c: u16,
+        d: f32,
+    }
+    #[derive(Clone, Copy)]
+    enum Kind {
+        None,
+        Small(u8),
+        Large([u64; 5]),
+        Text(&'static str),
+    }
+    // SAFETY: the caller's promise.
+    let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
+    let mut list = [Packed {
+        a: 0,
+        b: 0,
+        c: 0,
+        d: 0.0,
+    }; 7];
+    for item in &mut list {
+        *item = Packed {
+            a: random.bits() as u8,
+            b: random.bits(),
+            c: random.bits() as u16,
+            d: random.moderate() as f32,
+        };
+    }
+    list.swap(0, random.below(7) as usize);
+    for Packed { a, b, c, d } in list {
+        out.put(u64::from(a) ^ b ^ u64::from(c) << 40);
+        out.put_f32(d);
+    }
+    let bytes: [u8; 24] = core::array::from_fn(|_| random.bits() as u8);
+    for at in 0..5 {
+        // SAFETY: eight bytes from 3 · at on, of 24.
+        out.put(unsafe { bytes.as_ptr().add(3 * at).cast::<u64>().read_unaligned() });
+    }
+    out.put(u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes")));
+    let mut kinds = [Kind::None; 6];
+    for kind in &mut kinds {
+        *kind = match random.below(4) {
+            0 => Kind::None,
+            1 => Kind::Small(random.bits() as u8),
+            2 => Kind::Large(core::array::from_fn(|_| random.bits())),
+            _ => Kind::Text("niche"),
+        };
+    }
+    kinds.rotate_left(random.below(6) as usize);
+    for kind in kinds {
+        out.put(match kind {
+            Kind::None => 1,
+            Kind::Small(x) => x.into(),
+            Kind::Large(list) => list.iter().fold(0, |h, x| h ^ x),
+            Kind::Text(text) => text.len() as u64 + 1000,
+        });
+    }
+    let maybe = (random.below(2) == 0).then(|| core::num::NonZeroU32::new(random.bits() as u32));
+    out.put(maybe.flatten().map_or(3, |x| u64::from(x.get())));
+    let letter = char::from_u32(random.below(0x11_0000) as u32).unwrap_or('?');
+    let mut room = [0; 4];
+    out.put(
+        letter
+            .encode_utf8(&mut room)
+            .bytes()
+            .fold(letter.into(), |h, b| h << 8 | u64::from(b)),
+    );
+    out.put(letter.is_alphanumeric().into());
+    let wide: i128 = i128::from(random.bits() as i64) * i128::from(random.bits() as i64);
+    out.put((wide.unsigned_abs().isqrt() & 0xffff) as u64);
+    out.put(wide.checked_div(i128::from(random.bits())).unwrap_or(0) as u64);
+    out.put(u64::from_str_radix("1f3a", 16 + random.below(2) as u32).unwrap_or(0));
+    let time = core::time::Duration::from_nanos(random.bits());
+    out.put(time.as_secs() ^ u64::from(time.subsec_micros()));
 }
 
 /// What moves the elements of slices.

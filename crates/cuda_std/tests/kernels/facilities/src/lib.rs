@@ -192,3 +192,9 @@ pub unsafe fn steps_back(base: *const u64, out: *mut u64) {
     *out = *right.wrapping_sub(stays as usize);
     *out.add(1) = *left.wrapping_sub(!stays as usize);
 }
+
+/// A float at an odd place: its bytes, not its value as a byte.
+#[kernel]
+pub unsafe fn odd_place(place: *mut u8, x: f64) {
+    place.add(1).cast::<f32>().write_unaligned(x as f32);
+}

@@ -8,10 +8,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::ops::Range;
+
+use super::{Instruction, bodies, instruction};
 
 /// PTX in which remainders are exact.
-pub(crate) fn exact(ptx: &str) -> String {
+pub(super) fn exact(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let found: Vec<Remainder<'_>> = bodies(&lines)
         .flat_map(|body| remainders(&lines[body.clone()], body.start))
@@ -40,22 +41,6 @@ pub(crate) fn exact(ptx: &str) -> String {
         }
     }
     text
-}
-
-/// The lines of each function.
-fn bodies<'a>(lines: &'a [&str]) -> impl Iterator<Item = Range<usize>> + 'a {
-    let head = |line: &str| {
-        let named = |keyword| line.split_whitespace().take(2).any(|word| word == keyword);
-        line.starts_with('.') && (named(".entry") || named(".func"))
-    };
-    let starts: Vec<usize> = (0..lines.len()).filter(|i| head(lines[*i])).collect();
-    let ends: Vec<usize> = starts
-        .iter()
-        .skip(1)
-        .copied()
-        .chain([lines.len()])
-        .collect();
-    starts.into_iter().zip(ends).map(|(start, end)| start..end)
 }
 
 /// `result = x % y`.
@@ -92,15 +77,6 @@ impl Remainder<'_> {
     fn moved_to(&self, target: &str) -> String {
         format!("\tmov.f{} \t{target}, {};", self.width, self.result)
     }
-}
-
-/// An instruction: its name, and what it writes and reads.
-type Instruction<'a> = (&'a str, Vec<&'a str>);
-
-fn instruction(line: &str) -> Option<Instruction<'_>> {
-    let code = line.split("//").next()?.trim().strip_suffix(';')?;
-    let (name, operands) = code.split_once(char::is_whitespace)?;
-    Some((name, operands.split(',').map(str::trim).collect()))
 }
 
 /// The remainders of a function whose first line is number `first`.
