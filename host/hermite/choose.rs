@@ -9,6 +9,9 @@ use crate::divergence::{Backend, EngineError};
 /// a CPU needs for some units of time of 500 bodies.
 const WORTH_A_GPU: usize = 512;
 
+/// The same with neighbours, which are summed on the CPU while the GPU waits.
+const WORTH_A_GPU_WITH_NEIGHBOURS: usize = 8192;
+
 /// How to compute; nothing here changes a bit.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -81,8 +84,10 @@ impl Options {
         let wanted = match self.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
-            // Neighbours are summed on the CPU, which a GPU has to wait for.
-            Backend::Auto => specification.ahmad_cohen.is_none() && bodies >= WORTH_A_GPU,
+            Backend::Auto if specification.ahmad_cohen.is_some() => {
+                bodies >= WORTH_A_GPU_WITH_NEIGHBOURS
+            }
+            Backend::Auto => bodies >= WORTH_A_GPU,
         };
         if wanted {
             match devices.open_gpus() {

@@ -105,8 +105,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PREFIX", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
 
-    /// Where to compute: auto (a GPU for 512 particles or more, where there is one; the CPU with --scheme ahmad-cohen), cpu
-    /// or gpu; the bits are the same
+    /// Where to compute: auto (a GPU, where there is one, for 512 particles or more, 8192 with --scheme ahmad-cohen), cpu or
+    /// gpu; the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub(super) backend: Backend,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]

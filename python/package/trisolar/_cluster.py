@@ -194,7 +194,7 @@ def cluster(
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
     :param end: time to stop at [1].
     :param every: time from state to state [0.25].
-    :param backend: where to compute: "auto" (a GPU for 512 particles or more, where there is one; the CPU with
+    :param backend: where to compute: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param gpus: GPUs that share the work, with ``backend="gpu"``; the bits do not depend on it [1].
