@@ -233,10 +233,9 @@ fn auto_is_the_device_wherever_it_can() {
     let mut spec = Specification::new(Order::Four);
     let devices = Options::default().open(&spec, 50).unwrap();
     assert!(devices.notes().is_empty());
-    let chosen = |spec: &Specification, engine: Box<dyn Engine>| {
-        assert_eq!(devices.engine().unwrap().name(), "cpu");
-        devices.block_steps(engine.as_ref(), spec)
-    };
+    assert_eq!(devices.engine().unwrap().name(), "cpu");
+    let chosen =
+        |spec: &Specification, engine: Box<dyn Engine>| devices.block_steps(engine.as_ref(), spec);
     assert_eq!(chosen(&spec, cpu()), BlockSteps::Host);
     assert_eq!(chosen(&spec, emulator(1, 10, 32, None)), BlockSteps::Device);
     assert_eq!(chosen(&spec, emulator(2, 10, 32, None)), BlockSteps::Host);

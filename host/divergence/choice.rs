@@ -42,10 +42,7 @@ pub(super) fn devices(
             }
             // What the user asked for by number must be there.
             Err(error @ EngineError::Gpus { .. }) => return Err(error),
-            Err(error) if options.backend != Backend::Auto => return Err(error),
-            // The ordinary case of a machine without a GPU is no news.
-            Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
-            Err(error) => notes.push(format!("{error}; the CPU computes instead")),
+            Err(error) => notes.extend(error.passed_over(options.backend)?),
         }
     }
     if options.driver == Driver::Single {

@@ -210,6 +210,21 @@ pub enum EngineError {
     },
 }
 
+impl EngineError {
+    /// What it means that GPUs cannot be used: with `auto` the CPU computes instead, and this is to be said of it.
+    ///
+    /// # Errors
+    /// The error itself, with any other backend.
+    pub(crate) fn passed_over(self, backend: Backend) -> Result<Option<String>, Self> {
+        match self {
+            error if backend != Backend::Auto => Err(error),
+            // The ordinary case of a machine without a GPU is no news.
+            Self::NoGpu(_) if !crate::gpu::driver_present() => Ok(None),
+            error => Ok(Some(format!("{error}; the CPU computes instead"))),
+        }
+    }
+}
+
 impl From<GpuError> for EngineError {
     fn from(error: GpuError) -> Self {
         match error {

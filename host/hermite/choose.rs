@@ -89,16 +89,8 @@ impl Options {
             }
             Backend::Auto => bodies >= WORTH_A_GPU,
         };
-        if wanted {
-            match devices.open_gpus() {
-                Ok(()) => {}
-                Err(error) if self.backend == Backend::Gpu => return Err(error),
-                // The ordinary case of a machine without a GPU is no news.
-                Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
-                Err(error) => {
-                    (devices.notes).push(format!("{error}; the CPU computes instead"));
-                }
-            }
+        if wanted && let Err(error) = devices.open_gpus() {
+            devices.notes.extend(error.passed_over(self.backend)?);
         }
         Ok(devices)
     }
@@ -116,7 +108,6 @@ pub struct Devices {
 impl Devices {
     #[cfg(feature = "gpu")]
     fn open_gpus(&mut self) -> Result<(), EngineError> {
-        crate::gpu::devices()?;
         let open = (0..self.options.gpus).map(crate::gpu::Gpu::open);
         self.gpus = open.collect::<Result<_, _>>()?;
         Ok(())

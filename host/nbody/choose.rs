@@ -50,10 +50,7 @@ pub fn engine(
     if wanted {
         match gpu(options, problem.bodies().len()) {
             Ok(engine) => return Ok((engine, notes)),
-            Err(error) if options.backend == Backend::Gpu => return Err(error),
-            // The ordinary case of a machine without a GPU is no news.
-            Err(EngineError::NoGpu(_)) if !crate::gpu::driver_present() => {}
-            Err(error) => notes.push(format!("{error}; the CPU computes instead")),
+            Err(error) => notes.extend(error.passed_over(options.backend)?),
         }
     }
     Ok((Box::new(on_cpu(problem, options)?), notes))

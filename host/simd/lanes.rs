@@ -239,7 +239,6 @@ macro_rules! lanes {
                 // SAFETY: same size.
                 Self(unsafe { core::mem::transmute::<[f64; $n], Double>(a) })
             }
-
         }
 
         impl Mask for Holds {

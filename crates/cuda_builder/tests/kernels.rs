@@ -21,6 +21,12 @@ fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
 
+/// The text of one of the facilities' kernels; nothing where kernels cannot be built.
+fn facility(name: &str) -> Option<String> {
+    let text = text_of(builder(kernels("facilities")))?;
+    Some(ptx::entry(&text, name).unwrap().to_owned())
+}
+
 #[test]
 fn crates_of_every_style_compile() {
     for (name, expected) in [
@@ -55,33 +61,34 @@ fn barriers_are_neither_copied_nor_lost() {
 
 #[test]
 fn fences_within_a_thread_keep_stores_apart() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(body) = facility("fences") else {
         return;
     };
-    let body = ptx::entry(&text, "fences").unwrap();
-    assert_eq!(count(body, "st.global.b32"), 5, "{body}");
-    assert_eq!(count(body, "fence.") + count(body, "membar."), 0, "{body}");
+    assert_eq!(count(&body, "st.global.b32"), 5, "{body}");
+    assert_eq!(
+        count(&body, "fence.") + count(&body, "membar."),
+        0,
+        "{body}"
+    );
 }
 
 #[test]
 fn remainders_are_computed_exactly_and_what_is_written_out_stays() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(body) = facility("remainders") else {
         return;
     };
-    let body = ptx::entry(&text, "remainders").unwrap();
-    assert_eq!(count(body, "cuda_builder_rem_f64,"), 2, "{body}");
-    assert_eq!(count(body, "cuda_builder_rem_f32,"), 1, "{body}");
-    assert_eq!(count(body, "fma.rn.f64"), 1, "{body}");
+    assert_eq!(count(&body, "cuda_builder_rem_f64,"), 2, "{body}");
+    assert_eq!(count(&body, "cuda_builder_rem_f32,"), 1, "{body}");
+    assert_eq!(count(&body, "fma.rn.f64"), 1, "{body}");
 }
 
 #[test]
 fn an_index_less_a_condition_is_not_taken_for_one_less_its_negation() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(body) = facility("steps_back") else {
         return;
     };
-    let body = ptx::entry(&text, "steps_back").unwrap();
     // One extension to a word for each of the two conditions, and none of the loads is at the place before.
-    assert_eq!(count(body, "selp.b32"), 2, "{body}");
+    assert_eq!(count(&body, "selp.b32"), 2, "{body}");
     for wrong in ["+80]", "+176]"] {
         assert!(!body.contains(wrong), "{body}");
     }
@@ -89,20 +96,18 @@ fn an_index_less_a_condition_is_not_taken_for_one_less_its_negation() {
 
 #[test]
 fn the_lower_byte_of_a_float_is_stored_as_it_is() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(body) = facility("odd_place") else {
         return;
     };
-    let body = ptx::entry(&text, "odd_place").unwrap();
-    assert_eq!(count(body, "st.global.b8"), 4, "{body}");
-    assert_eq!(count(body, "], bits0;"), 1, "{body}");
+    assert_eq!(count(&body, "st.global.b8"), 4, "{body}");
+    assert_eq!(count(&body, "], bits0;"), 1, "{body}");
 }
 
 #[test]
 fn shared_memory_is_addressed_as_such() {
-    let Some(text) = text_of(builder(kernels("facilities"))) else {
+    let Some(body) = facility("wide_shared") else {
         return;
     };
-    let body = ptx::entry(&text, "wide_shared").unwrap();
     for instruction in ["ld.shared", "st.shared"] {
         assert!(body.contains(instruction), "{instruction} in {body}");
     }

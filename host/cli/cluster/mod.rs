@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Shape, Specification, Times, Validated,
+    Cluster, Devices, Given, GivenError, LAGRANGE_FRACTIONS, Shape, Specification, Times, Validated,
 };
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
@@ -35,9 +35,10 @@ const COLUMNS: [&str; 11] = [
 /// Runs a cluster and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = args.options()?;
-    let times = args.given().times().map_err(|e| refused_given(args, e))?;
+    let given = args.given();
+    let times = given.times().map_err(|e| refused_given(args, e))?;
     args.check_outputs()?;
-    let begin = Begin::read(args, &times)?;
+    let begin = Begin::read(args, given, &times)?;
     let devices = options.open(begin.specification(), begin.bodies())?;
     let mut run = Run::start(args, times, begin, &devices)?;
     interrupt::watch()?;
@@ -52,12 +53,10 @@ enum Begin {
 }
 
 impl Begin {
-    fn read(args: &Args, times: &Times) -> Result<Self, Failure> {
+    fn read(args: &Args, given: Given, times: &Times) -> Result<Self, Failure> {
         let Some(path) = &args.resume else {
-            let start = args.given().start(None);
-            return start
-                .map(|(start, _)| Self::Start(start))
-                .map_err(|e| refused_given(args, e));
+            let (start, _) = given.start(None).map_err(|e| refused_given(args, e))?;
+            return Ok(Self::Start(start));
         };
         let checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
         if checkpoint.time > times.end {

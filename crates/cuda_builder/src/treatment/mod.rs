@@ -1,5 +1,6 @@
 //! What is done to rustc's PTX, where LLVM or the driver's compiler would make something else of it than Rust says.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 mod remainder;
@@ -11,6 +12,19 @@ pub(crate) const NAME: &str = "exact remainders, stores of bits";
 /// The PTX that means what the Rust program means.
 pub(crate) fn treat(ptx: &str) -> String {
     stores::of_bits(&remainder::exact(ptx))
+}
+
+/// The text with other lines instead of some, by their numbers.
+fn rewritten(ptx: &str, instead: &HashMap<usize, String>) -> String {
+    if instead.is_empty() {
+        return ptx.to_owned();
+    }
+    let mut text = String::with_capacity(ptx.len() + 4096);
+    for (i, line) in ptx.lines().enumerate() {
+        text.push_str(instead.get(&i).map_or(line, String::as_str));
+        text.push('\n');
+    }
+    text
 }
 
 /// The lines of each function.

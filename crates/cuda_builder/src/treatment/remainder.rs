@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{Instruction, bodies, instruction};
+use super::{Instruction, bodies, instruction, rewritten};
 
 /// PTX in which remainders are exact.
 pub(super) fn exact(ptx: &str) -> String {
@@ -27,20 +27,16 @@ pub(super) fn exact(ptx: &str) -> String {
             instead.insert(line, remainder.moved_to(target));
         }
     }
-    let mut text = String::with_capacity(ptx.len() + 4096);
-    for (i, line) in lines.iter().enumerate() {
-        text.push_str(instead.get(&i).map_or(*line, String::as_str));
-        text.push('\n');
-        // Functions come before their first use, and after the directives that every module begins with.
-        if line.starts_with(".address_size") {
-            for width in [64, 32] {
-                if found.iter().any(|remainder| remainder.width == width) {
-                    text.push_str(&function(width));
-                }
-            }
-        }
+    // Functions come before their first use, and after the directives that every module begins with.
+    if let Some(at) = lines
+        .iter()
+        .position(|line| line.starts_with(".address_size"))
+    {
+        let needed = |width: &u32| found.iter().any(|remainder| remainder.width == *width);
+        let functions: String = [64, 32].into_iter().filter(needed).map(function).collect();
+        instead.insert(at, format!("{}\n{functions}", lines[at]));
     }
-    text
+    rewritten(ptx, &instead)
 }
 
 /// `result = x % y`.
@@ -110,9 +106,9 @@ fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
         let Some((name, operands)) = instruction(line) else {
             continue;
         };
-        let width = match name.trim_end_matches(".f32").trim_end_matches(".f64") {
-            "fma.rn" | "fma.rn.ftz" if name.ends_with("64") => 64,
-            "fma.rn" | "fma.rn.ftz" => 32,
+        let width = match name {
+            "fma.rn.f64" => 64,
+            "fma.rn.f32" | "fma.rn.ftz.f32" => 32,
             _ => continue,
         };
         let [result, a, b, x] = operands[..] else {

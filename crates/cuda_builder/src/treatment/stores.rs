@@ -4,41 +4,28 @@
 //! written the register, ptxas up to CUDA 13.0 converts the number to an integer instead: a packed structure then has 27
 //! where the lower byte of 27.3 should be. A move in between says that bits are meant; it costs nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use super::{bodies, instruction};
+use super::{Instruction, bodies, instruction, rewritten};
 
 /// PTX whose narrow stores are of bits.
 pub(super) fn of_bits(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
-    let mut text = String::with_capacity(ptx.len() + 1024);
-    let mut from = 0;
+    let mut instead = HashMap::new();
     for body in bodies(&lines) {
-        lines[from..body.start]
-            .iter()
-            .for_each(|line| put(&mut text, line));
-        from = body.end;
-        let floats: HashSet<&str> = (lines[body.clone()].iter())
-            .filter_map(|line| instruction(line))
-            .filter(|(name, operands)| operands[0].starts_with('%') && writes_float(name))
-            .map(|(_, operands)| operands[0])
+        let code = || {
+            body.clone()
+                .filter_map(|i| Some((i, instruction(lines[i])?)))
+        };
+        let floats: HashSet<&str> = code()
+            .filter(|(_, (name, operands))| operands[0].starts_with('%') && writes_float(name))
+            .map(|(_, (_, operands))| operands[0])
             .collect();
-        for line in &lines[body] {
-            let sources = narrow_store(line).filter(|all| all.iter().any(|s| floats.contains(s)));
-            match sources {
-                Some(sources) => put(&mut text, &moved(line, &sources)),
-                None => put(&mut text, line),
-            }
-        }
+        let narrow = code().filter(|(_, store)| narrows(store, &floats));
+        instead.extend(narrow.map(|(i, store)| (i, moved(&store))));
     }
-    lines[from..].iter().for_each(|line| put(&mut text, line));
-    text
-}
-
-fn put(text: &mut String, line: &str) {
-    text.push_str(line);
-    text.push('\n');
+    rewritten(ptx, &instead)
 }
 
 /// Whether an instruction's result is a floating-point number: the first of the types that its name ends with.
@@ -53,20 +40,24 @@ fn writes_float(name: &str) -> bool {
         .is_some_and(|first| first.starts_with('f'))
 }
 
-/// The registers of a store that takes some of their bits.
-fn narrow_store(line: &str) -> Option<Vec<&str>> {
-    let code = line.split("//").next()?.trim().strip_suffix(';')?;
-    let (name, operands) = code.split_once(char::is_whitespace)?;
-    if name.split('.').next() != Some("st") {
-        return None;
+/// Whether an instruction stores some of the bits of a register, and one that a floating-point number is in.
+fn narrows((name, operands): &Instruction<'_>, floats: &HashSet<&str>) -> bool {
+    let mut parts = name.split('.');
+    if parts.next() != Some("st") {
+        return false;
     }
-    let kind = name.rsplit('.').next()?;
-    let bits: u32 = kind.trim_start_matches(['b', 'u', 's']).parse().ok()?;
-    let (_, sources) = operands.split_once("],")?;
-    let sources = sources.trim().trim_matches(['{', '}']);
-    let sources: Vec<&str> = sources.split(',').map(str::trim).collect();
-    let wider = |source: &&str| width(source).is_some_and(|width| width > bits);
-    sources.iter().any(wider).then_some(sources)
+    let kind = parts.next_back().unwrap_or_default();
+    let Ok(bits) = kind.trim_start_matches(['b', 'u', 's']).parse() else {
+        return false;
+    };
+    let mut sources = operands[1..].iter().map(|source| register(source));
+    let wider = |source| width(source).is_some_and(|width| width > bits);
+    sources.clone().any(wider) && sources.any(|source| floats.contains(source))
+}
+
+/// A store's operand, without the braces around several.
+fn register(operand: &str) -> &str {
+    operand.trim_matches(['{', ' ', '}'])
 }
 
 /// Bits of a register that can hold a floating-point number.
@@ -80,32 +71,25 @@ fn width(register: &str) -> Option<u32> {
 }
 
 /// The store, of copies of its sources.
-fn moved(line: &str, sources: &[&str]) -> String {
+fn moved((name, operands): &Instruction<'_>) -> String {
     let mut text = "\t{ // bits\n".to_owned();
-    let (head, tail) = line.split_at(line.find("],").map_or(0, |at| at + 2));
-    let mut store = tail.to_owned();
-    for (i, source) in sources.iter().enumerate() {
-        let Some(width) = width(source) else { continue };
-        let _ = write!(
-            text,
-            "\t.reg .b{width} bits{i};\n\tmov.b{width} \tbits{i}, {source};\n"
-        );
-        // From the first to the last: a source that is there twice has two copies.
-        store = replace_name(&store, source, &format!("bits{i}"));
+    let mut store = format!("\t{name} \t{}", operands[0]);
+    for (i, operand) in operands[1..].iter().enumerate() {
+        let source = register(operand);
+        let copy = format!("bits{i}");
+        let stored = match width(source) {
+            None => (*operand).to_owned(),
+            Some(width) => {
+                let _ = write!(
+                    text,
+                    "\t.reg .b{width} {copy};\n\tmov.b{width} \t{copy}, {source};\n"
+                );
+                operand.replace(source, &copy)
+            }
+        };
+        store = store + ", " + &stored;
     }
-    text + head + &store + "\n\t}"
-}
-
-/// The first place where `name` stands by itself, replaced.
-fn replace_name(text: &str, name: &str, by: &str) -> String {
-    let alone = |at: &usize| {
-        let after = text[at + name.len()..].chars().next();
-        !after.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    match text.match_indices(name).map(|(at, _)| at).find(alone) {
-        Some(at) => format!("{}{by}{}", &text[..at], &text[at + name.len()..]),
-        None => text.to_owned(),
-    }
+    text + &store + ";\n\t}"
 }
 
 #[cfg(test)]
