@@ -32,8 +32,8 @@ macro_rules! named {
 
 fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
     named!(
-        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory
-        atomics_of_integers small_atomics atomics_of_floats dispatch iterators sorting long_sorting layouts slices collections text
+        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory shared_statics
+        atomics_of_integers small_atomics atomics_of_floats atomics_of_own_memory dispatch iterators sorting long_sorting layouts slices collections text
     )
 }
 
@@ -183,6 +183,12 @@ fn code(error: cust::error::CudaError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_emulator_knows_the_shared_statics_of_all_crates() {
+        // TILE and SUM of the crate tiles; LINE, PAIR, PLACE, and those within functions: COUNT and OWN.
+        assert_eq!(cuda_std::emulator::SHARED_STATICS.len(), 7);
+    }
 
     #[test]
     fn what_a_kernel_finds_does_not_depend_on_the_order_of_threads() {

@@ -20,13 +20,13 @@ mod language;
 mod memory;
 mod warps;
 
-pub use atomics::{atomics_of_floats, atomics_of_integers, small_atomics};
+pub use atomics::{atomics_of_floats, atomics_of_integers, atomics_of_own_memory, small_atomics};
 pub use functions::{exact_functions, functions, functions_f32, further_functions};
 pub use integers::{conversions, integers};
 pub use language::{
     collections, dispatch, iterators, layouts, long_sorting, slices, sorting, text,
 };
-pub use memory::{barriers, shared_memory};
+pub use memory::{barriers, shared_memory, shared_statics};
 pub use warps::{shuffles, votes};
 
 /// Words of a thread's own.
