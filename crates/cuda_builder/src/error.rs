@@ -134,6 +134,9 @@ fn hint(diagnostics: &str) -> &'static str {
     } else if diagnostics.contains("Unsupported scope \"Thread\"") {
         ". (It does not say where: the kernels have a fence within a thread that is none of \
          `core`'s `compiler_fence`s.)"
+    } else if diagnostics.contains("invalid operand for inline asm constraint 's'") {
+        ". (It does not say where: inline assembly of the kernels has an operand `sym`, which LLVM lacks for GPUs. \
+         Take the address of the static and pass it as `in(reg64)`.)"
     } else {
         ""
     }

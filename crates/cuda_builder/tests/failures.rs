@@ -87,6 +87,21 @@ fn an_operation_that_the_device_lacks_is_explained() {
 }
 
 #[test]
+fn a_symbol_in_assembly_is_explained() {
+    let symbol = BARE
+        .replace("core_float_math", "core_float_math, asm_experimental_arch")
+        .replace(
+            "*x.add(3) = a * b + c;",
+            "let word: u32; core::arch::asm!(\"ld.global.b32 {}, [{}];\", out(reg32) word, sym TABLE); *x.add(3) = word as f32;",
+        )
+        + "static TABLE: [u32; 2] = [1, 2];";
+    let Some(error) = error_of(&symbol) else {
+        return;
+    };
+    assert!(error.to_string().contains("an operand `sym`"), "{error}");
+}
+
+#[test]
 fn a_build_script_that_unwraps_shows_the_message() {
     let krate = crate_of(BARE);
     let error = builder(krate.path()).fast_math().build().unwrap_err();
@@ -96,8 +111,9 @@ fn a_build_script_that_unwraps_shows_the_message() {
         version: "1.0.0".into(),
         looked_in: vec!["/nonexistent".into()],
     };
-    let built: Result<(), _> = Err(missing);
-    let panic = catch_unwind(AssertUnwindSafe(|| built.unwrap())).unwrap_err();
+    let refused = [missing].into_iter().map(Err::<(), _>);
+    let unwrap = AssertUnwindSafe(|| refused.for_each(Result::unwrap));
+    let panic = catch_unwind(unwrap).unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
     assert!(
         text.contains("\nWith rustup: rustup component add rust-src\n"),

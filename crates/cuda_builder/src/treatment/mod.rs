@@ -76,11 +76,14 @@ fn function_name(head: &str) -> &str {
     words(after).next().map_or("", |(_, name)| name)
 }
 
+/// What LLVM writes before inline assembly.
+const BEGIN_ASSEMBLY: &str = "// begin inline asm";
+
 /// Which lines are inline assembly.
 fn in_assembly<'a>(lines: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
     lines.iter().scan(false, |inside, line| {
         match line.trim() {
-            "// begin inline asm" => *inside = true,
+            BEGIN_ASSEMBLY => *inside = true,
             "// end inline asm" => *inside = false,
             _ => {}
         }
@@ -103,6 +106,14 @@ impl<'a> Instruction<'a> {
     /// What comes before the first modifier: `ld`.
     fn root(&self) -> &'a str {
         self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// The line for it with another name and other operands.
+    fn with(&self, name: &str, operands: &[String]) -> String {
+        let guard = self
+            .guard
+            .map_or(String::new(), |guard| format!("{guard} "));
+        format!("\t{guard}{name} \t{};", operands.join(", "))
     }
 
     /// Whether the first operand is one that the instruction writes.

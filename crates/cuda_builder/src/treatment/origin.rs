@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{Instruction, in_assembly, instruction, is_register};
+use super::{Instruction, in_assembly, instruction, is_register, words};
 
 /// The memories that a register's value may point to. Empty for a number, such as an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,25 +75,21 @@ impl<'a> Origins<'a> {
             shared,
             kernel: (body.first()).is_some_and(|head| head.contains(".entry ")),
         };
-        let writes: Vec<(&'a str, Instruction<'a>, bool)> = (body.iter())
-            .zip(in_assembly(body))
-            .filter_map(|(line, assembly)| Some((instruction(line)?, assembly)))
-            .flat_map(|(code, assembly)| {
-                code.targets()
-                    .filter(|target| is_address_register(target))
-                    .map(|target| (target, code.clone(), assembly))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let mut writes: Vec<(&'a str, Option<Instruction<'a>>)> = Vec::new();
+        for (line, assembly) in body.iter().zip(in_assembly(body)) {
+            if assembly {
+                writes.extend(written_by_assembly(line).map(|target| (target, None)));
+            } else if let Some(code) = instruction(line) {
+                writes.extend(code.targets().map(|target| (target, Some(code.clone()))));
+            }
+        }
+        writes.retain(|(target, _)| is_address_register(target));
         // What points to a memory for certain comes first: it tells the base of a sum from its index.
         for known in [Origin::POINTERS, Origin(u8::MAX)] {
             loop {
                 let mut changed = false;
-                for (target, code, assembly) in &writes {
-                    let found = match assembly {
-                        true => Origin::UNKNOWN,
-                        false => origins.of_result(code),
-                    };
+                for (target, code) in &writes {
+                    let found = (code.as_ref()).map_or(Origin::UNKNOWN, |c| origins.of_result(c));
                     let before = origins.of_register(target);
                     let now = before.and(found.only(known));
                     changed |= now != before;
@@ -142,12 +138,12 @@ impl<'a> Origins<'a> {
             ("add", [a, b]) => sum(*a, *b),
             ("mad", [a, b, c]) if !a.and(*b).is_pointer() => *c,
             ("sub", [a, Origin::NUMBER]) => *a,
-            ("cvta", [address]) => match code.name.contains(".to.") {
-                _ if address.is_pointer() => *address,
-                true if code.name.contains(".local") => Origin::LOCAL,
-                _ if code.name.contains(".global") => Origin::GLOBAL,
-                _ => Origin::UNKNOWN,
-            },
+            ("and", [a, _]) if aligns(code.operands[2]) => *a,
+            ("cvta", [address]) if address.is_pointer() => *address,
+            ("cvta", _) if code.name.contains(".local") => Origin::LOCAL,
+            ("cvta", _) if code.name.contains(".to.shared") => Origin::UNKNOWN,
+            // The generic address of shared memory, which no other address in shared memory is told apart from.
+            ("cvta", _) => Origin::GLOBAL,
             ("ld", _) if self.kernel && code.name.starts_with("ld.param") => {
                 match code.operands[1].contains("_param_") {
                     true => Origin::HOST,
@@ -161,6 +157,22 @@ impl<'a> Origins<'a> {
             _ => mixed.and(Origin::UNKNOWN),
         }
     }
+}
+
+/// The registers that a line of assembly may write: those of its instructions, and all in what is only a part of one.
+fn written_by_assembly<'a>(line: &'a str) -> impl Iterator<Item = &'a str> {
+    line.split_inclusive(';').flat_map(|part| -> Vec<&'a str> {
+        match instruction(part) {
+            Some(code) => code.targets().collect(),
+            None => words(part).map(|(_, word)| word).collect(),
+        }
+    })
+}
+
+/// Whether a mask makes an address a multiple of something that shared memory begins at a multiple of.
+fn aligns(mask: &str) -> bool {
+    let size = mask.strip_prefix('-').and_then(|size| size.parse().ok());
+    size.is_some_and(|size: u32| size.is_power_of_two() && size <= 4096)
 }
 
 /// An address and an index, or two numbers.
@@ -179,4 +191,83 @@ pub(super) fn is_address_register(register: &str) -> bool {
         && ["%rd", "%SP", "%generic"]
             .iter()
             .any(|kind| register.starts_with(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(head: &str, body: &str, register: &str) -> Origin {
+        let lines: Vec<&str> = std::iter::once(head).chain(body.lines()).collect();
+        Origins::of(&lines, &|word| word == "TILE").of_register(register)
+    }
+
+    const KERNEL: &str = ".visible .entry a(";
+
+    #[test]
+    fn an_index_does_not_hide_where_a_base_points() {
+        for (base, expected) in [
+            ("mov.b64 %rd1, TILE", Origin::SHARED),
+            ("mov.b64 %rd1, TABLE", Origin::GLOBAL),
+            ("mov.b64 %rd1, __local_depot3", Origin::LOCAL),
+            ("cvta.to.global.u64 %rd1, %rd9", Origin::GLOBAL),
+            ("ld.param.b64 %rd1, [a_param_2+16]", Origin::HOST),
+            ("ld.global.b64 %rd1, [%rd9]", Origin::UNKNOWN),
+        ] {
+            for sum in [
+                "mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd2, %rd1;",
+                "mad.wide.u32 %rd3, %r1, 4, %rd1;",
+                "add.s64 %rd3, %rd1, 16;",
+                "mov.b64 %rd2, %rd1;\nand.b64 %rd3, %rd2, -8;",
+                // The base is written after its use: in a loop.
+                "$L:\nadd.s64 %rd3, %rd2, %rd5;\nmul.lo.s64 %rd5, %rd8, 8;\nmov.b64 %rd2, %rd1;",
+            ] {
+                let body = format!("{base};\n{sum}");
+                assert_eq!(origin(KERNEL, &body, "%rd3"), expected, "{body}");
+            }
+        }
+        // Which of the two is the address?
+        let two = "ld.param.b64 %rd1, [a_param_0];\nld.global.b64 %rd2, [%rd9];\nadd.s64 %rd3, %rd1, %rd2;";
+        assert!(origin(KERNEL, two, "%rd3").may_be_local());
+        // A function's parameter may be anything, a call's result too.
+        for body in [
+            "ld.param.b64 %rd1, [f_param_0];",
+            "ld.param.b64 %rd1, [retval0];",
+        ] {
+            assert_eq!(origin(".func f(", body, "%rd1"), Origin::UNKNOWN);
+        }
+    }
+
+    #[test]
+    fn arithmetic_with_addresses_is_not_taken_for_an_index() {
+        for body in [
+            "sub.s64 %rd3, %rd1, %rd2;",
+            "sub.s64 %rd3, %rd1, %rd8;",
+            "add.s64 %rd3, %rd1, %rd2;",
+            "xor.b64 %rd3, %rd1, %rd8;",
+            "selp.b64 %rd3, %rd1, %rd2, %p1;",
+            "neg.s64 %rd4, %rd2;\nadd.s64 %rd3, %rd1, %rd4;",
+            "shl.b64 %rd3, %rd1, 3;",
+        ] {
+            let body =
+                format!("mov.b64 %rd1, TILE;\nmov.b64 %rd2, TABLE;\nld.b64 %rd8, [%rd9];\n{body}");
+            let found = origin(KERNEL, &body, "%rd3");
+            assert!(found.may_be_shared() && !found.is_shared(), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_assembly_writes_may_be_anything() {
+        for line in [
+            "mov.b64 %rd2, %rd1; add.s64 %rd3, %rd2, 8;",
+            "some.instruction {%r1,",
+            "add.u64 %rd3, %rd1, 8;",
+        ] {
+            let body = format!(
+                "mov.b64 %rd1, TILE;\n// begin inline asm\n{line}\n%rd3}};\n// end inline asm"
+            );
+            assert_eq!(origin(KERNEL, &body, "%rd3"), Origin::UNKNOWN, "{line}");
+            assert!(origin(KERNEL, &body, "%rd1").is_shared(), "{line}");
+        }
+    }
 }

@@ -12,14 +12,15 @@
 //! - Wherever else an address of shared memory goes (to memory, to other functions, into arithmetic), the generic address
 //!   goes.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
 
 use super::origin::{Origins, is_address_register};
 use super::{
-    Instruction, bodies, function_name, in_assembly, instruction, is_register, rewritten,
-    with_words, words,
+    BEGIN_ASSEMBLY, Instruction, bodies, function_name, in_assembly, instruction, is_register,
+    rewritten, with_words, words,
 };
 use crate::error::CudaBuilderError;
 
@@ -168,36 +169,45 @@ fn readable(symbol: &str) -> String {
 
 /// Makes instructions take the addresses of shared variables for what they are.
 fn addressed(ptx: &str) -> Result<String, CudaBuilderError> {
-    let lines: Vec<&str> = ptx.lines().collect();
-    let symbols: BTreeSet<&str> = (lines.iter())
+    let ptx_lines: Vec<&str> = ptx.lines().collect();
+    let symbols: BTreeSet<&str> = (ptx_lines.iter())
         .filter(|line| line.starts_with(".shared "))
         .filter_map(|line| name_in(line))
         .collect();
     let is_shared = |word: &str| symbols.contains(word);
     let mut instead = HashMap::new();
-    for body in bodies(&lines) {
-        let lines = &lines[body.clone()];
+    for body in bodies(&ptx_lines) {
+        let lines = &ptx_lines[body.clone()];
         if !lines
             .iter()
             .any(|line| words(line).any(|(_, word)| is_shared(word)))
         {
             continue;
         }
-        let mut function = Function {
+        let function = Function {
             origins: Origins::of(lines, &is_shared),
-            is_shared: &is_shared,
-            generic: 0,
+            generic: Cell::new(0),
         };
-        for ((i, line), assembly) in (body.start..).zip(lines).zip(in_assembly(lines)) {
-            let Some(code) = instruction(line) else {
-                continue;
-            };
-            let changed = (function.changed(&code, assembly)).map_err(|_| refusal(lines, line))?;
-            instead.extend(changed.map(|changed| (i, changed)));
+        // A line of assembly may be anything: what it needs comes before all of it.
+        let mut assembly = (body.start, Conversions::default());
+        for ((i, line), in_assembly) in (body.start..).zip(lines).zip(in_assembly(lines)) {
+            if line.trim() == BEGIN_ASSEMBLY {
+                assembly = (i, Conversions::default());
+            } else if in_assembly {
+                let (begins, before) = &mut assembly;
+                let changed = function.changed_assembly(line, before);
+                instead.extend(changed.map(|changed| (i, changed)));
+                instead.insert(*begins, before.text() + ptx_lines[*begins]);
+            } else if let Some(code) = instruction(line) {
+                let mut before = Conversions::default();
+                let changed = function.changed(&code, &mut before);
+                let changed = changed.map_err(|_| refusal(lines, line))?;
+                instead.extend(changed.map(|changed| (i, before.text() + &changed)));
+            }
         }
         let open = lines.iter().position(|line| *line == "{");
-        if let (Some(open), 1..) = (open, function.generic) {
-            let registers = format!("{{\n\t.reg .b64 \t%generic<{}>;", function.generic);
+        if let (Some(open), 1..) = (open, function.generic.get()) {
+            let registers = format!("{{\n\t.reg .b64 \t%generic<{}>;", function.generic.get());
             instead.insert(body.start + open, registers);
         }
     }
@@ -207,33 +217,28 @@ fn addressed(ptx: &str) -> Result<String, CudaBuilderError> {
 /// A function that has to do with shared variables.
 struct Function<'a> {
     origins: Origins<'a>,
-    is_shared: &'a dyn Fn(&str) -> bool,
     /// Registers for generic addresses that it needs.
-    generic: usize,
+    generic: Cell<usize>,
 }
 
 impl Function<'_> {
-    /// The instruction as it has to be; `Ok(None)` if as it is.
+    /// The instruction as it has to be, after the conversions that it needs; `Ok(None)` if as it is.
     ///
     /// `Err` if it cannot be: LLVM has chosen an instruction for global memory which has no counterpart.
     fn changed(
-        &mut self,
+        &self,
         code: &Instruction<'_>,
-        assembly: bool,
+        before: &mut Conversions,
     ) -> Result<Option<String>, Unsupported> {
         let mut name = code.name.to_owned();
         // The operand that stays what it is: the address within shared memory of an access that says so.
         let mut kept = None;
         for (at, base) in code.addresses() {
-            if !(self.is_shared)(base) && !self.origins.of_operand(base).may_be_shared() {
+            if !self.origins.of_operand(base).may_be_shared() {
                 continue;
             }
-            let space = SPACES.into_iter().find(|space| says(&name, space));
-            let changes = matches!(code.root(), "ld" | "st" | "atom" | "red");
-            match space {
-                // Assembly that names a memory names that of the address it was given.
-                _ if assembly && (space.is_some() || !is_register(base)) => {}
-                None | Some("global") if changes => {
+            match space(&name) {
+                None | Some("global") if accesses(code) => {
                     let shared = self.holds_shared(base);
                     name = in_space(&name, shared.then_some("shared"));
                     kept = shared.then_some(at);
@@ -242,41 +247,55 @@ impl Function<'_> {
                 Some(_) => return Err(Unsupported),
             }
         }
-        let target = code.targets().next();
         let same_memory = match code.root() {
-            "mov" | "add" | "sub" | "mad" | "selp" | "min" | "max" | "cvta" => {
-                target.is_some_and(|target| self.holds_shared(target))
+            "mov" | "add" | "sub" | "mad" | "and" | "selp" | "min" | "max" | "cvta" => {
+                code.targets().any(|target| self.holds_shared(target))
             }
             "setp" => (code.operands[1..].iter()).all(|operand| self.holds_shared(operand)),
             _ => false,
         };
-        if code.root() == "cvta"
-            && !assembly
-            && self.origins.of_operand(code.operands[1]).may_be_shared()
-        {
+        if code.root() == "cvta" && self.origins.of_operand(code.operands[1]).may_be_shared() {
             // Both are addresses within shared memory, or both are generic.
             "mov.b64".clone_into(&mut name);
         }
-        let mut before = String::new();
-        let mut operands: Vec<String> = code.operands.iter().map(|o| (*o).to_owned()).collect();
-        if !same_memory || assembly {
-            for (at, operand) in operands.iter_mut().enumerate() {
-                let written = at == 0 && code.has_target();
-                if !written && kept != Some(at) {
-                    *operand = self.generic(operand, assembly, &mut before);
-                }
+        let generic = |(at, operand): (usize, &&str)| {
+            let written = at == 0 && code.has_target();
+            match same_memory || written || kept == Some(at) {
+                true => (*operand).to_owned(),
+                false => self.generic(operand, before),
             }
+        };
+        let operands: Vec<String> = code.operands.iter().enumerate().map(generic).collect();
+        let unchanged = before.0.is_empty() && name == code.name;
+        Ok((!unchanged).then(|| code.with(&name, &operands)))
+    }
+
+    /// A line of inline assembly as it has to be. It was given generic addresses; of symbols it knows what they are.
+    fn changed_assembly(&self, line: &str, before: &mut Conversions) -> Option<String> {
+        let mut generic = |text: &str| {
+            with_words(text, |word| {
+                let address = is_address_register(word) && self.holds_shared(word);
+                address.then(|| before.of(word, &self.generic))
+            })
+        };
+        if let Some(code) = instruction(line)
+            && accesses(&code)
+            && space(code.name).is_none()
+            && let Some((at, base)) = code.addresses().next()
+            && is_register(base)
+            && self.origins.of_register(base).is_shared()
+        {
+            let operands = code.operands.iter().enumerate();
+            let operands: Vec<String> = operands
+                .map(|(i, operand)| match i == at {
+                    true => (*operand).to_owned(),
+                    false => generic(operand),
+                })
+                .collect();
+            return Some(code.with(&in_space(code.name, Some("shared")), &operands));
         }
-        if before.is_empty() && name == code.name {
-            return Ok(None);
-        }
-        let guard = code
-            .guard
-            .map_or(String::new(), |guard| format!("{guard} "));
-        Ok(Some(format!(
-            "{before}\t{guard}{name} \t{};",
-            operands.join(", ")
-        )))
+        let changed = generic(line);
+        (changed != line).then_some(changed)
     }
 
     /// Whether an operand is an address within shared memory.
@@ -284,46 +303,62 @@ impl Function<'_> {
         self.origins.of_operand(operand).is_shared()
     }
 
-    /// The operand with generic addresses, and the instructions that make them.
-    fn generic(&mut self, operand: &str, assembly: bool, before: &mut String) -> String {
-        let symbol = words(operand)
-            .next()
-            .is_some_and(|(_, word)| (self.is_shared)(word));
-        if symbol && !assembly && !operand.starts_with(['[', '{']) {
-            return self.converted(operand, before);
+    /// The operand with generic addresses.
+    fn generic(&self, operand: &str, before: &mut Conversions) -> String {
+        if !operand.starts_with(['[', '{']) && self.holds_shared(operand) {
+            // A symbol may have an offset.
+            return before.of(operand, &self.generic);
         }
         with_words(operand, |word| {
-            let convert = match is_register(word) {
-                true => is_address_register(word) && self.holds_shared(word),
-                false => !assembly && (self.is_shared)(word),
-            };
-            convert.then(|| self.converted(word, before))
+            let address = !is_register(word) || is_address_register(word);
+            (address && self.holds_shared(word)).then(|| before.of(word, &self.generic))
         })
     }
+}
 
-    fn converted(&mut self, address: &str, before: &mut String) -> String {
-        let register = format!("%generic{}", self.generic);
-        self.generic += 1;
-        if is_register(address) {
-            let _ = writeln!(before, "\tcvta.shared.u64 \t{register}, {address};");
-        } else {
-            let _ = writeln!(
-                before,
-                "\tmov.b64 \t{register}, {address};\n\tcvta.shared.u64 \t{register}, {register};"
-            );
+/// Generic addresses of shared memory that an instruction needs: of which operand, and the register that holds it.
+#[derive(Default)]
+struct Conversions(Vec<(String, String)>);
+
+impl Conversions {
+    fn of(&mut self, address: &str, registers: &Cell<usize>) -> String {
+        if let Some((_, register)) = self.0.iter().find(|(known, _)| known == address) {
+            return register.clone();
         }
+        let register = format!("%generic{}", registers.get());
+        registers.set(registers.get() + 1);
+        self.0.push((address.to_owned(), register.clone()));
         register
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (address, register) in &self.0 {
+            if is_register(address) {
+                let _ = writeln!(text, "\tcvta.shared.u64 \t{register}, {address};");
+            } else {
+                let _ = writeln!(
+                    text,
+                    "\tmov.b64 \t{register}, {address};\n\tcvta.shared.u64 \t{register}, {register};"
+                );
+            }
+        }
+        text
     }
 }
 
 /// There is no such instruction for shared memory.
 struct Unsupported;
 
-/// The memories that the name of an instruction can say.
-const SPACES: [&str; 5] = ["global", "shared", "local", "const", "param"];
+/// Whether it is an access to memory that exists for shared memory too.
+fn accesses(code: &Instruction<'_>) -> bool {
+    matches!(code.root(), "ld" | "st" | "atom" | "red")
+}
 
-fn says(name: &str, space: &str) -> bool {
-    name.split('.').skip(1).any(|part| part == space)
+/// The memory that the name of an instruction says.
+fn space(name: &str) -> Option<&str> {
+    let is_space = |part: &&str| matches!(*part, "global" | "shared" | "local" | "const" | "param");
+    name.split('.').skip(1).find(is_space)
 }
 
 /// An access's name with another memory, or none.
@@ -483,13 +518,25 @@ mod tests {
         let named =
             format!("\t// begin inline asm\n\tld.shared.b32 %r1, [{TILE}];\n\t// end inline asm\n");
         assert_eq!(treated(&named).unwrap(), named);
-        let given = format!(
-            "\tmov.b64 \t%rd1, {TILE};\n\t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %rd1;\n\
-             \tprefetch.global.L1 [%rd1];\n\t// end inline asm\n"
+        let given = |more: &str| {
+            format!(
+                "\tmov.b64 \t%rd1, {TILE};\n\t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %rd1; cvt.u32.u64 %r1, %rd2;\n\
+                 \tatom.add.u64 %rd3, [%rd1+8], %rd4;\n{more}\t// end inline asm\n"
+            )
+        };
+        assert_eq!(
+            treated(&given("")).unwrap(),
+            format!(
+                "\t.reg .b64 \t%generic<1>;\n\tmov.b64 \t%rd1, {TILE};\n\tcvta.shared.u64 \t%generic0, %rd1;\n\
+                 \t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %generic0; cvt.u32.u64 %r1, %rd2;\n\
+                 \tatom.shared.add.u64 \t%rd3, [%rd1+8], %rd4;\n\t// end inline asm\n"
+            )
         );
-        let text = treated(&given).unwrap();
+        // An instruction of several lines may write any register of them.
+        let text = treated(&given("some.instruction {%r1},\n {%rd1};\n")).unwrap();
+        assert!(text.contains("mov.b64 \t%rd1, %generic0;"), "{text}");
         assert!(
-            text.contains("cvta.to.shared.u64 \t%rd2, %generic0;"),
+            text.contains("atom.add.u64 %rd3, [%rd1+8], %rd4;"),
             "{text}"
         );
     }

@@ -82,11 +82,10 @@ fn moved(store: &Instruction<'_>) -> String {
             })
         })
         .collect();
-    let guard = store
-        .guard
-        .map_or(String::new(), |guard| format!("{guard} "));
-    let (name, address) = (store.name, store.operands[0]);
-    text + &format!("\t{guard}{name} \t{address}, {};\n\t}}", sources.join(", "))
+    let operands: Vec<String> = std::iter::once(store.operands[0].to_owned())
+        .chain(sources)
+        .collect();
+    format!("{text}{}\n\t}}", store.with(store.name, &operands))
 }
 
 #[cfg(test)]
