@@ -156,9 +156,13 @@ pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
             *place ^= 1;
             out.put(*place);
         }
-        out.put(u64::from(
-            (&raw mut LINE).cast::<u64>() < places[0].wrapping_add(64),
-        ));
+        // Which of them is the word in LINE, and how far it is from the first.
+        let line = (&raw mut LINE).cast::<u64>();
+        let found = places
+            .iter()
+            .position(|place| *place == line.wrapping_add(t));
+        out.put(found.map_or(9, |i| i as u64));
+        out.put(found.map_or(-1, |i| places[i].offset_from(line)) as u64);
         thread::sync_threads();
         out.put(LINE.iter().fold(0, |sum, x| sum ^ x));
         // As many words as a test wants to see of a kernel.
