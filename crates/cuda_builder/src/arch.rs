@@ -1,6 +1,7 @@
 //! The GPU architectures that PTX can be made for.
 
 use std::fmt;
+use std::str::FromStr;
 
 macro_rules! architectures {
     ($($(#[$meta:meta])* $variant:ident $name:literal $value:literal,)*) => {
@@ -27,8 +28,9 @@ macro_rules! architectures {
                 match self { $(Self::$variant => $value,)* }
             }
 
-            fn number(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+            /// The name under which a kernel can ask for it, `#[cfg(target_feature = "compute_75")]`.
+            pub fn target_feature(&self) -> &'static str {
+                match self { $(Self::$variant => concat!("compute_", $name),)* }
             }
         }
     };
@@ -38,12 +40,13 @@ architectures! {
     Compute35 "35" 35, Compute37 "37" 37,
     Compute50 "50" 50, Compute52 "52" 52, Compute53 "53" 53,
     Compute60 "60" 60, Compute61 "61" 61, Compute62 "62" 62,
-    #[default] Compute70 "70" 70, Compute72 "72" 72, Compute75 "75" 75,
-    Compute80 "80" 80, Compute86 "86" 86, Compute87 "87" 87, Compute89 "89" 89,
+    #[default] Compute70 "70" 70, Compute72 "72" 72, Compute73 "73" 73, Compute75 "75" 75,
+    Compute80 "80" 80, Compute86 "86" 86, Compute87 "87" 87, Compute88 "88" 88, Compute89 "89" 89,
     Compute90 "90" 90, Compute90a "90a" 90,
     Compute100 "100" 100, Compute100f "100f" 100, Compute100a "100a" 100,
     Compute101 "101" 101, Compute101f "101f" 101, Compute101a "101a" 101,
     Compute103 "103" 103, Compute103f "103f" 103, Compute103a "103a" 103,
+    Compute110 "110" 110, Compute110f "110f" 110, Compute110a "110a" 110,
     Compute120 "120" 120, Compute120f "120f" 120, Compute120a "120a" 120,
     Compute121 "121" 121, Compute121f "121f" 121, Compute121a "121a" 121,
 }
@@ -57,11 +60,6 @@ impl NvvmArch {
     /// The second part of the compute capability: 5 for `Compute75`.
     pub fn minor_version(&self) -> u32 {
         self.capability_value() % 10
-    }
-
-    /// The name under which a kernel can ask for it, `#[cfg(target_feature = "compute_75")]`.
-    pub fn target_feature(&self) -> String {
-        format!("compute_{}", self.number())
     }
 
     /// All names of [`target_feature`](Self::target_feature) that are set when compiling for this architecture: its
@@ -78,28 +76,49 @@ impl NvvmArch {
         Self::ALL
             .iter()
             .filter(|a| earlier(a) || family(a) || *a == self)
-            .map(Self::target_feature)
+            .map(|a| a.target_feature().to_owned())
             .collect()
     }
 
     /// Whether it runs on all later architectures.
     pub fn is_base_variant(&self) -> bool {
-        self.number().bytes().all(|b| b.is_ascii_digit())
+        self.base_architecture() == *self
     }
 
     /// Whether it is bound to its family (`f`).
     pub fn is_family_variant(&self) -> bool {
-        self.number().ends_with('f')
+        self.target_feature().ends_with('f')
     }
 
     /// Whether it is bound to exactly this architecture (`a`).
     pub fn is_architecture_variant(&self) -> bool {
-        self.number().ends_with('a')
+        self.target_feature().ends_with('a')
     }
 
-    /// rustc's name of it, `sm_75`.
-    pub(crate) fn target_cpu(self) -> String {
-        format!("sm_{}", self.number())
+    /// The one without a suffix: `Compute100` for `Compute100f`.
+    pub fn base_architecture(&self) -> Self {
+        let base = |a: &&Self| a.capability_value() == self.capability_value();
+        // The first of a capability has no suffix.
+        Self::ALL.iter().find(base).copied().unwrap_or(*self)
+    }
+
+    /// Those of the same compute capability, with any suffix or none.
+    pub fn get_variants(&self) -> Vec<Self> {
+        Self::variants_for_capability(self.capability_value())
+    }
+
+    /// Those of a compute capability, ten times its number: `Compute90` and `Compute90a` for 90.
+    pub fn variants_for_capability(capability: u32) -> Vec<Self> {
+        let all = Self::ALL.iter().copied();
+        all.filter(|a| a.capability_value() == capability).collect()
+    }
+
+    /// rustc's name of what is compiled for, `sm_75`. It has none for 7.3, which runs what is made for 7.2.
+    pub fn target_cpu(&self) -> String {
+        match self {
+            Self::Compute73 => Self::Compute72.target_cpu(),
+            other => other.target_feature().replace("compute_", "sm_"),
+        }
     }
 
     /// The version of the PTX language to ask for, where the one that comes with the architecture is too old for
@@ -111,8 +130,28 @@ impl NvvmArch {
 
 impl fmt::Display for NvvmArch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.target_feature())
+        f.write_str(self.target_feature())
     }
+}
+
+impl FromStr for NvvmArch {
+    type Err = UnknownArch;
+
+    /// From the name of [`target_feature`](Self::target_feature).
+    fn from_str(name: &str) -> Result<Self, UnknownArch> {
+        let known = Self::ALL.iter().find(|a| a.target_feature() == name);
+        known.copied().ok_or_else(|| UnknownArch(name.to_owned()))
+    }
+}
+
+/// A name that is none of an architecture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown architecture `{0}`: allowed are {names}", names = names())]
+pub struct UnknownArch(String);
+
+fn names() -> String {
+    let names: Vec<_> = NvvmArch::ALL.iter().map(NvvmArch::target_feature).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -145,5 +184,31 @@ mod tests {
         assert_eq!(NvvmArch::Compute100f.to_string(), "compute_100f");
         assert_eq!(NvvmArch::Compute121.major_version(), 12);
         assert_eq!(NvvmArch::default().target_cpu(), "sm_70");
+        for arch in NvvmArch::ALL {
+            assert_eq!(arch.to_string().parse(), Ok(*arch));
+        }
+        let unknown = "compute_9".parse::<NvvmArch>().unwrap_err().to_string();
+        assert!(
+            unknown.contains("`compute_9`") && unknown.contains("compute_90a, compute_100,"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn variants_have_a_base() {
+        use NvvmArch::{Compute73, Compute110, Compute110a, Compute110f};
+        assert_eq!(
+            Compute110f.get_variants(),
+            [Compute110, Compute110f, Compute110a]
+        );
+        assert_eq!(Compute110a.base_architecture(), Compute110);
+        let base = |a: &&NvvmArch| a.is_base_variant();
+        let suffixed = |a: &&NvvmArch| a.is_family_variant() || a.is_architecture_variant();
+        let all = NvvmArch::ALL.iter();
+        assert_eq!(
+            all.clone().filter(base).count() + all.clone().filter(suffixed).count(),
+            all.count()
+        );
+        assert_eq!(Compute73.target_cpu(), "sm_72");
     }
 }

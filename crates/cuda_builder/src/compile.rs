@@ -132,9 +132,7 @@ fn command(toolchain: &Toolchain, job: &Job) -> Command {
         .arg(job.target_dir)
         .args(job.release.then_some("--release"))
         .args(job.build_args)
-        .args(["--", &emit, "-Clto=fat", "-Ccodegen-units=1"])
-        // Dependencies are merged only if there is a link step: give it a linker that does nothing.
-        .arg("-Clinker=true");
+        .args(["--", &emit, "-Clto=fat", "-Ccodegen-units=1"]);
     command
 }
 

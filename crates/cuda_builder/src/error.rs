@@ -1,9 +1,11 @@
 //! What can go wrong between a kernel crate and its PTX.
 
+use std::fmt;
 use std::path::PathBuf;
 
-/// Why there is no PTX.
-#[derive(Debug, thiserror::Error)]
+/// Why there is no PTX. `Debug` gives the same text as `Display`: a build script that calls `unwrap` shows it as it is meant to
+/// be read.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
     /// The folder given to [`CudaBuilder::new`](crate::CudaBuilder::new) has no `Cargo.toml`.
@@ -79,6 +81,27 @@ pub enum CudaBuilderError {
         /// The functions' names.
         symbols: Vec<String>,
     },
+    /// Kernels use a variable of shared memory in a way that PTX has not.
+    #[error(
+        "shared memory cannot be used like this: {name} {place}. \
+         (Take the address within the kernel, and pass or store it from there.)"
+    )]
+    SharedStatic {
+        /// The static's or the array's name.
+        name: String,
+        /// Where it is used.
+        place: String,
+    },
+    /// Kernels use an atomic of a thread's own memory that has no counterpart without atomicity.
+    #[error(
+        "a thread's own memory cannot be used by the atomic instruction `{instruction}` in {function}"
+    )]
+    LocalAtomic {
+        /// The function's name.
+        function: String,
+        /// The instruction in PTX.
+        instruction: String,
+    },
     /// A program could not be run or gave no sensible answer.
     #[error("{what}: {source}")]
     Tool {
@@ -97,6 +120,12 @@ pub enum CudaBuilderError {
     },
 }
 
+impl fmt::Debug for CudaBuilderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// What to do about words of LLVM that do not say what they are about.
 fn hint(diagnostics: &str) -> &'static str {
     if diagnostics.contains("unsupported library call operation") {
@@ -105,6 +134,9 @@ fn hint(diagnostics: &str) -> &'static str {
     } else if diagnostics.contains("Unsupported scope \"Thread\"") {
         ". (It does not say where: the kernels have a fence within a thread that is none of \
          `core`'s `compiler_fence`s.)"
+    } else if diagnostics.contains("invalid operand for inline asm constraint 's'") {
+        ". (It does not say where: inline assembly of the kernels has an operand `sym`, which LLVM lacks for GPUs. \
+         Take the address of the static and pass it as `in(reg64)`.)"
     } else {
         ""
     }

@@ -37,7 +37,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use arch::NvvmArch;
+pub use arch::{NvvmArch, UnknownArch};
 pub use error::CudaBuilderError;
 pub use record::{Record, Stale};
 pub use toolchain::RUST_SRC_VARIABLE;
@@ -327,7 +327,7 @@ impl CudaBuilder {
 
         let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
         verify(&text, &krate)?;
-        let text = treatment::treat(&text);
+        let text = treatment::treat(&text)?;
         // Renamed into place: who reads the file while it is built again gets all of it.
         let unfinished = output.join("kernels.part");
         fs::write(&unfinished, &text).map_err(at(&unfinished))?;
@@ -446,6 +446,11 @@ impl CudaBuilder {
             // No path of this machine in the PTX.
             "-Zremap-cwd-prefix=.".to_owned(),
             "-Aexplicit_builtin_cfgs_in_flags".to_owned(),
+            // Dependencies are merged only if there is a link step, and those that are cdylibs too have one of their own: give
+            // them a linker that does nothing.
+            "-Clinker=true".to_owned(),
+            // The treatment of shared arrays knows the symbols of this form.
+            "-Csymbol-mangling-version=v0".to_owned(),
         ];
         for feature in self.arch.all_target_features() {
             flags.push(format!("--cfg=target_feature=\"{feature}\""));

@@ -2,20 +2,8 @@
 
 mod common;
 
-use std::path::PathBuf;
-
-use common::{builder, text_of};
+use common::{builder, kernels, text_of};
 use cuda_builder::{NvvmArch, ptx};
-
-fn kernels(name: &str) -> PathBuf {
-    [
-        env!("CARGO_MANIFEST_DIR"),
-        "../cuda_std/tests/kernels",
-        name,
-    ]
-    .iter()
-    .collect()
-}
 
 fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
@@ -101,6 +89,31 @@ fn the_lower_byte_of_a_float_is_stored_as_it_is() {
     };
     assert_eq!(count(&body, "st.global.b8"), 4, "{body}");
     assert_eq!(count(&body, "], bits0;"), 1, "{body}");
+}
+
+#[test]
+fn atomics_of_a_threads_own_memory_are_plain() {
+    let Some(text) = text_of(builder(kernels("facilities"))) else {
+        return;
+    };
+    let body = ptx::entry(&text, "own_memory").unwrap();
+    assert_eq!(count(body, "atom."), 0, "{body}");
+    for plain in [
+        "ld.local.b64 \told",
+        "setp.eq.b64 \tchosen",
+        "add.rn.f32 \tnew, old",
+    ] {
+        assert!(body.contains(plain), "{plain} in {body}");
+    }
+    // A function that may be called with any address asks where it lies; a kernel with one of the host's need not.
+    let (_, add) = text.split_once("10facilities3add(").unwrap();
+    let (add, _) = add.split_once("ret;").unwrap();
+    for asked in ["isspacep.local \town", "@!own atom.add.u32", "@own st.b32"] {
+        assert!(add.contains(asked), "{asked} in {add}");
+    }
+    let atomics = ptx::entry(&text, "atomics").unwrap();
+    assert!(atomics.contains("atom.relaxed.cta.max.s32"), "{atomics}");
+    assert!(!atomics.contains("isspacep"), "{atomics}");
 }
 
 #[test]

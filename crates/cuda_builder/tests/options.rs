@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{BARE, builder, crate_of, text_of};
+use common::{BARE, builder, built, crate_of, text_of};
 use cuda_builder::{CudaBuilderError, DebugInfo, NvvmArch, ptx};
 
 #[test]
@@ -91,13 +91,13 @@ fn other_outputs_go_where_they_are_asked_for() {
     if text_of(builder.clone()).is_none() {
         return;
     }
-    assert_eq!(builder.clone().build().unwrap(), ptx);
+    assert_eq!(built(builder.clone()).unwrap().0, ptx);
     assert!(
         fs::read_to_string(&ll)
             .unwrap()
             .contains("define ptx_kernel void @arithmetic")
     );
-    let beside = builder.emit_llvm_ir(true).build_recorded().unwrap();
+    let beside = built(builder.emit_llvm_ir(true)).unwrap();
     assert!(beside.0.is_file());
 
     let nowhere = common::builder(krate.path())
@@ -138,8 +138,18 @@ fn every_architecture_of_the_enum_is_one_of_the_compiler() {
         .filter_map(|l| l.split_whitespace().next())
         .collect();
     for arch in NvvmArch::ALL {
-        let cpu = arch.to_string().replace("compute_", "sm_");
+        let cpu = arch.target_cpu();
         assert!(known.contains(&cpu.as_str()), "{cpu}");
+    }
+}
+
+#[test]
+fn every_architecture_of_the_enum_is_one_of_cuda_std() {
+    let known = include_str!("../../cuda_std/src/cfg.rs");
+    for arch in NvvmArch::ALL {
+        // As in the environment variable `CUDA_ARCH`.
+        let number = format!("\"{}0\"", arch.capability_value());
+        assert!(known.contains(&number), "{arch}");
     }
 }
 

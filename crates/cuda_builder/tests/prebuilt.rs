@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{BARE, builder};
+use common::{BARE, builder, built};
 
 const TAIL: &str = "#[path = \"more.rs\"] mod more;\n";
 
@@ -15,12 +15,8 @@ fn a_record_fits_its_sources_wherever_they_lie_and_no_changed_ones() {
     common::write_crate(&krate, &(BARE.to_owned() + TAIL));
     fs::write(krate.join("src/more.rs"), "// nothing yet\n").unwrap();
     fs::write(krate.join("src/unused.rs"), "// not part of the crate\n").unwrap();
-    let (ptx, record) = match builder(&krate).build_recorded() {
-        Ok(built) => built,
-        Err(error @ cuda_builder::CudaBuilderError::NoRustSource { .. }) => {
-            return common::skip(&error.to_string());
-        }
-        Err(error) => panic!("{error}"),
+    let Some((ptx, record)) = built(builder(&krate)) else {
+        return;
     };
     let text = record.header() + &fs::read_to_string(ptx).unwrap();
     assert!(!text.contains(here.path().to_str().unwrap()), "{text}");
@@ -31,7 +27,7 @@ fn a_record_fits_its_sources_wherever_they_lie_and_no_changed_ones() {
     fs::write(moved.join("src/more.rs"), "// nothing yet\r\n").unwrap();
     fs::copy(krate.join("Cargo.lock"), moved.join("Cargo.lock")).unwrap();
     assert_eq!(builder(&moved).check_prebuilt(&text).unwrap(), Ok(()));
-    let (ptx, record) = builder(&moved).build_recorded().unwrap();
+    let (ptx, record) = built(builder(&moved)).unwrap();
     assert_eq!(record.header() + &fs::read_to_string(ptx).unwrap(), text);
 
     // What does not reach the GPU does not matter.

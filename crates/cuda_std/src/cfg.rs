@@ -36,15 +36,18 @@ capabilities! {
     Compute62, "620", "6.2";
     Compute70, "700", "7.0";
     Compute72, "720", "7.2";
+    Compute73, "730", "7.3";
     Compute75, "750", "7.5";
     Compute80, "800", "8.0";
     Compute86, "860", "8.6";
     Compute87, "870", "8.7";
+    Compute88, "880", "8.8";
     Compute89, "890", "8.9";
     Compute90, "900", "9.0";
     Compute100, "1000", "10.0";
     Compute101, "1010", "10.1";
     Compute103, "1030", "10.3";
+    Compute110, "1100", "11.0";
     Compute120, "1200", "12.0";
     Compute121, "1210", "12.1";
 }

@@ -18,6 +18,7 @@
         allow_internal_unstable,
         asm_experimental_arch,
         core_float_math,
+        freeze,
         link_llvm_intrinsics,
         stdarch_nvptx
     ),

@@ -38,31 +38,27 @@ macro_rules! wide {
 
 wide!(&[T], &mut [T], *const [T], *mut [T]);
 
-/// The memory of a static that a kernel declares in its outermost block. `#[kernel]` expands this at the start of the entry,
-/// which runs once and which no optimisation copies: so the array can be declared right there.
-#[inline(always)]
-#[must_use]
-pub fn kernel_static<Tag: 'static, T>() -> *mut T {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let address: u64;
-        // SAFETY: declares an array and takes its address. Not `pure`: two arrays of one size must not become one.
-        unsafe {
-            core::arch::asm!(
-                "{{",
-                ".shared .align {align} .b8 shared_array[{bytes}];",
-                ".reg .b64 a;",
-                "mov.b64 a, shared_array;",
-                "cvta.shared.u64 {address}, a;",
-                "}}",
-                align = const align_of::<T>(),
-                bytes = const size_of::<T>(),
-                address = out(reg64) address,
-                options(nomem, nostack, preserves_flags)
-            );
-        }
-        address as *mut T
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::shared::static_memory::<Tag, T>()
+/// Tells types that can be changed through a shared reference from others.
+#[cfg(target_arch = "nvptx64")]
+pub struct Interior<T>(core::marker::PhantomData<T>);
+
+#[cfg(target_arch = "nvptx64")]
+impl<T: core::marker::Freeze> Interior<T> {
+    /// No: chosen before the constant of [`Mutable`] where the type has it.
+    pub const IS_MUTABLE: bool = false;
 }
+
+/// What is not known to be frozen.
+#[cfg(target_arch = "nvptx64")]
+pub trait Mutable {
+    /// Yes.
+    const IS_MUTABLE: bool = true;
+}
+
+#[cfg(target_arch = "nvptx64")]
+impl<T> Mutable for Interior<T> {}
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use crate::emulator::{SHARED_STATICS, SharedStatic};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use linkme;

@@ -8,9 +8,6 @@
 //! Shared memory is not initialised. What one thread writes another may read after
 //! [`sync_threads`](crate::thread::sync_threads).
 
-use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
-
 mod slice;
 
 pub use slice::{F2, F4, SharedSlice, SharedValue, U4};
@@ -93,9 +90,10 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(".extern .shared .align 16 .b8 cuda_std_dynamic_shared[];");
 
-/// The shared memory of the type `Tag`, which stands for one place in the source.
+/// The shared memory of the type `Tag`, which stands for one place in the source, for the elements of type `T` that it has there.
 ///
-/// Not inlined on the device: the array is declared in the function's body, so there must be one body for it.
+/// On the device it is neither inlined nor told apart by its body: `cuda_builder` makes one array of all its copies for a `Tag`
+/// and `T`, and takes its address where it is called.
 #[doc(hidden)]
 #[cfg_attr(target_arch = "nvptx64", inline(never))]
 #[must_use]
@@ -107,9 +105,9 @@ pub fn static_memory<Tag: 'static, T>() -> *mut T {
         unsafe {
             core::arch::asm!(
                 "{{",
-                ".shared .align {align} .b8 shared_array[{bytes}];",
+                ".shared .align {align} .b8 cuda_std_shared_array[{bytes}];",
                 ".reg .b64 a;",
-                "mov.b64 a, shared_array;",
+                "mov.b64 a, cuda_std_shared_array;",
                 "cvta.shared.u64 {address}, a;",
                 "}}",
                 align = const align_of::<T>(),
@@ -124,56 +122,32 @@ pub fn static_memory<Tag: 'static, T>() -> *mut T {
     {
         let block = crate::emulator::current().block();
         let name = core::any::type_name::<T>();
-        let tag = core::any::TypeId::of::<Tag>();
+        let place = (core::any::TypeId::of::<Tag>(), type_id::<T>());
         block
             .shared
             .borrow_mut()
-            .array(tag, name, size_of::<T>(), align_of::<T>())
+            .array(place, name, size_of::<T>(), align_of::<T>())
             .cast()
     }
 }
 
-/// Names the memory of a [`SharedStatic`].
-struct Id<const ID: u64>;
-
-/// What `#[address_space(shared)] static` makes of a static outside of a kernel: a handle of no size that dereferences to
-/// the block's memory.
-#[derive(Debug)]
-pub struct SharedStatic<T, const ID: u64>(PhantomData<T>);
-
-// SAFETY: the handle holds nothing; access to the memory behind it is bound to the rules of the static's declaration.
-unsafe impl<T, const ID: u64> Sync for SharedStatic<T, ID> {}
-
-impl<T, const ID: u64> SharedStatic<T, ID> {
-    #[doc(hidden)]
-    #[allow(clippy::new_without_default)]
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(PhantomData)
+/// The identity of a type regardless of its lifetimes.
+#[cfg(not(target_arch = "nvptx64"))]
+fn type_id<T>() -> core::any::TypeId {
+    trait Named {
+        fn id(&self) -> core::any::TypeId
+        where
+            Self: 'static;
     }
-
-    /// The memory's address.
-    #[inline(always)]
-    #[must_use]
-    pub fn as_ptr(&self) -> *mut T {
-        static_memory::<Id<ID>, T>()
+    impl<T> Named for core::marker::PhantomData<T> {
+        fn id(&self) -> core::any::TypeId
+        where
+            Self: 'static,
+        {
+            core::any::TypeId::of::<T>()
+        }
     }
-}
-
-impl<T, const ID: u64> Deref for SharedStatic<T, ID> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        // SAFETY: the block's memory for exactly this type; who uses a static of shared memory vouches for its contents.
-        unsafe { &*self.as_ptr() }
-    }
-}
-
-impl<T, const ID: u64> DerefMut for SharedStatic<T, ID> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as for `deref`; `static mut` makes its user promise that no two references clash.
-        unsafe { &mut *self.as_ptr() }
-    }
+    let named: &dyn Named = &core::marker::PhantomData::<T>;
+    // SAFETY: lifetimes do not exist at run time, and nothing but the type's identity is asked for.
+    unsafe { core::mem::transmute::<&dyn Named, &(dyn Named + 'static)>(named) }.id()
 }

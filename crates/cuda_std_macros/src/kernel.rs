@@ -7,7 +7,6 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, GenericParam, Ident, ItemFn, Lit, Result, ReturnType, Token, Type};
 
-use crate::address_space;
 use crate::arguments::{self, Argument, Errors, Form};
 use crate::markers::is_no_mangle;
 
@@ -21,7 +20,6 @@ pub fn expand(hints: TokenStream, item: TokenStream) -> Result<TokenStream> {
     function.attrs.retain(|attribute| !is_no_mangle(attribute));
     function.sig.abi = None;
     let checks: Vec<TokenStream> = arguments.iter().map(check_argument).collect();
-    address_space::rewrite_statics_of_kernel(&mut function.block);
     let statements = &function.block.stmts;
     let body = quote!({ #(#checks)* #(#statements)* });
 

@@ -28,10 +28,13 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Chooses the memory in which a `static` lives: `shared`, `global` or `constant`.
 ///
-/// `#[address_space(shared)] static mut TILE: [f32; 256] = [0.0; 256];` is one array for each block, uninitialised
-/// at the start of the kernel: the initial value is dropped. Inside a [`macro@kernel`] the name is a place of
-/// the declared type. Elsewhere the name is a handle that dereferences to it: indexing, methods and `&mut *NAME` work,
-/// `&raw mut NAME` is the address of the handle, not of the memory; take `NAME.as_mut_ptr()` there.
+/// `#[address_space(shared)] static mut TILE: [f32; 256] = [0.0; 256];` is one array for each block, in whatever module,
+/// function or crate it is declared, and wherever it is used. It is an ordinary static otherwise: `TILE[i]`, `&raw mut TILE`
+/// and `TILE.as_mut_ptr()` mean the block's memory. That is not initialised at the start of a kernel: the initial value is
+/// dropped, and the address cannot be the initial value of another static. A static that is not `mut` needs a type that
+/// can be changed all the same, such as an atomic.
+///
+/// On the CPU the emulator runs one block at a time in a program that has such statics.
 ///
 /// `global` and `constant` leave the static as it is: rustc places it in global memory.
 #[proc_macro_attribute]

@@ -8,9 +8,11 @@ use std::error::Error;
 use std::fmt;
 
 use cuda_std::emulator::{EmulatorError, Launch};
+use cuda_std::glam::{DVec4, IVec4, Vec2, Vec4};
 use cust::context::{CurrentContext, ResourceLimit};
+use cust::memory::DeviceCopy;
 use cust::prelude::*;
-use device_check_kernels::{self as kernels, BLOCK, SCRATCH, WORDS};
+use device_check_kernels::{self as kernels, BLOCK, Body, SCRATCH, WORDS};
 
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/check.ptx"));
 /// Blocks of a launch.
@@ -32,8 +34,8 @@ macro_rules! named {
 
 fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
     named!(
-        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory
-        atomics_of_integers small_atomics atomics_of_floats dispatch iterators sorting long_sorting layouts slices collections text
+        exact_functions functions functions_f32 further_functions integers conversions shuffles votes barriers shared_memory shared_statics
+        atomics_of_integers small_atomics atomics_of_floats atomics_of_own_memory dispatch iterators sorting long_sorting layouts slices collections text
     )
 }
 
@@ -51,11 +53,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut wrong = 0;
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    for (name, kernel) in all() {
+    let names = all().into_iter().map(|(name, kernel)| (name, Some(kernel)));
+    for (name, kernel) in names.chain([("by_value", None)]) {
         if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
             continue;
         }
-        let verdict = compare(name, kernel, gpu.as_ref())?;
+        let gpu = gpu.as_ref();
+        let verdict = match kernel {
+            Some(kernel) => compare(
+                |seed| emulate(kernel, seed, 0),
+                |gpu, seed| gpu.run(name, seed),
+                gpu,
+            ),
+            None => compare(emulate_by_value, Gpu::run_by_value, gpu),
+        }?;
         let text = match &verdict {
             None => "emulated".to_owned(),
             Some(verdict) => verdict.to_string(),
@@ -94,8 +105,8 @@ impl fmt::Display for Verdict {
 
 /// Runs a kernel with every seed, and compares if there is a GPU.
 fn compare(
-    name: &str,
-    kernel: Kernel,
+    emulate: impl Fn(u64) -> Result<Vec<u64>, EmulatorError>,
+    run: impl Fn(&Gpu, u64) -> Result<Vec<u64>, String>,
     gpu: Option<&Gpu>,
 ) -> Result<Option<Verdict>, Box<dyn Error>> {
     let mut verdict = Verdict {
@@ -105,9 +116,9 @@ fn compare(
         which: BTreeSet::new(),
     };
     for seed in SEEDS {
-        let expected = emulate(kernel, seed, 0)?;
+        let expected = emulate(seed)?;
         let Some(gpu) = gpu else { continue };
-        let found = gpu.run(name, seed)?;
+        let found = run(gpu, seed)?;
         verdict.words += expected.iter().filter(|word| **word != 0).count();
         let both = expected.iter().zip(&found);
         for (i, _) in both.enumerate().filter(|(_, (a, b))| a != b) {
@@ -135,6 +146,45 @@ fn emulate(kernel: Kernel, seed: u64, order: u64) -> Result<Vec<u64>, EmulatorEr
         .seed(order);
     // SAFETY: as many words as the kernels ask for, which nobody else uses.
     unsafe { launch.run(|| kernel(seed, out, scratch)) }?;
+    Ok(words)
+}
+
+/// A structure of the kernels, which cust copies to the device bit by bit.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Shared<T>(T);
+
+// SAFETY: `Body` and the vectors in the arguments hold numbers alone, in the same layout on the device.
+unsafe impl<T: Copy> DeviceCopy for Shared<T> {}
+
+/// The arguments of `by_value` besides the slice and where it writes.
+fn values(seed: u64) -> (Body, Vec2, Vec4, DVec4, IVec4) {
+    let x = seed as f32 * 0.75;
+    (
+        Body::new(seed),
+        Vec2::new(x, 3.0),
+        Vec4::new(x + 1.0, x - 1.0, 2.0, 4.0),
+        DVec4::new(0.5, f64::from(x), 2.5, -1.0),
+        IVec4::new(1, 2, 3, seed as i32),
+    )
+}
+
+/// The structures of the slice.
+fn bodies(seed: u64) -> Vec<Body> {
+    (0..5).map(|i| Body::new(seed * 10 + i)).collect()
+}
+
+fn emulate_by_value(seed: u64) -> Result<Vec<u64>, EmulatorError> {
+    let mut words = room();
+    let out = words.as_mut_ptr();
+    let (body, corner, colour, spin, cell) = values(seed);
+    let bodies = bodies(seed);
+    let kernel = || {
+        // SAFETY: as many words as the kernels ask for, which nobody else uses.
+        unsafe { kernels::by_value(body, corner, colour, spin, cell, &bodies, out) }
+    };
+    // SAFETY: as above.
+    unsafe { Launch::new(BLOCKS, BLOCK).run(kernel) }?;
     Ok(words)
 }
 
@@ -168,6 +218,38 @@ impl Gpu {
             launch!(kernel<<<BLOCKS, BLOCK, BLOCK * 8, stream>>>(seed, out, scratch))
                 .map_err(code)?;
         }
+        self.words(name, &memory)
+    }
+
+    fn run_by_value(&self, seed: u64) -> Result<Vec<u64>, String> {
+        let name = "by_value";
+        let kernel = self.module.get_function(name).map_err(code)?;
+        let memory = DeviceBuffer::from_slice(&room()).map_err(code)?;
+        let bodies: Vec<_> = bodies(seed).into_iter().map(Shared).collect();
+        let bodies = DeviceBuffer::from_slice(&bodies).map_err(code)?;
+        let (body, corner, colour, spin, cell) = values(seed);
+        let (body, corner, colour) = (Shared(body), Shared(corner), Shared(colour));
+        let (spin, cell) = (Shared(spin), Shared(cell));
+        let stream = &self.stream;
+        // SAFETY: as many words as the kernels ask for, and a slice of as many structures as its length says.
+        unsafe {
+            launch!(kernel<<<BLOCKS, BLOCK, 0, stream>>>(
+                body,
+                corner,
+                colour,
+                spin,
+                cell,
+                bodies.as_device_ptr(),
+                bodies.len(),
+                memory.as_device_ptr()
+            ))
+            .map_err(code)?;
+        }
+        self.words(name, &memory)
+    }
+
+    /// The words that a kernel has written.
+    fn words(&self, name: &str, memory: &DeviceBuffer<u64>) -> Result<Vec<u64>, String> {
         self.stream
             .synchronize()
             .map_err(|e| format!("{name}: {}", code(e)))?;
@@ -185,6 +267,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_emulator_knows_the_shared_statics_of_all_crates() {
+        // TILE and SUM of the crate tiles; LINE, PAIR, PLACE, and those within functions: COUNT and OWN.
+        assert_eq!(cuda_std::emulator::SHARED_STATICS.len(), 7);
+    }
+
+    #[test]
     fn what_a_kernel_finds_does_not_depend_on_the_order_of_threads() {
         for (name, kernel) in all() {
             let words = emulate(kernel, 3, 1).unwrap();
@@ -193,6 +281,16 @@ mod tests {
                 "{name}"
             );
             assert!(words == emulate(kernel, 3, 2).unwrap(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_thread_sees_the_arguments() {
+        let words = emulate_by_value(3).unwrap();
+        let first = |seed: u64| (seed & 255) << 32 | (1000 + seed);
+        // The 36th word is the first of the structure in the slice.
+        for (t, own) in (0..).zip(words[..words.len() - SCRATCH].chunks(WORDS)) {
+            assert_eq!((own[0], own[35]), (first(3), first(30 + t % 5)));
         }
     }
 }

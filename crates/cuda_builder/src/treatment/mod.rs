@@ -3,15 +3,23 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::error::CudaBuilderError;
+
+mod atomics;
+mod origin;
 mod remainder;
+mod shared;
 mod stores;
 
 /// Names the treatment; to be changed with it, so that what was made before is made again.
-pub(crate) const NAME: &str = "exact remainders, stores of bits";
+pub(crate) const NAME: &str =
+    "shared statics and arrays, atomics of a thread's own memory, exact remainders, stores of bits";
 
 /// The PTX that means what the Rust program means.
-pub(crate) fn treat(ptx: &str) -> String {
-    stores::of_bits(&remainder::exact(ptx))
+pub(crate) fn treat(ptx: &str) -> Result<String, CudaBuilderError> {
+    let ptx = shared::placed(ptx)?;
+    let ptx = atomics::of_own_memory(&ptx)?;
+    Ok(stores::of_bits(&remainder::exact(&ptx)))
 }
 
 /// The text with other lines instead of some, by their numbers.
@@ -27,24 +35,163 @@ fn rewritten(ptx: &str, instead: &HashMap<usize, String>) -> String {
     text
 }
 
-/// The lines of each function.
+/// The lines of each function that is defined, from its head to the brace that closes it.
 fn bodies<'a>(lines: &'a [&str]) -> impl Iterator<Item = Range<usize>> + 'a {
-    let head = |line: &str| {
+    functions(lines).filter_map(|(lines, defined)| defined.then_some(lines))
+}
+
+/// The lines of each function, and whether they define it or only declare it.
+fn functions<'a>(lines: &'a [&str]) -> impl Iterator<Item = (Range<usize>, bool)> + 'a {
+    let code = |i: usize| lines[i].split("//").next().unwrap_or_default();
+    let is_head = |line: &str| {
         let named = |keyword| line.split_whitespace().take(2).any(|word| word == keyword);
         line.starts_with('.') && (named(".entry") || named(".func"))
     };
-    let starts: Vec<usize> = (0..lines.len()).filter(|i| head(lines[*i])).collect();
-    let ends: Vec<usize> = (starts.iter().skip(1).copied())
-        .chain([lines.len()])
-        .collect();
-    starts.into_iter().zip(ends).map(|(start, end)| start..end)
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = (at..lines.len()).find(|i| is_head(lines[*i]))?;
+        // Braces nest: call sequences and inline assembly have their own.
+        let (mut depth, mut defined) = (0, false);
+        let end = (start..lines.len()).find(|i| {
+            let (open, close) = (code(*i).matches('{').count(), code(*i).matches('}').count());
+            defined |= open > 0;
+            depth += open as i32 - close as i32;
+            depth == 0 && (close > 0 || !defined && code(*i).trim_end().ends_with(';'))
+        });
+        at = end.map_or(lines.len(), |end| end + 1);
+        Some((start..at, defined))
+    })
 }
 
-/// An instruction: its name, and what it writes and reads.
-type Instruction<'a> = (&'a str, Vec<&'a str>);
+/// The name of the function that begins with this line, after its return parameter in parentheses, if it has one.
+fn function_name(head: &str) -> &str {
+    let after = [".entry", ".func"]
+        .iter()
+        .find_map(|keyword| Some(head.split_once(keyword)?.1.trim_start()))
+        .unwrap_or_default();
+    let after = match after.strip_prefix('(') {
+        Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
+        None => after,
+    };
+    words(after).next().map_or("", |(_, name)| name)
+}
 
+/// What LLVM writes before inline assembly.
+const BEGIN_ASSEMBLY: &str = "// begin inline asm";
+
+/// Which lines are inline assembly.
+fn in_assembly<'a>(lines: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
+    lines.iter().scan(false, |inside, line| {
+        match line.trim() {
+            BEGIN_ASSEMBLY => *inside = true,
+            "// end inline asm" => *inside = false,
+            _ => {}
+        }
+        Some(*inside)
+    })
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+struct Instruction<'a> {
+    /// The predicate that it depends on, `@%p1`.
+    guard: Option<&'a str>,
+    /// With its modifiers, `ld.global.b32`.
+    name: &'a str,
+    /// Registers, symbols, numbers, addresses in brackets and vectors in braces.
+    operands: Vec<&'a str>,
+}
+
+impl<'a> Instruction<'a> {
+    /// What comes before the first modifier: `ld`.
+    fn root(&self) -> &'a str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// The line for it with another name and other operands.
+    fn with(&self, name: &str, operands: &[String]) -> String {
+        let guard = self
+            .guard
+            .map_or(String::new(), |guard| format!("{guard} "));
+        format!("\t{guard}{name} \t{};", operands.join(", "))
+    }
+
+    /// Whether the first operand is one that the instruction writes.
+    fn has_target(&self) -> bool {
+        !matches!(self.root(), "st" | "red" | "call" | "bra" | "prefetch")
+            && !self.operands[0].starts_with('[')
+    }
+
+    /// The operands that are addresses in brackets: their numbers, and the registers or symbols that they begin with.
+    fn addresses(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        (self.operands.iter().enumerate())
+            .filter(|(_, operand)| operand.starts_with('['))
+            .filter_map(|(at, operand)| Some((at, words(operand).next()?.1)))
+    }
+
+    /// The registers that it writes.
+    fn targets(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let first = self.has_target().then_some(self.operands[0]);
+        (first.into_iter().flat_map(words))
+            .filter_map(|(_, word)| is_register(word).then_some(word))
+    }
+}
+
+/// The instruction in a line, if there is one.
 fn instruction(line: &str) -> Option<Instruction<'_>> {
     let code = line.split("//").next()?.trim().strip_suffix(';')?;
-    let (name, operands) = code.split_once(char::is_whitespace)?;
-    Some((name, operands.split(',').map(str::trim).collect()))
+    let (first, rest) = code.split_once(char::is_whitespace)?;
+    let (guard, name, operands) = match first.starts_with('@') {
+        true => {
+            let (name, operands) = rest.trim_start().split_once(char::is_whitespace)?;
+            (Some(first), name, operands)
+        }
+        false => (None, first, rest),
+    };
+    if name.starts_with(['.', '{']) || operands.contains(';') {
+        return None;
+    }
+    let mut depth = 0;
+    let parts = operands.split(|c| {
+        depth += i32::from("{[(".contains(c)) - i32::from("}])".contains(c));
+        c == ',' && depth == 0
+    });
+    Some(Instruction {
+        guard,
+        name,
+        operands: parts.map(str::trim).collect(),
+    })
+}
+
+/// The registers, symbols and numbers of a text, and where they are.
+fn words(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    let part = |c: char| c.is_ascii_alphanumeric() || "_$%.".contains(c);
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text[at..].find(part)?;
+        let end = text[start..]
+            .find(|c| !part(c))
+            .map_or(text.len(), |n| start + n);
+        at = end;
+        Some((start..end, &text[start..end]))
+    })
+}
+
+fn is_register(word: &str) -> bool {
+    word.starts_with('%')
+}
+
+/// The text with other words instead of some.
+fn with_words(text: &str, mut other: impl FnMut(&str) -> Option<String>) -> String {
+    let mut result = String::with_capacity(text.len() + 16);
+    let mut from = 0;
+    for (place, word) in words(text) {
+        result += &text[from..place.start];
+        match other(word) {
+            Some(other) => result += &other,
+            None => result += word,
+        }
+        from = place.end;
+    }
+    result + &text[from..]
 }

@@ -84,10 +84,11 @@ fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
         let Some(found) = instruction(line) else {
             continue;
         };
-        if let ("selp.f32" | "selp.f64", [target, x, result, _]) = (found.0, &found.1[..]) {
+        if let ("selp.f32" | "selp.f64", [target, x, result, _]) = (found.name, &found.operands[..])
+        {
             choices.push((first + i, [target, x, result]));
         }
-        let target = found.1[0];
+        let target = found.operands[0];
         if target.starts_with('%') {
             let known = written.contains_key(target);
             written.insert(target, (!known).then_some(found));
@@ -95,7 +96,7 @@ fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
     }
     let of = |register: &str, name: &str| {
         let found = written.get(register)?.as_ref()?;
-        found.0.starts_with(name).then(|| found.1.clone())
+        (found.name.starts_with(name)).then(|| found.operands.clone())
     };
     let opposite = |a: &str, b: &str| {
         let negated = |a: &str, b: &str| of(a, "neg.f").is_some_and(|operands| operands[1] == b);
@@ -103,7 +104,7 @@ fn remainders<'a>(body: &[&'a str], first: usize) -> Vec<Remainder<'a>> {
     };
     let mut found = Vec::new();
     for (i, line) in body.iter().enumerate() {
-        let Some((name, operands)) = instruction(line) else {
+        let Some(Instruction { name, operands, .. }) = instruction(line) else {
             continue;
         };
         let width = match name {

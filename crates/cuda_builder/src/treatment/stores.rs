@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use super::{Instruction, bodies, instruction, rewritten};
+use super::{Instruction, bodies, instruction, rewritten, with_words, words};
 
 /// PTX whose narrow stores are of bits.
 pub(super) fn of_bits(ptx: &str) -> String {
@@ -19,8 +19,8 @@ pub(super) fn of_bits(ptx: &str) -> String {
                 .filter_map(|i| Some((i, instruction(lines[i])?)))
         };
         let floats: HashSet<&str> = code()
-            .filter(|(_, (name, operands))| operands[0].starts_with('%') && writes_float(name))
-            .map(|(_, (_, operands))| operands[0])
+            .filter(|(_, code)| writes_float(code.name))
+            .flat_map(|(_, code)| code.targets())
             .collect();
         let narrow = code().filter(|(_, store)| narrows(store, &floats));
         instead.extend(narrow.map(|(i, store)| (i, moved(&store))));
@@ -41,23 +41,17 @@ fn writes_float(name: &str) -> bool {
 }
 
 /// Whether an instruction stores some of the bits of a register, and one that a floating-point number is in.
-fn narrows((name, operands): &Instruction<'_>, floats: &HashSet<&str>) -> bool {
-    let mut parts = name.split('.');
-    if parts.next() != Some("st") {
+fn narrows(store: &Instruction<'_>, floats: &HashSet<&str>) -> bool {
+    if store.root() != "st" {
         return false;
     }
-    let kind = parts.next_back().unwrap_or_default();
+    let kind = store.name.split('.').next_back().unwrap_or_default();
     let Ok(bits) = kind.trim_start_matches(['b', 'u', 's']).parse() else {
         return false;
     };
-    let mut sources = operands[1..].iter().map(|source| register(source));
-    let wider = |source| width(source).is_some_and(|width| width > bits);
-    sources.clone().any(wider) && sources.any(|source| floats.contains(source))
-}
-
-/// A store's operand, without the braces around several.
-fn register(operand: &str) -> &str {
-    operand.trim_matches(['{', ' ', '}'])
+    let sources = || (store.operands[1..].iter()).flat_map(|operand| words(operand));
+    sources().any(|(_, source)| width(source).is_some_and(|width| width > bits))
+        && sources().any(|(_, source)| floats.contains(source))
 }
 
 /// Bits of a register that can hold a floating-point number.
@@ -71,25 +65,27 @@ fn width(register: &str) -> Option<u32> {
 }
 
 /// The store, of copies of its sources.
-fn moved((name, operands): &Instruction<'_>) -> String {
+fn moved(store: &Instruction<'_>) -> String {
     let mut text = "\t{ // bits\n".to_owned();
-    let mut store = format!("\t{name} \t{}", operands[0]);
-    for (i, operand) in operands[1..].iter().enumerate() {
-        let source = register(operand);
-        let copy = format!("bits{i}");
-        let stored = match width(source) {
-            None => (*operand).to_owned(),
-            Some(width) => {
+    let mut copies = 0;
+    let sources: Vec<String> = (store.operands[1..].iter())
+        .map(|operand| {
+            with_words(operand, |source| {
+                let width = width(source)?;
+                let copy = format!("bits{copies}");
+                copies += 1;
                 let _ = write!(
                     text,
                     "\t.reg .b{width} {copy};\n\tmov.b{width} \t{copy}, {source};\n"
                 );
-                operand.replace(source, &copy)
-            }
-        };
-        store = store + ", " + &stored;
-    }
-    text + &store + ";\n\t}"
+                Some(copy)
+            })
+        })
+        .collect();
+    let operands: Vec<String> = std::iter::once(store.operands[0].to_owned())
+        .chain(sources)
+        .collect();
+    format!("{text}{}\n\t}}", store.with(store.name, &operands))
 }
 
 #[cfg(test)]

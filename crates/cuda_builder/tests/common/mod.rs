@@ -1,12 +1,15 @@
 //! Kernel crates to build, and what the tests need of the machine.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
-use cuda_builder::{CudaBuilder, CudaBuilderError};
+use cuda_builder::{CudaBuilder, CudaBuilderError, Record};
 use tempfile::TempDir;
 
 /// A kernel crate that needs nothing but `core`.
@@ -52,6 +55,16 @@ pub fn write_crate(dir: &Path, source: &str) {
     fs::write(dir.join("src/lib.rs"), source).unwrap();
 }
 
+/// The folder of one of the kernel crates of cuda_std's tests.
+pub fn kernels(name: &str) -> PathBuf {
+    let folder = [
+        env!("CARGO_MANIFEST_DIR"),
+        "../cuda_std/tests/kernels",
+        name,
+    ];
+    folder.iter().collect()
+}
+
 /// A builder with the shared cache.
 pub fn builder(krate: impl AsRef<Path>) -> CudaBuilder {
     CudaBuilder::new(krate).cache_dir(cache())
@@ -59,8 +72,23 @@ pub fn builder(krate: impl AsRef<Path>) -> CudaBuilder {
 
 /// The PTX text, or `None`, said loudly, where there are no sources of `core`.
 pub fn text_of(builder: CudaBuilder) -> Option<String> {
-    match builder.build() {
-        Ok(path) => Some(fs::read_to_string(path).unwrap()),
+    built(builder).map(|(path, _)| fs::read_to_string(path).unwrap())
+}
+
+/// The PTX file and its record; every PTX that the tests make comes from here, and has passed ptxas where that is at hand. `None`,
+/// said loudly, where there are no sources of `core`.
+pub fn built(builder: CudaBuilder) -> Option<(PathBuf, Record)> {
+    let arch = builder.arch;
+    match builder.build_recorded() {
+        Ok((path, record)) => {
+            let later = |sm: &&str| sm[3..].parse::<u32>().unwrap() >= arch.capability_value();
+            let some = ["sm_75", "sm_90", "sm_120"].into_iter().filter(later);
+            assemble(
+                &fs::read_to_string(&path).unwrap(),
+                &some.collect::<Vec<_>>(),
+            );
+            Some((path, record))
+        }
         Err(error @ CudaBuilderError::NoRustSource { .. }) => {
             skip(&error.to_string());
             None
@@ -94,10 +122,20 @@ pub fn assemble(ptx: &str, architectures: &[&str]) {
             "no ptxas; TRISOLAR_PTXAS can name one (it is in the PyPI package nvidia-cuda-nvcc)",
         );
     }
+    // Several tests of a program look at the same text.
+    static DONE: Mutex<BTreeSet<(u64, String)>> = Mutex::new(BTreeSet::new());
+    let mut hash = DefaultHasher::new();
+    ptx.hash(&mut hash);
+    let hash = hash.finish();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("kernels.ptx");
     fs::write(&file, ptx).unwrap();
     for arch in architectures {
+        let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if !done.insert((hash, (*arch).to_owned())) {
+            continue;
+        }
+        drop(done);
         let output = Command::new(&ptxas)
             .args(["-v", "-o", "/dev/null", &format!("-arch={arch}")])
             .arg(&file)

@@ -17,8 +17,9 @@ use super::context::{
 };
 use super::error::{EmulatorError, Waiting};
 use super::launch::{AnyKernel, Launch, Random, Stats};
-use super::memory::SharedMemory;
+use super::memory::{LIMIT, SharedMemory};
 use super::stacks::Stacks;
+use super::statics::Turn;
 use super::warp::{WarpCall, resolve};
 use crate::warp::WARP_SIZE;
 
@@ -88,8 +89,12 @@ impl<'a> Worker<'a> {
         &self.stats
     }
 
-    /// Runs the block with this linear index to its end.
-    pub(super) fn run_block(&mut self, linear: u64) -> Result<(), EmulatorError> {
+    /// Runs the block with this linear index to its end, on its turn to use the statics of shared memory.
+    pub(super) fn run_block(
+        &mut self,
+        linear: u64,
+        mut turn: Option<Turn>,
+    ) -> Result<(), EmulatorError> {
         let (x, y) = (u64::from(self.launch.grid.x), u64::from(self.launch.grid.y));
         let index = [
             (linear % x) as u32,
@@ -106,20 +111,33 @@ impl<'a> Worker<'a> {
             slot.done = false;
         }
         self.finished = 0;
-        let outcome = self.run_rounds(linear);
+        let outcome = self.run_rounds(linear, turn.as_mut());
         if outcome.is_err() {
             self.unwind();
         }
         outcome?;
         let shared = self.block.shared.borrow();
         shared.check(index)?;
+        let statics = turn.as_ref().map_or(0, Turn::written);
+        let shared_bytes = shared.total_bytes() + statics;
+        if shared_bytes > LIMIT {
+            return Err(EmulatorError::SharedMemory {
+                block: index,
+                bytes: shared_bytes,
+                limit: LIMIT,
+            });
+        }
         self.stats.blocks += 1;
         self.stats.threads += self.slots.len() as u64;
-        self.stats.shared_bytes = self.stats.shared_bytes.max(shared.total_bytes());
+        self.stats.shared_bytes = self.stats.shared_bytes.max(shared_bytes);
         Ok(())
     }
 
-    fn run_rounds(&mut self, linear: u64) -> Result<(), EmulatorError> {
+    fn run_rounds(
+        &mut self,
+        linear: u64,
+        mut turn: Option<&mut Turn>,
+    ) -> Result<(), EmulatorError> {
         let mut random = self
             .launch
             .seed
@@ -133,6 +151,10 @@ impl<'a> Worker<'a> {
             let mut round = std::mem::take(&mut self.runnable);
             for &thread in &round {
                 self.run_thread(thread)?;
+            }
+            if let (Some(turn), false) = (&mut turn, self.runnable.is_empty()) {
+                // Some threads pause: they may wait for other blocks.
+                turn.pass();
             }
             // Threads that only paused are runnable again already.
             round.clear();

@@ -7,6 +7,7 @@ use std::thread;
 use super::block::Worker;
 use super::error::EmulatorError;
 use super::memory::LIMIT;
+use super::statics::Turn;
 
 /// Extent of a grid (in blocks) or a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -332,11 +333,16 @@ impl Progress<'_> {
         let output = self.launch.capture.then_some(&self.output);
         let mut worker = Worker::new(self.launch, kernel, output);
         let mut failure = None;
-        while !self.stop.load(Ordering::Relaxed) {
+        loop {
+            // First the turn, then the block: so that blocks begin in their order.
+            let turn = Turn::take();
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let Some(block) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
             };
-            if let Err(error) = worker.run_block(block) {
+            if let Err(error) = worker.run_block(block, turn) {
                 self.stop.store(true, Ordering::Relaxed);
                 failure = Some((block, error));
             }

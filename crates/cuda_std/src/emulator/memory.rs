@@ -14,14 +14,15 @@ pub(crate) const LIMIT: usize = 232_448;
 const GUARD: usize = 64;
 const GUARD_BYTE: u8 = 0xc5;
 /// What shared memory holds at first. As f32 and f64 it is a huge number, so that reading it shows.
-const FRESH_BYTE: u8 = 0x7e;
+pub(super) const FRESH_BYTE: u8 = 0x7e;
 const ALIGNMENT: usize = 128;
 
 /// Which array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
     Dynamic,
-    Static(TypeId),
+    /// The place in the source, and the type of the elements there.
+    Static(TypeId, TypeId),
 }
 
 struct Region {
@@ -136,15 +137,15 @@ impl SharedMemory {
         )
     }
 
-    /// The array of a place in the source, named by a type of its own.
+    /// The array of a place in the source, which a type of its own names, with elements of one type.
     pub(crate) fn array(
         &mut self,
-        tag: TypeId,
+        place: (TypeId, TypeId),
         name: &'static str,
         bytes: usize,
         align: usize,
     ) -> *mut u8 {
-        self.region(Key::Static(tag), name, bytes, align)
+        self.region(Key::Static(place.0, place.1), name, bytes, align)
     }
 
     fn region(&mut self, key: Key, name: &'static str, bytes: usize, align: usize) -> *mut u8 {

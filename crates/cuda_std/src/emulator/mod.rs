@@ -1,7 +1,8 @@
 //! Runs kernels on the CPU: an emulator of the grid with real barriers, warps and shared memory.
 //!
 //! Every thread of a block is a coroutine. It runs until it finishes or has to wait, for a barrier or for the other lanes of its
-//! warp; then the next one runs. Blocks are spread over the CPU's cores. The functions of [`thread`](crate::thread),
+//! warp; then the next one runs. Blocks are spread over the CPU's cores (in a program with statics in shared memory, one block runs
+//! at a time). The functions of [`thread`](crate::thread),
 //! [`warp`](crate::warp), [`shared`](crate::shared) and [`atomic`](crate::atomic) do in a launch what they do on a
 //! GPU.
 //!
@@ -33,7 +34,8 @@
 //! - a warp operation with lanes that have exited, wait elsewhere, or are not in their own mask;
 //! - a panic in a kernel (with block and thread), so also every slice index out of bounds;
 //! - an index out of bounds of a [`SharedSlice`](crate::shared::SharedSlice);
-//! - writes through raw pointers up to 64 bytes before or after a shared array, when the block ends;
+//! - writes through raw pointers up to 64 bytes before or after an array of `shared_array!` or the dynamic one, when the block
+//!   ends;
 //! - missing barriers, as wrong results: threads run one after the other, in another order for each
 //!   [seed](Launch::seed), and shared memory starts with a pattern instead of zeros;
 //! - launch dimensions and shared memory that no GPU takes.
@@ -48,10 +50,13 @@ mod error;
 mod launch;
 mod memory;
 mod stacks;
+mod statics;
 mod warp;
 
 pub use error::{EmulatorError, Site, Waiting};
 pub use launch::{Dim3, Launch, Stats, launch};
+#[doc(hidden)]
+pub use statics::{SHARED_STATICS, SharedStatic};
 
 pub(crate) use context::{
     BarrierKind, Context, current, fail, pause, try_current, wait_for_active, wait_for_barrier,

@@ -1,5 +1,5 @@
-//! A kernel for each group of what kernels may use. All take the same arguments, and each thread writes what it found to
-//! words of its own, so that a GPU and the emulator can be compared word for word.
+//! A kernel for each group of what kernels may use. All but [`by_value`] take the same arguments, and each thread writes what it
+//! found to words of its own, so that a GPU and the emulator can be compared word for word.
 //!
 //! # Parameters
 //! - `seed`: what the numbers are drawn from
@@ -13,6 +13,7 @@
 //! `out` and `scratch` must be valid for reads and writes of as many words, and not be used by anybody else meanwhile.
 #![allow(clippy::missing_safety_doc)]
 
+mod arguments;
 mod atomics;
 mod functions;
 mod integers;
@@ -20,13 +21,14 @@ mod language;
 mod memory;
 mod warps;
 
-pub use atomics::{atomics_of_floats, atomics_of_integers, small_atomics};
+pub use arguments::{Body, by_value};
+pub use atomics::{atomics_of_floats, atomics_of_integers, atomics_of_own_memory, small_atomics};
 pub use functions::{exact_functions, functions, functions_f32, further_functions};
 pub use integers::{conversions, integers};
 pub use language::{
     collections, dispatch, iterators, layouts, long_sorting, slices, sorting, text,
 };
-pub use memory::{barriers, shared_memory};
+pub use memory::{barriers, shared_memory, shared_statics};
 pub use warps::{shuffles, votes};
 
 /// Words of a thread's own.

@@ -1,8 +1,15 @@
 //! Shared memory and barriers.
 
+use core::mem::MaybeUninit;
+use core::ptr::addr_of_mut;
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use cuda_std::prelude::*;
 use cuda_std::shared::SharedSlice;
-use cuda_std::{shared_array, shared_slice};
+use cuda_std::{address_space, shared_array, shared_slice};
+use device_check_columns as columns;
+use device_check_rows as rows;
+use device_check_tiles as tiles;
 
 use crate::{BLOCK, Out, Random};
 
@@ -66,6 +73,101 @@ pub unsafe fn barriers(seed: u64, out: *mut u64, _scratch: *mut u64) {
             out.put(thread::sync_threads_and((other < 1 << 40).into()).into());
             out.put(words.get(t));
             thread::sync_threads();
+        }
+    }
+}
+
+#[address_space(shared)]
+static mut LINE: [u64; 64] = [0; 64];
+
+#[address_space(shared)]
+static mut PAIR: (u32, f64) = (0, 0.0);
+
+/// An address of shared memory that lies in shared memory.
+#[address_space(shared)]
+static mut PLACE: MaybeUninit<*mut u64> = MaybeUninit::uninit();
+
+/// A word through an address of any memory.
+#[inline(never)]
+unsafe fn swapped(place: *mut u64, word: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { place.replace(word) }
+}
+
+/// A counter for all types together.
+#[allow(
+    clippy::extra_unused_type_parameters,
+    reason = "a static of a generic function is one for all types"
+)]
+fn count<T>() -> &'static AtomicU64 {
+    #[address_space(shared)]
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    &COUNT
+}
+
+/// Statics in shared memory: of the kernel, of the module, of functions, and of another crate that two others use.
+#[kernel]
+#[allow(static_mut_refs)]
+pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
+    #[address_space(shared)]
+    static mut OWN: [MaybeUninit<u32>; 64] = [MaybeUninit::uninit(); 64];
+
+    // SAFETY: the caller's promise.
+    let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
+    let t = thread::thread_idx_x() as usize;
+    let word = random.bits();
+    if t == 0 {
+        tiles::SUM.store(3, Ordering::Relaxed);
+        count::<u8>().store(5, Ordering::Relaxed);
+        // SAFETY: one thread, before the barrier.
+        unsafe {
+            PAIR = (seed as u32, random.moderate());
+            PLACE.write(addr_of_mut!(LINE).cast::<u64>().add(9));
+        }
+    }
+    thread::sync_threads();
+    // SAFETY: t is below BLOCK, the number of elements of each; between two barriers a thread writes its own alone, or reads.
+    unsafe {
+        rows::put(t, word);
+        LINE[t] = word ^ 7;
+        OWN[t].write(word as u32);
+        count::<u16>().fetch_add(word >> 9, Ordering::Relaxed);
+        thread::sync_threads();
+        columns::get(t).into_iter().for_each(|found| out.put(found));
+        out.put(LINE[63 - t]);
+        out.put((*addr_of_mut!(OWN[(t + 3) % 64])).assume_init().into());
+        out.put(count::<[u64; 3]>().load(Ordering::Relaxed));
+        let (whole, real) = PAIR;
+        out.put(whole.into());
+        out.put_f64(real);
+        out.put(**PLACE.assume_init_ref());
+        thread::sync_threads();
+
+        // Addresses of which only the run tells where they lie.
+        let mut own = word ^ 11;
+        let mut places = [
+            (&raw mut LINE).cast::<u64>().add(t),
+            &raw mut own,
+            tiles::tile().add(t),
+        ];
+        places.rotate_left(random.below(3) as usize);
+        for place in places {
+            out.put(swapped(place, random.bits()));
+            *place ^= 1;
+            out.put(*place);
+        }
+        // Which of them is the word in LINE, and how far it is from the first.
+        let line = (&raw mut LINE).cast::<u64>();
+        let found = places
+            .iter()
+            .position(|place| *place == line.wrapping_add(t));
+        out.put(found.map_or(9, |i| i as u64));
+        out.put(found.map_or(-1, |i| places[i].offset_from(line)) as u64);
+        thread::sync_threads();
+        out.put(LINE.iter().fold(0, |sum, x| sum ^ x));
+        // As many words as a test wants to see of a kernel.
+        for i in 0..8 {
+            out.put(*tiles::tile().add((t + 8 * i) % 64));
         }
     }
 }

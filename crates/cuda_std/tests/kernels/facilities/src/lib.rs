@@ -2,9 +2,9 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, unsafe_op_in_unsafe_fn)]
 
-use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, Ordering, compiler_fence};
 
-use cuda_std::atomic::{AtomicF64, SystemAtomicF32, intrinsics};
+use cuda_std::atomic::{AtomicF32, AtomicF64, SystemAtomicF32, intrinsics};
 use cuda_std::prelude::*;
 use cuda_std::shared::{F4, SharedSlice};
 use cuda_std::{FloatExt, GpuFloat, approx, mem, misc, ptr, shared_slice, warp};
@@ -197,4 +197,28 @@ pub unsafe fn steps_back(base: *const u64, out: *mut u64) {
 #[kernel]
 pub unsafe fn odd_place(place: *mut u8, x: f64) {
     place.add(1).cast::<f32>().write_unaligned(x as f32);
+}
+
+#[inline(never)]
+fn add(to: &AtomicU32, x: u32) -> u32 {
+    to.fetch_add(x, Ordering::Relaxed)
+}
+
+/// Atomics in a thread's own memory: exchanges that LLVM makes `atom.local` of, instructions of assembly, and a function that does not
+/// know whose memory it is.
+#[kernel]
+pub unsafe fn own_memory(out: *mut u32, n: usize) {
+    let words: [AtomicU32; 4] = core::array::from_fn(|i| AtomicU32::new(i as u32));
+    let long: [AtomicI64; 2] = core::array::from_fn(|i| AtomicI64::new(i as i64));
+    let bytes: [AtomicU8; 4] = core::array::from_fn(|i| AtomicU8::new(i as u8));
+    let number = AtomicF32::new(0.5);
+    for i in 0..n {
+        let _ = words[i % 4].compare_exchange(i as u32, 7, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = long[i % 2].compare_exchange(i as i64, 7, Ordering::SeqCst, Ordering::Relaxed);
+        let _ = bytes[i % 4].compare_exchange(i as u8, 7, Ordering::Relaxed, Ordering::Relaxed);
+        number.fetch_add(1.5, Ordering::Relaxed);
+    }
+    *out = words[n % 4].load(Ordering::Relaxed) + bytes[n % 4].load(Ordering::Relaxed) as u32;
+    *out.add(1) = long[n % 2].load(Ordering::Relaxed) as u32 + number.load(Ordering::Relaxed) as u32;
+    *out.add(2) = add(&words[0], 3) + add(&*out.add(3).cast(), 4);
 }

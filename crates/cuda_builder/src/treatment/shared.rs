@@ -1,0 +1,611 @@
+//! Statics and arrays of shared memory.
+//!
+//! rustc has no way to say that a static lies in shared memory, so `cuda_std` marks what does: a static
+//! `#[address_space(shared)]` by the beginning of its symbol, an array of `shared_array!` by a declaration within the
+//! function that returns its address. LLVM takes the statics for global memory. Here both become variables of shared
+//! memory that the whole module knows, and every instruction that has to do with their addresses is changed accordingly:
+//!
+//! - A register that can only hold an address within shared memory holds that address; the loads, stores and atomics
+//!   through it say `.shared`.
+//! - A register that can hold other addresses too holds generic ones. (The generic address of global memory is the
+//!   address itself.) Accesses through it are generic.
+//! - Wherever else an address of shared memory goes (to memory, to other functions, into arithmetic), the generic address
+//!   goes.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::origin::{Origins, is_address_register};
+use super::{
+    BEGIN_ASSEMBLY, Instruction, bodies, function_name, in_assembly, instruction, is_register,
+    rewritten, with_words, words,
+};
+use crate::error::CudaBuilderError;
+
+/// How the symbols of shared statics begin. The crate and the name of the static follow, then a number, each after a `$`.
+const STATIC: &str = "cuda_std_shared_static$";
+/// What a function that returns the address of an array calls it.
+const ARRAY: &str = "cuda_std_shared_array";
+/// How the symbol of an array ends. The function's symbol comes before.
+const ARRAY_SYMBOL: &str = "$array";
+
+/// PTX whose shared statics and arrays lie in shared memory, each once.
+pub(super) fn placed(ptx: &str) -> Result<String, CudaBuilderError> {
+    if !ptx.contains(STATIC) && !ptx.contains(ARRAY) {
+        return Ok(ptx.to_owned());
+    }
+    let (ptx, functions) = declared(ptx)?;
+    Ok(without_unused(&addressed(&ptx)?, &functions))
+}
+
+/// Declares the statics and arrays in shared memory, and takes an array's address where a function was called for it. The names
+/// of these functions are the second result.
+fn declared(ptx: &str) -> Result<(String, Vec<String>), CudaBuilderError> {
+    let lines: Vec<&str> = ptx.lines().collect();
+    let mut instead = HashMap::new();
+    let mut arrays: HashMap<&str, String> = HashMap::new();
+    let mut declarations: BTreeMap<String, String> = BTreeMap::new();
+    for body in bodies(&lines) {
+        let Some(at) = body.clone().find(|i| is_array(lines[*i])) else {
+            continue;
+        };
+        let function = function_name(lines[body.start]);
+        // The copies of the function that several crates have mean one array.
+        let symbol = format!("{}{ARRAY_SYMBOL}", without_crate(function));
+        let declaration = lines[at].replace(ARRAY, &symbol);
+        let known = declarations.insert(symbol.clone(), declaration.clone());
+        if known.is_some_and(|known| known != declaration) {
+            return Err(CudaBuilderError::SharedStatic {
+                name: readable(function),
+                place: format!("`{declaration}`, and another size elsewhere"),
+            });
+        }
+        instead.insert(at, String::new());
+        let uses = (at + 1..body.end).filter(|i| lines[*i].contains(ARRAY));
+        instead.extend(uses.map(|i| (i, lines[i].replace(ARRAY, &symbol))));
+        arrays.insert(function, symbol);
+    }
+    for (i, line) in lines.iter().enumerate() {
+        if let Some(declaration) = static_declaration(line) {
+            instead.insert(i, declaration);
+        } else if line.starts_with(".address_size") {
+            let declarations = declarations.values().map(String::as_str);
+            let text: Vec<&str> = std::iter::once(*line).chain(declarations).collect();
+            instead.insert(i, text.join("\n"));
+        } else if line.starts_with('.') {
+            refuse_in_initial_value(line)?;
+        } else if let Some(code) = instruction(line)
+            && code.root() == "call"
+            && let Some(symbol) = code.operands.iter().find_map(|name| arrays.get(name))
+        {
+            take_address(&lines, i, symbol, &mut instead);
+        }
+    }
+    let functions = arrays.into_keys().map(str::to_owned).collect();
+    Ok((rewritten(ptx, &instead), functions))
+}
+
+fn is_array(line: &str) -> bool {
+    line.starts_with(".shared ") && line.contains(ARRAY)
+}
+
+/// The declaration of a shared static, where a line declares it in global memory. It has no initial value.
+fn static_declaration(line: &str) -> Option<String> {
+    let declaration = line.split(['=', ';']).next()?.trim_end();
+    let (_, after) = declaration.split_once(".global ")?;
+    let symbol = name_in(declaration)?;
+    (line.starts_with('.') && symbol.starts_with(STATIC)).then(|| format!(".shared {after};"))
+}
+
+/// The name in a declaration such as `.global .align 4 .b8 NAME[16]`.
+fn name_in(declaration: &str) -> Option<&str> {
+    let is_name = |word: &&str| !word.starts_with(|c: char| c == '.' || c.is_ascii_digit());
+    words(declaration).map(|(_, word)| word).find(is_name)
+}
+
+/// Refuses the address of a shared static as the initial value of another static: each block has its own.
+fn refuse_in_initial_value(line: &str) -> Result<(), CudaBuilderError> {
+    let (declaration, value) = line.split_once('=').unwrap_or_default();
+    match words(value).find(|(_, word)| word.starts_with(STATIC)) {
+        None => Ok(()),
+        Some((_, symbol)) => Err(CudaBuilderError::SharedStatic {
+            name: readable(symbol),
+            place: format!(
+                "as the initial value of the static {}, which is one for all blocks",
+                readable(name_in(declaration).unwrap_or_default())
+            ),
+        }),
+    }
+}
+
+/// Replaces the call in line `call`, with the lines around it that belong to it, by the address of `symbol`.
+fn take_address(lines: &[&str], call: usize, symbol: &str, instead: &mut HashMap<usize, String>) {
+    let is = |i: &usize, what: &str| lines[*i].contains(what);
+    let first = (0..call).rev().find(|i| is(i, "{ // callseq"));
+    let last = (call..lines.len()).find(|i| is(i, "} // callseq"));
+    let (Some(first), Some(last)) = (first, last) else {
+        return;
+    };
+    for (i, line) in (first..).zip(&lines[first..=last]) {
+        let target = instruction(line)
+            .filter(|code| code.root() == "ld")
+            .map(|code| code.operands[0]);
+        match target {
+            Some(target) => instead.insert(i, format!("\tmov.b64 \t{target}, {symbol};")),
+            None if line.trim_start().starts_with(".loc") => None,
+            None => instead.insert(i, String::new()),
+        };
+    }
+}
+
+/// A generic function's symbol without the crate that it was instantiated in, which stands at the end: what is left is the
+/// same in all crates.
+fn without_crate(symbol: &str) -> &str {
+    let ends = symbol.match_indices('E').map(|(at, _)| &symbol[..=at]);
+    ends.into_iter()
+        .find(|start| rustc_demangle::try_demangle(start).is_ok())
+        .unwrap_or(symbol)
+}
+
+/// A symbol as its author knows it.
+fn readable(symbol: &str) -> String {
+    match symbol.strip_prefix(STATIC).map(|rest| rest.split('$')) {
+        Some(mut parts) => {
+            let (krate, name) = (parts.next(), parts.next());
+            format!(
+                "{} of the crate {}",
+                name.unwrap_or_default(),
+                krate.unwrap_or_default()
+            )
+        }
+        None => {
+            let function = symbol.strip_suffix(ARRAY_SYMBOL).unwrap_or(symbol);
+            format!("{:#}", rustc_demangle::demangle(function))
+        }
+    }
+}
+
+/// Makes instructions take the addresses of shared variables for what they are.
+fn addressed(ptx: &str) -> Result<String, CudaBuilderError> {
+    let ptx_lines: Vec<&str> = ptx.lines().collect();
+    let symbols: BTreeSet<&str> = (ptx_lines.iter())
+        .filter(|line| line.starts_with(".shared "))
+        .filter_map(|line| name_in(line))
+        .collect();
+    let is_shared = |word: &str| symbols.contains(word);
+    let mut instead = HashMap::new();
+    for body in bodies(&ptx_lines) {
+        let lines = &ptx_lines[body.clone()];
+        if !lines
+            .iter()
+            .any(|line| words(line).any(|(_, word)| is_shared(word)))
+        {
+            continue;
+        }
+        let function = Function {
+            origins: Origins::of(lines, &is_shared),
+            generic: Cell::new(0),
+        };
+        // A line of assembly may be anything: what it needs comes before all of it.
+        let mut assembly = (body.start, Conversions::default());
+        for ((i, line), in_assembly) in (body.start..).zip(lines).zip(in_assembly(lines)) {
+            if line.trim() == BEGIN_ASSEMBLY {
+                assembly = (i, Conversions::default());
+            } else if in_assembly {
+                let (begins, before) = &mut assembly;
+                let changed = function.changed_assembly(line, before);
+                instead.extend(changed.map(|changed| (i, changed)));
+                instead.insert(*begins, before.text() + ptx_lines[*begins]);
+            } else if let Some(code) = instruction(line) {
+                let mut before = Conversions::default();
+                let changed = function.changed(&code, &mut before);
+                let changed = changed.map_err(|_| refusal(lines, line))?;
+                instead.extend(changed.map(|changed| (i, before.text() + &changed)));
+            }
+        }
+        let open = lines.iter().position(|line| *line == "{");
+        if let (Some(open), 1..) = (open, function.generic.get()) {
+            let registers = format!("{{\n\t.reg .b64 \t%generic<{}>;", function.generic.get());
+            instead.insert(body.start + open, registers);
+        }
+    }
+    Ok(rewritten(ptx, &instead))
+}
+
+/// A function that has to do with shared variables.
+struct Function<'a> {
+    origins: Origins<'a>,
+    /// Registers for generic addresses that it needs.
+    generic: Cell<usize>,
+}
+
+impl Function<'_> {
+    /// The instruction as it has to be, after the conversions that it needs; `Ok(None)` if as it is.
+    ///
+    /// `Err` if it cannot be: LLVM has chosen an instruction for global memory which has no counterpart.
+    fn changed(
+        &self,
+        code: &Instruction<'_>,
+        before: &mut Conversions,
+    ) -> Result<Option<String>, Unsupported> {
+        let mut name = code.name.to_owned();
+        // The operand that stays what it is: the address within shared memory of an access that says so.
+        let mut kept = None;
+        for (at, base) in code.addresses() {
+            if !self.origins.of_operand(base).may_be_shared() {
+                continue;
+            }
+            match space(&name) {
+                None | Some("global") if accesses(code) => {
+                    let shared = self.holds_shared(base);
+                    name = in_space(&name, shared.then_some("shared"));
+                    kept = shared.then_some(at);
+                }
+                None => {}
+                Some(_) => return Err(Unsupported),
+            }
+        }
+        let same_memory = match code.root() {
+            "mov" | "add" | "sub" | "mad" | "and" | "selp" | "min" | "max" | "cvta" => {
+                code.targets().any(|target| self.holds_shared(target))
+            }
+            "setp" => (code.operands[1..].iter()).all(|operand| self.holds_shared(operand)),
+            _ => false,
+        };
+        if code.root() == "cvta" && self.origins.of_operand(code.operands[1]).may_be_shared() {
+            // Both are addresses within shared memory, or both are generic.
+            "mov.b64".clone_into(&mut name);
+        }
+        let generic = |(at, operand): (usize, &&str)| {
+            let written = at == 0 && code.has_target();
+            match same_memory || written || kept == Some(at) {
+                true => (*operand).to_owned(),
+                false => self.generic(operand, before),
+            }
+        };
+        let operands: Vec<String> = code.operands.iter().enumerate().map(generic).collect();
+        let unchanged = before.0.is_empty() && name == code.name;
+        Ok((!unchanged).then(|| code.with(&name, &operands)))
+    }
+
+    /// A line of inline assembly as it has to be. It was given generic addresses; of symbols it knows what they are.
+    fn changed_assembly(&self, line: &str, before: &mut Conversions) -> Option<String> {
+        let mut generic = |text: &str| {
+            with_words(text, |word| {
+                let address = is_address_register(word) && self.holds_shared(word);
+                address.then(|| before.of(word, &self.generic))
+            })
+        };
+        if let Some(code) = instruction(line)
+            && accesses(&code)
+            && space(code.name).is_none()
+            && let Some((at, base)) = code.addresses().next()
+            && is_register(base)
+            && self.origins.of_register(base).is_shared()
+        {
+            let operands = code.operands.iter().enumerate();
+            let operands: Vec<String> = operands
+                .map(|(i, operand)| match i == at {
+                    true => (*operand).to_owned(),
+                    false => generic(operand),
+                })
+                .collect();
+            return Some(code.with(&in_space(code.name, Some("shared")), &operands));
+        }
+        let changed = generic(line);
+        (changed != line).then_some(changed)
+    }
+
+    /// Whether an operand is an address within shared memory.
+    fn holds_shared(&self, operand: &str) -> bool {
+        self.origins.of_operand(operand).is_shared()
+    }
+
+    /// The operand with generic addresses.
+    fn generic(&self, operand: &str, before: &mut Conversions) -> String {
+        if !operand.starts_with(['[', '{']) && self.holds_shared(operand) {
+            // A symbol may have an offset.
+            return before.of(operand, &self.generic);
+        }
+        with_words(operand, |word| {
+            let address = !is_register(word) || is_address_register(word);
+            (address && self.holds_shared(word)).then(|| before.of(word, &self.generic))
+        })
+    }
+}
+
+/// Generic addresses of shared memory that an instruction needs: of which operand, and the register that holds it.
+#[derive(Default)]
+struct Conversions(Vec<(String, String)>);
+
+impl Conversions {
+    fn of(&mut self, address: &str, registers: &Cell<usize>) -> String {
+        if let Some((_, register)) = self.0.iter().find(|(known, _)| known == address) {
+            return register.clone();
+        }
+        let register = format!("%generic{}", registers.get());
+        registers.set(registers.get() + 1);
+        self.0.push((address.to_owned(), register.clone()));
+        register
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (address, register) in &self.0 {
+            if is_register(address) {
+                let _ = writeln!(text, "\tcvta.shared.u64 \t{register}, {address};");
+            } else {
+                let _ = writeln!(
+                    text,
+                    "\tmov.b64 \t{register}, {address};\n\tcvta.shared.u64 \t{register}, {register};"
+                );
+            }
+        }
+        text
+    }
+}
+
+/// There is no such instruction for shared memory.
+struct Unsupported;
+
+/// Whether it is an access to memory that exists for shared memory too.
+fn accesses(code: &Instruction<'_>) -> bool {
+    matches!(code.root(), "ld" | "st" | "atom" | "red")
+}
+
+/// The memory that the name of an instruction says.
+fn space(name: &str) -> Option<&str> {
+    let is_space = |part: &&str| matches!(*part, "global" | "shared" | "local" | "const" | "param");
+    name.split('.').skip(1).find(is_space)
+}
+
+/// An access's name with another memory, or none.
+fn in_space(name: &str, space: Option<&str>) -> String {
+    // `nc` is a cache of global memory.
+    let mut parts: Vec<&str> = name
+        .split('.')
+        .filter(|part| !matches!(*part, "global" | "nc"))
+        .collect();
+    const BEFORE: [&str; 11] = [
+        "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "sys", "gpu",
+        "cta", "cluster",
+    ];
+    let at = (1..parts.len())
+        .find(|i| !BEFORE.contains(&parts[*i]))
+        .unwrap_or(parts.len());
+    if let Some(space) = space {
+        parts.insert(at, space);
+    }
+    parts.join(".")
+}
+
+/// Why a use of shared variables is refused, by its function and line.
+fn refusal(function: &[&str], line: &str) -> CudaBuilderError {
+    let names: BTreeSet<String> = (function.iter())
+        .flat_map(|line| words(line))
+        .filter(|(_, word)| word.starts_with(STATIC) || word.ends_with(ARRAY_SYMBOL))
+        .map(|(_, word)| readable(word))
+        .collect();
+    CudaBuilderError::SharedStatic {
+        name: names.into_iter().collect::<Vec<_>>().join(" or "),
+        place: format!(
+            "in {}, as `{}`",
+            readable(function_name(function[0])),
+            line.trim()
+        ),
+    }
+}
+
+/// Leaves out those of the functions that nobody calls any more, and variables that no function mentions.
+fn without_unused(ptx: &str, functions: &[String]) -> String {
+    let lines: Vec<&str> = ptx.lines().collect();
+    let name = |body: &Range<usize>| function_name(lines[body.start]);
+    let (of_arrays, others): (Vec<_>, Vec<_>) = super::functions(&lines)
+        .partition(|(body, _)| functions.iter().any(|function| function == name(body)));
+    let mut mentioned: HashSet<&str> = words_of(&lines, others).collect();
+    let (used, unused): (Vec<_>, Vec<_>) =
+        (of_arrays.into_iter()).partition(|(body, _)| mentioned.contains(name(body)));
+    mentioned.extend(words_of(&lines, used));
+    let mut instead: HashMap<usize, String> = (unused.into_iter())
+        .flat_map(|(body, _)| body)
+        .map(|i| (i, String::new()))
+        .collect();
+    for (i, line) in lines.iter().enumerate() {
+        let unused = |name| !mentioned.contains(name);
+        if line.starts_with(".shared ") && name_in(line).is_some_and(unused) {
+            instead.insert(i, String::new());
+        }
+    }
+    rewritten(ptx, &instead)
+}
+
+/// The words of function bodies.
+fn words_of<'a>(
+    lines: &[&'a str],
+    functions: Vec<(Range<usize>, bool)>,
+) -> impl Iterator<Item = &'a str> {
+    (functions.into_iter())
+        .filter(|(_, defined)| *defined)
+        .flat_map(|(body, _)| lines[body].to_vec())
+        .flat_map(words)
+        .map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = ".version 7.0\n.address_size 64\n";
+    const TILE: &str = "cuda_std_shared_static$k$TILE$0123";
+    const GLOBAL: &str =
+        ".visible .global .align 4 .b8 cuda_std_shared_static$k$TILE$0123[64] = {1, 2};\n";
+
+    fn treated(body: &str) -> Result<String, CudaBuilderError> {
+        let text = placed(&format!(
+            "{HEAD}{GLOBAL}.visible .entry a()\n{{\n{body}\tret;\n}}\n"
+        ))?;
+        let start = format!("{HEAD}.shared .align 4 .b8 {TILE}[64];\n.visible .entry a()\n{{\n");
+        let body = text.strip_prefix(&start).expect(&text);
+        Ok(body.strip_suffix("\tret;\n}\n").unwrap().to_owned())
+    }
+
+    #[test]
+    fn accesses_through_a_sum_with_the_address_are_of_shared_memory() {
+        let text = treated(&format!(
+            "\tmov.b64 \t%rd1, {TILE};\n\tmul.wide.u32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\
+             \tld.global.nc.v2.b32 \t{{%r2, %r3}}, [%rd3+8];\n\tatom.acquire.gpu.global.cas.b32 \t%r4, [%rd3], %r2, %r3;\n\
+             \tst.volatile.global.b32 \t[{TILE}+4], %r4;\n\tld.global.b32 \t%r5, [%rd9];\n"
+        ));
+        assert_eq!(
+            text.unwrap(),
+            format!(
+                "\tmov.b64 \t%rd1, {TILE};\n\tmul.wide.u32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\
+                 \tld.shared.v2.b32 \t{{%r2, %r3}}, [%rd3+8];\n\tatom.acquire.gpu.shared.cas.b32 \t%r4, [%rd3], %r2, %r3;\n\
+                 \tst.volatile.shared.b32 \t[{TILE}+4], %r4;\n\tld.global.b32 \t%r5, [%rd9];\n"
+            )
+        );
+    }
+
+    #[test]
+    fn an_address_of_either_memory_is_generic() {
+        let text = treated(&format!(
+            "\tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\tselp.b64 \t%rd3, %rd1, %rd2, %p1;\n\
+             \tld.global.b32 \t%r1, [%rd3];\n\tcvta.global.u64 \t%rd4, %rd3;\n\tcvta.global.u64 \t%rd5, %rd1;\n\
+             \tst.global.v2.b64 \t[%rd2], {{%rd4, %rd5}};\n\tsetp.eq.b64 \t%p2, %rd1, 0;\n\tsetp.eq.b64 \t%p3, %rd1, %rd5;\n"
+        ));
+        assert_eq!(
+            text.unwrap(),
+            format!(
+                "\t.reg .b64 \t%generic<3>;\n\
+                 \tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\
+                 \tcvta.shared.u64 \t%generic0, %rd1;\n\tselp.b64 \t%rd3, %generic0, %rd2, %p1;\n\
+                 \tld.b32 \t%r1, [%rd3];\n\tmov.b64 \t%rd4, %rd3;\n\tmov.b64 \t%rd5, %rd1;\n\
+                 \tcvta.shared.u64 \t%generic1, %rd5;\n\tst.global.v2.b64 \t[%rd2], {{%rd4, %generic1}};\n\
+                 \tcvta.shared.u64 \t%generic2, %rd1;\n\tsetp.eq.b64 \t%p2, %generic2, 0;\n\
+                 \tsetp.eq.b64 \t%p3, %rd1, %rd5;\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_register_that_is_written_twice_holds_what_both_can_be() {
+        // The second of two loops over different memories.
+        let text = treated(&format!(
+            "\tmov.b64 \t%rd1, {TILE};\n$L1:\n\tld.global.b32 \t%r1, [%rd1];\n\tadd.s64 \t%rd1, %rd1, 4;\n\
+             \tmov.b64 \t%rd1, OTHER;\n"
+        ));
+        let text = text.unwrap();
+        assert!(text.contains("\tmov.b64 \t%rd1, %generic0;\n"), "{text}");
+        assert!(text.contains("\tld.b32 \t%r1, [%rd1];\n"), "{text}");
+    }
+
+    #[test]
+    fn a_difference_of_addresses_is_no_address() {
+        let text = treated(&format!(
+            "\tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\tsub.s64 \t%rd3, %rd2, %rd1;\n\
+             \tadd.s64 \t%rd4, %rd1, %rd3;\n\tld.global.b32 \t%r1, [%rd4];\n"
+        ));
+        let text = text.unwrap();
+        assert!(text.contains("sub.s64 \t%rd3, %rd2, %generic0;"), "{text}");
+        assert!(text.contains("add.s64 \t%rd4, %generic1, %rd3;"), "{text}");
+        assert!(text.contains("\tld.b32 \t%r1, [%rd4];"), "{text}");
+    }
+
+    #[test]
+    fn assembly_gets_generic_addresses_and_may_name_the_static() {
+        let named =
+            format!("\t// begin inline asm\n\tld.shared.b32 %r1, [{TILE}];\n\t// end inline asm\n");
+        assert_eq!(treated(&named).unwrap(), named);
+        let given = |more: &str| {
+            format!(
+                "\tmov.b64 \t%rd1, {TILE};\n\t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %rd1; cvt.u32.u64 %r1, %rd2;\n\
+                 \tatom.add.u64 %rd3, [%rd1+8], %rd4;\n{more}\t// end inline asm\n"
+            )
+        };
+        assert_eq!(
+            treated(&given("")).unwrap(),
+            format!(
+                "\t.reg .b64 \t%generic<1>;\n\tmov.b64 \t%rd1, {TILE};\n\tcvta.shared.u64 \t%generic0, %rd1;\n\
+                 \t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %generic0; cvt.u32.u64 %r1, %rd2;\n\
+                 \tatom.shared.add.u64 \t%rd3, [%rd1+8], %rd4;\n\t// end inline asm\n"
+            )
+        );
+        // An instruction of several lines may write any register of them.
+        let text = treated(&given("some.instruction {%r1},\n {%rd1};\n")).unwrap();
+        assert!(text.contains("mov.b64 \t%rd1, %generic0;"), "{text}");
+        assert!(
+            text.contains("atom.add.u64 %rd3, [%rd1+8], %rd4;"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_shared_memory_cannot_do_is_refused_with_its_place() {
+        let error = treated(&format!("\tprefetch.global.L1 \t[{TILE}];\n")).unwrap_err();
+        let message = error.to_string();
+        for words in ["TILE of the crate k", "in a, as `prefetch.global.L1"] {
+            assert!(message.contains(words), "{words} in {message}");
+        }
+        let held =
+            ".global .align 8 .u64 HOLDER[1] = {generic(cuda_std_shared_static$k$TILE$0123)};\n";
+        let error = placed(&format!("{HEAD}{GLOBAL}{held}"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("TILE of the crate k") && error.contains("HOLDER"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn copies_of_an_array_for_two_crates_are_one() {
+        let copy = |krate: &str| {
+            format!(
+                ".func  (.param .b64 func_retval0) _RINvC8cuda_std3memNtC1k3TagE{krate}()\n{{\n\t.reg .b64 \t%rd<2>;\n\
+                 \t// begin inline asm\n\t{{\n.shared .align 4 .b8 cuda_std_shared_array[64];\n.reg .b64 a;\n\
+                 mov.b64 a, cuda_std_shared_array;\ncvta.shared.u64 %rd1, a;\n}}\n\t// end inline asm\n\
+                 \tst.param.b64 \t[func_retval0], %rd1;\n\tret;\n}}\n"
+            )
+        };
+        let call = |krate: &str, target: &str| {
+            format!(
+                "\t{{ // callseq 0, 0\n\t.param .b64 \tretval0;\n\
+                 \tcall.uni (retval0), _RINvC8cuda_std3memNtC1k3TagE{krate}, ();\n\tld.param.b64 \t{target}, [retval0];\n\
+                 \t}} // callseq 0\n"
+            )
+        };
+        let text = placed(&format!(
+            "{HEAD}{}{}.visible .entry a()\n{{\n{}{}\tst.b32 \t[%rd1], 1;\n\tst.b32 \t[%rd2], 2;\n}}\n",
+            copy("C1b"),
+            copy("B4_"),
+            call("C1b", "%rd1"),
+            call("B4_", "%rd2"),
+        ))
+        .unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        let array = "_RINvC8cuda_std3memNtC1k3TagE$array";
+        assert_eq!(
+            lines[2..],
+            [
+                &format!(".shared .align 4 .b8 {array}[64];"),
+                ".visible .entry a()",
+                "{",
+                &format!("\tmov.b64 \t%rd1, {array};"),
+                &format!("\tmov.b64 \t%rd2, {array};"),
+                "\tst.shared.b32 \t[%rd1], 1;",
+                "\tst.shared.b32 \t[%rd2], 2;",
+                "}",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_module_without_shared_variables_stays_as_it_is() {
+        let text = format!(
+            "{HEAD}.extern .shared .align 16 .b8 dynamic[];\n.visible .entry a()\n{{\n\tret;\n}}\n"
+        );
+        assert_eq!(placed(&text).unwrap(), text);
+    }
+}
