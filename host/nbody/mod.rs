@@ -16,7 +16,7 @@ mod run;
 mod spec;
 
 pub use bodies::Bodies;
-pub use choose::{Options, engine, engine_on_ranks};
+pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::{CpuEngine, Ranks};
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
 pub use emulator::EmulatorEngine;

@@ -13,5 +13,5 @@ mod record;
 mod times;
 
 pub use outputs::{Claim, Names, Outputs, Refused};
-pub use record::{Paths, Record, RecordError};
+pub use record::{Paths, Record, RecordError, resolved};
 pub use times::Renewal;

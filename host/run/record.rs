@@ -205,10 +205,15 @@ impl Record {
         Ok(())
     }
 
-    /// Changes an option that may be extended.
+    /// Changes an option, or takes down another.
     pub fn extend(&mut self, group: &str, option: &str, value: impl Into<Value>) {
         let group = self.options.entry(group.into()).or_default();
         group.insert(option.into(), value.into());
+    }
+
+    /// A single value of a group.
+    pub fn value(&self, group: &str, name: &str) -> Option<&Value> {
+        self.options.get(group)?.get(name)
     }
 
     /// A group of options, their paths as they are to be reached now.
@@ -323,7 +328,7 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 /// A path from the root on, its folder without symbolic links.
-pub(super) fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     let folder = std::fs::canonicalize(directory_of(path));
     match (folder, path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),

@@ -9,6 +9,7 @@ use super::FileError;
 use super::write::{History, Moment};
 use crate::io::IoError;
 use crate::io::npz::{NpzReader, NpzWriter};
+use crate::run::Record;
 
 /// A run at some step.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +43,14 @@ impl Checkpoint {
     /// # Errors
     /// [`IoError`].
     pub fn write(&self, path: &Path) -> Result<(), IoError> {
+        self.write_with(path, None)
+    }
+
+    /// The same with what was asked for and which files were written, so that `--resume` goes on with all of it.
+    ///
+    /// # Errors
+    /// [`IoError`].
+    pub fn write_with(&self, path: &Path, run: Option<&Record>) -> Result<(), IoError> {
         let head = Head {
             specification: self.specification.clone(),
             step: self.step,
@@ -69,6 +78,9 @@ impl Checkpoint {
             .collect();
         file.array("history_position", &[times, n, 3], &positions)?;
         file.text(HEAD, &json)?;
+        if let Some(run) = run {
+            run.write(&mut file)?;
+        }
         file.finish()
     }
 
