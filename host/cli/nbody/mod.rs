@@ -107,6 +107,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         start_energy: start.start_energy,
         history: start.history,
         last: start.from.clone(),
+        last_lower: start.lower.clone(),
         run: record,
         renewal: Renewal::default(),
     };
@@ -121,14 +122,14 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,
-        &start.from,
+        (&start.from, start.lower.as_ref()),
         [plan.every, plan.pause],
         &progress,
-        &mut |snapshot, pause| {
+        &mut |snapshot, lower, pause| {
             if pause == Pause::Look {
                 record.look(&snapshot)?;
             }
-            record.pause(snapshot)
+            record.pause(snapshot, lower)
         },
     );
     progress.finish();
@@ -168,10 +169,10 @@ fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Fa
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,
-        &start.from,
+        (&start.from, None),
         [plan.every, plan.pause],
         &Progress::new("", true),
-        &mut |_, _| Ok(()),
+        &mut |_, _, _| Ok(()),
     );
     outcome.map_err(ended)
 }

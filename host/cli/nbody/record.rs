@@ -8,7 +8,7 @@ use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Tra
 use trisolar::nbody::files::{
     Checkpoint, History, Moment, Textbook, write_bodies, write_series, write_trajectory,
 };
-use trisolar::nbody::{Diagnostics, Engine, Snapshot, Validated};
+use trisolar::nbody::{Diagnostics, Engine, LowerParts, Snapshot, Validated};
 use trisolar::run::{self, Renewal};
 
 use super::super::report::{self, Lines};
@@ -30,6 +30,7 @@ pub(super) struct Record<'a> {
     pub start_energy: Option<f64>,
     pub history: History,
     pub last: Snapshot,
+    pub last_lower: Option<LowerParts>,
     /// What a checkpoint says of the run, if there is to be one.
     pub run: Option<run::Record>,
     /// When the checkpoint is due.
@@ -80,8 +81,13 @@ impl Record<'_> {
     }
 
     /// Takes note of where the run is, and renews the checkpoint if it is old.
-    pub(super) fn pause(&mut self, snapshot: Snapshot) -> Result<(), Failure> {
+    pub(super) fn pause(
+        &mut self,
+        snapshot: Snapshot,
+        lower: Option<LowerParts>,
+    ) -> Result<(), Failure> {
         self.last = snapshot;
+        self.last_lower = lower;
         // After the last step all files are written.
         let last = self.last.step == self.problem.specification().steps;
         if last || !self.renewal.is_due() {
@@ -133,7 +139,7 @@ impl Record<'_> {
             bodies: self.last.bodies.clone(),
             history: self.history.clone(),
         };
-        Ok(checkpoint.write_with(path, self.run.as_ref())?)
+        Ok(checkpoint.write_with(path, self.last_lower.as_ref(), self.run.as_ref())?)
     }
 
     fn write_series(&self) -> Result<(), Failure> {

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use trisolar::nbody::files::{Checkpoint, FileError, History};
 use trisolar::nbody::{
-    Bodies, Given, GivenError, Integrator, Snapshot, SpecError, Specification, Validated,
+    Bodies, Given, GivenError, Integrator, LowerParts, Snapshot, SpecError, Specification,
+    Validated,
 };
 
 use super::super::Failure;
@@ -17,6 +18,8 @@ use super::plan::Plan;
 pub(super) struct Start {
     pub problem: Validated,
     pub from: Snapshot,
+    /// What its numbers cannot hold.
+    pub lower: Option<LowerParts>,
     pub start_energy: Option<f64>,
     /// What was seen before.
     pub history: History,
@@ -56,6 +59,7 @@ impl Args {
         Ok(Start {
             problem,
             from,
+            lower: None,
             start_energy: None,
             history: History::default(),
             name,
@@ -113,6 +117,7 @@ impl Start {
         Ok(Self {
             problem,
             from,
+            lower: Checkpoint::read_lower_parts(path).map_err(file)?,
             start_energy,
             history,
             name: path.display().to_string(),
@@ -184,6 +189,8 @@ impl Start {
         let start = Self {
             problem,
             from,
+            // Ranks compute on CPUs, which have none.
+            lower: None,
             start_energy: None,
             history: History::default(),
             name: head.name,
