@@ -41,6 +41,9 @@ pub struct Record {
     program: String,
     /// Which command (`nbody`).
     command: String,
+    /// How far the run is, in words, if it has not ended and something would be lost with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unfinished: Option<String>,
     /// Groups of options under the names that they have on the command line, with `_` for `-`.
     options: BTreeMap<String, Map<String, Value>>,
     /// What outputs may contain, by their paths.
@@ -111,6 +114,7 @@ impl Record {
             format: FORMAT,
             program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
             command: command.into(),
+            unfinished: None,
             options: BTreeMap::new(),
             files: BTreeMap::new(),
             folder: folder_of(path),
@@ -163,6 +167,35 @@ impl Record {
             return Err(RecordError::None { path });
         }
         Self::from_json(&file.text(MEMBER)?, path, command)
+    }
+
+    /// Says how far the run is, in words, or that nothing would be lost with the checkpoint.
+    pub fn set_unfinished(&mut self, progress: Option<String>) {
+        self.unfinished = progress;
+    }
+
+    /// Refuses a checkpoint of a new run where that of an unfinished one is, of whatever command.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn refuse_unfinished(option: &str, path: &Path) -> Result<(), Refused> {
+        let read = || -> Option<Self> {
+            let text = NpzReader::open(path).ok()?.text(MEMBER).ok()?;
+            serde_json::from_str(&text).ok()
+        };
+        match read() {
+            Some(Self {
+                command,
+                unfinished: Some(progress),
+                ..
+            }) => {
+                let reason = format!(
+                    "it holds an unfinished run ({progress}); trisolar {command} --resume goes on with it; remove it to begin anew"
+                );
+                Err(Refused::new(option, path, reason))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// As JSON.
@@ -460,6 +493,32 @@ mod tests {
         );
         fs::remove_file(&path).unwrap();
         record.check("--out", &path).unwrap();
+    }
+
+    #[test]
+    fn an_unfinished_run_is_kept_from_new_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.npz");
+        let mut record = Record::new("cluster", &path);
+        let refused = || Record::refuse_unfinished("--checkpoint", &path);
+        refused().unwrap();
+        for (progress, words) in [
+            (Some("time 1 of 2".to_owned()), Some("(time 1 of 2)")),
+            (None, None),
+        ] {
+            record.set_unfinished(progress);
+            let mut file = NpzWriter::create(&path).unwrap();
+            record.write(&mut file).unwrap();
+            file.finish().unwrap();
+            let said = refused().err().map(|e| e.to_string());
+            assert_eq!(said.is_some(), words.is_some());
+            let all = ["for '--checkpoint'", "trisolar cluster --resume"]
+                .into_iter()
+                .chain(words);
+            assert!(said.is_none_or(|said| all.into_iter().all(|word| said.contains(word))));
+        }
+        fs::write(&path, "not a checkpoint").unwrap();
+        refused().unwrap();
     }
 
     #[test]

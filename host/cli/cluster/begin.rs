@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trisolar::hermite::files::Checkpoint;
 use trisolar::hermite::{Abrupt, Given, Scheme, Specification, Times, Validated};
-use trisolar::run::{self, Claim, Refused};
+use trisolar::run::{self, Claim};
 
 use super::options::Args;
 use super::outputs::OutputArgs;
@@ -66,7 +66,7 @@ impl Begun {
         }
         let claim = declared.claim()?;
         if let Some(path) = &output.checkpoint {
-            refuse_unfinished(path)?;
+            run::Record::refuse_unfinished("--checkpoint", path)?;
         }
         output.refuse_other_snapshots()?;
         let (start, mut given) = given.start(None).map_err(|e| refused_given(args, e))?;
@@ -165,23 +165,4 @@ impl Begun {
             claim,
         })
     }
-}
-
-/// Refuses to begin anew where a run can be resumed.
-fn refuse_unfinished(path: &Path) -> Result<(), Failure> {
-    let (Ok(there), Ok(record)) = (Checkpoint::read(path), run::Record::read(path, "cluster"))
-    else {
-        return Ok(());
-    };
-    let times = record.get::<Given>(START)?.times();
-    let end = times.map_or(f64::INFINITY, |times| times.end);
-    let looked = there.series.last().map_or(0.0, |row| row[0]);
-    if there.time > 0.0 && looked < end {
-        let reason = format!(
-            "it holds an unfinished run, at time {} of {end}; --resume goes on with it; remove it to begin anew",
-            there.time
-        );
-        return Err(Refused::new("--checkpoint", path, reason).into());
-    }
-    Ok(())
 }

@@ -242,6 +242,10 @@ impl<'a> Run<'a> {
                 record.expect(&staged)?;
                 let worst = serde_json::to_value(self.cluster.abrupt());
                 record.extend(REPORT, WORST, worst.unwrap_or_default());
+                let (time, end) = (self.cluster.time(), self.times.end);
+                let looked = self.series.last().map_or(0.0, |row| row[0]);
+                let unfinished = time > 0.0 && looked < end;
+                record.set_unfinished(unfinished.then(|| format!("time {time} of {end}")));
             }
             self.save()?;
             Ok(staged.commit()?)
@@ -278,7 +282,7 @@ impl<'a> Run<'a> {
                     "note: {path} holds time {time}; --resume goes on from it: trisolar cluster --resume {path}"
                 )
             }
-            None => "note: nothing of the run is kept; --checkpoint FILE keeps it".into(),
+            None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
         });
     }
 

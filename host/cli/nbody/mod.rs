@@ -11,7 +11,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use trisolar::divergence::{Backend, EngineError};
-use trisolar::nbody::files::Checkpoint;
 use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
 use trisolar::run::{self, Claim, Refused, Renewal};
 
@@ -159,7 +158,7 @@ fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
                 "note: {path} holds step {step}; --resume goes on from it: trisolar nbody --resume {path}"
             )
         }
-        None => "note: nothing of the run is kept; --checkpoint FILE keeps it".into(),
+        None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
     }
 }
 
@@ -222,7 +221,7 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
     args.output.spacing = args.output.spacing(spec.steps);
     let record = match &outputs.checkpoint {
         Some(path) => {
-            refuse_unfinished(path)?;
+            run::Record::refuse_unfinished("--checkpoint", path)?;
             Some(record(path, &start.given, &args.output, &outputs)?)
         }
         None => None,
@@ -269,20 +268,6 @@ fn record(
     record.set(OUTPUT, &output)?;
     record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
     Ok(record)
-}
-
-/// Refuses to begin anew where a run can be resumed.
-fn refuse_unfinished(path: &Path) -> Result<(), Failure> {
-    match Checkpoint::read(path) {
-        Ok(there) if (1..there.specification.steps).contains(&there.step) => {
-            let reason = format!(
-                "it holds an unfinished run, {} of {} steps; --resume goes on with it; remove it to begin anew",
-                there.step, there.specification.steps
-            );
-            Err(Refused::new("--checkpoint", path, reason).into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A run that goes on, with all that was asked for when it began.

@@ -128,10 +128,15 @@ impl Record<'_> {
     }
 
     /// Writes the checkpoint as the run is now, if there is to be one.
-    pub(super) fn write_checkpoint(&self) -> Result<(), Failure> {
+    pub(super) fn write_checkpoint(&mut self) -> Result<(), Failure> {
         let Some(path) = &self.outputs.checkpoint else {
             return Ok(());
         };
+        let (step, steps) = (self.last.step, self.problem.specification().steps);
+        if let Some(run) = &mut self.run {
+            let progress = (1..steps).contains(&step);
+            run.set_unfinished(progress.then(|| format!("step {step} of {steps}")));
+        }
         let checkpoint = Checkpoint {
             specification: self.problem.specification().clone(),
             step: self.last.step,
