@@ -8,6 +8,7 @@
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`simd`]: the lanes of the CPU engines
+//! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
 
 pub mod config;
@@ -20,6 +21,7 @@ pub mod machine;
 pub mod mpi;
 pub mod nbody;
 pub mod output;
+pub mod run;
 pub mod simd;
 pub mod store;
 pub mod zoom;

@@ -6,21 +6,22 @@
 //! same bytes come.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{EngineError, Sink, Specification, Validated};
-use crate::io::IoError;
-use crate::io::{atomic, npy};
+use crate::divergence::{EngineError, Sink, Specification, Validated, differences};
+use crate::io::atomic::Staged;
+use crate::io::{IoError, atomic, npy};
+use crate::run::{self, RecordError, lock};
 
 /// What the file beside holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,6 +37,9 @@ struct Record {
     points: Option<Fingerprint>,
     /// Pixels that are there: first and end of each span, ascending.
     done: Vec<[u64; 2]>,
+    /// What was asked for beside the map, and what was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<run::Record>,
 }
 
 impl Record {
@@ -47,9 +51,62 @@ impl Record {
             specification: valid.specification().clone(),
             points: Fingerprint::of(valid),
             done: Vec::new(),
+            run: None,
         }
     }
+
+    /// The record beside a map; `None` if there is none.
+    fn read(path: &Path) -> Result<Option<Self>, IoError> {
+        let malformed = |reason: String| IoError::Malformed {
+            path: path.to_owned(),
+            reason,
+        };
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(IoError::system(path, "read", e)),
+        };
+        let record: Self = serde_json::from_str(&text).map_err(|e| malformed(e.to_string()))?;
+        if record.format != FORMAT {
+            let reason = format!("it was written by {}, in another format", record.program);
+            return Err(malformed(reason));
+        }
+        Ok(Some(record))
+    }
 }
+
+/// An unfinished map, as far as its record says.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    /// The map.
+    pub specification: Specification,
+    /// What was asked for beside it, and what was written.
+    pub run: run::Record,
+}
+
+impl Begun {
+    /// What was begun for `path`; `None` if nothing was.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn read(path: &Path) -> Result<Option<Self>, StoreError> {
+        let record = beside(path, RECORD);
+        let Some(Record {
+            specification, run, ..
+        }) = Record::read(&record)?
+        else {
+            return Ok(None);
+        };
+        let run = run.ok_or(RecordError::None {
+            path: record.clone(),
+        })?;
+        let run = run.placed(&record, COMMAND)?;
+        Ok(Some(Self { specification, run }))
+    }
+}
+
+/// The command whose runs keep maps in files.
+pub const COMMAND: &str = "divergence";
 
 fn write_record(path: &Path, record: &Record) -> Result<(), IoError> {
     let text = serde_json::to_string_pretty(record).expect("plain data");
@@ -78,8 +135,9 @@ impl Fingerprint {
 }
 
 const FORMAT: u32 = 1;
-/// How long a run that was killed may keep its lock: drivers of GPUs take some time to clean up after it.
-const DYING: Duration = Duration::from_secs(4);
+/// What the name of an unfinished map ends in, and that of its record.
+const PART: &str = ".part";
+const RECORD: &str = ".part.json";
 
 /// Why an unfinished map cannot be worked on.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +164,9 @@ pub enum StoreError {
         /// The map.
         part: PathBuf,
     },
+    /// It cannot be said how its run goes on.
+    #[error(transparent)]
+    Run(#[from] RecordError),
     /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -131,6 +192,8 @@ pub struct Store {
 struct State {
     /// Pixels that are in the file: first to end.
     done: BTreeMap<u64, u64>,
+    /// See [`Record`].
+    run: Option<run::Record>,
     /// Why nothing more can be taken.
     failed: Option<String>,
     over: bool,
@@ -153,6 +216,24 @@ impl State {
     }
 }
 
+/// The files that a run keeps beside `path` until the map is complete.
+pub fn working_files(path: &Path) -> [PathBuf; 2] {
+    [PART, RECORD].map(|suffix| beside(path, suffix))
+}
+
+/// The name of the map that a file is of: of the map itself, or of one of its [`working_files`].
+pub fn name_of(path: &Path) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = path.as_os_str().as_bytes();
+    let name = [RECORD, PART]
+        .into_iter()
+        .find_map(|suffix| bytes.strip_suffix(suffix.as_bytes()));
+    name.map_or_else(
+        || path.to_owned(),
+        |name| std::ffi::OsStr::from_bytes(name).into(),
+    )
+}
+
 /// `path` with more at its end.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -161,18 +242,26 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Store {
-    /// Begins a map that is to be at `path`, and takes the disk space it needs.
+    /// Begins a map that is to be at `path`, and takes the disk space it needs. `run` makes a record of what else was asked for.
     ///
     /// # Errors
     /// [`StoreError::Unfinished`] if one was begun before; no space, or the file cannot be written.
-    pub fn begin(path: &Path, valid: &Validated) -> Result<Self, StoreError> {
-        let (part, record) = (beside(path, ".part"), beside(path, ".part.json"));
+    pub fn begin(
+        path: &Path,
+        valid: &Validated,
+        run: Option<run::Record>,
+    ) -> Result<Self, StoreError> {
+        let [part, record] = working_files(path);
         if part.exists() || record.exists() {
             return Err(StoreError::Unfinished { part, record });
         }
         // First, so that a run killed from here on leaves a record that says that nothing is there.
-        write_record(&record, &Record::of(valid))?;
-        let begun = Self::begin_part(part, record.clone(), valid);
+        let about = Record {
+            run: run.clone(),
+            ..Record::of(valid)
+        };
+        write_record(&record, &about)?;
+        let begun = Self::begin_part(part, record.clone(), valid, run);
         if begun.is_err() {
             // Nothing was computed yet.
             let _ = fs::remove_file(&record);
@@ -180,14 +269,23 @@ impl Store {
         begun
     }
 
-    fn begin_part(part: PathBuf, record: PathBuf, valid: &Validated) -> Result<Self, StoreError> {
+    fn begin_part(
+        part: PathBuf,
+        record: PathBuf,
+        valid: &Validated,
+        run: Option<run::Record>,
+    ) -> Result<Self, StoreError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .open(&part)
             .map_err(|e| IoError::system(&part, "create", e))?;
-        let store = Self::over(part, record, file, valid, State::default())?;
+        let state = State {
+            run,
+            ..State::default()
+        };
+        let store = Self::over(part, record, file, valid, state)?;
         if let Err(error) = store.reserve() {
             let _ = fs::remove_file(&store.part);
             return Err(error.into());
@@ -200,23 +298,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
     pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
-        let (part, record) = (beside(path, ".part"), beside(path, ".part.json"));
-        let text = match fs::read_to_string(&record) {
-            Ok(text) => text,
-            // A part without a record holds nothing for certain.
-            Err(e) if e.kind() == io::ErrorKind::NotFound && !part.exists() => return Ok(None),
-            Err(e) => return Err(IoError::system(&record, "read", e).into()),
-        };
+        let [part, record] = working_files(path);
         let malformed = |path: &Path, reason: String| IoError::Malformed {
             path: path.to_owned(),
             reason,
         };
-        let read: Record =
-            serde_json::from_str(&text).map_err(|e| malformed(&record, e.to_string()))?;
-        if read.format != FORMAT {
-            let reason = format!("it was written by {}, in another format", read.program);
-            return Err(malformed(&record, reason).into());
-        }
+        let Some(read) = Record::read(&record)? else {
+            if part.exists() {
+                let reason = "it holds nothing for certain, for there is no record of it".into();
+                return Err(malformed(&part, reason).into());
+            }
+            return Ok(None);
+        };
         if read.points != Fingerprint::of(valid) {
             let what = "what --points has".to_owned();
             return Err(StoreError::Other { part, what });
@@ -225,7 +318,11 @@ impl Store {
             let what = differences(&read.specification, valid.specification());
             return Err(StoreError::Other { part, what });
         }
-        let mut state = State::default();
+        let run = read.run.map(|run| run.placed(&record, COMMAND));
+        let mut state = State {
+            run: run.transpose()?,
+            ..State::default()
+        };
         let mut end = 0;
         for [first, its_end] in read.done {
             if first < end || its_end <= first || its_end > valid.pixels() {
@@ -276,16 +373,8 @@ impl Store {
         valid: &Validated,
         state: State,
     ) -> Result<Self, StoreError> {
-        let patience = Instant::now() + DYING;
-        loop {
-            match file.try_lock() {
-                Err(TryLockError::WouldBlock) if Instant::now() < patience => {
-                    thread::sleep(Duration::from_millis(50));
-                }
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { part }),
-                // Not every file system has locks.
-                Ok(()) | Err(TryLockError::Error(_)) => break,
-            }
+        if lock::hold(&file).is_err() {
+            return Err(StoreError::Busy { part });
         }
         Ok(Self {
             header: npy::header::<u32>(&shape(valid)),
@@ -335,6 +424,42 @@ impl Store {
             spans.push(next..self.pixels);
         }
         spans
+    }
+
+    /// Whether the map has its name already: it is complete.
+    pub fn is_named(&self, path: &Path) -> bool {
+        self.part == path
+    }
+
+    /// What else was asked for, and what was written.
+    pub fn run(&self) -> Option<run::Record> {
+        self.lock().run.clone()
+    }
+
+    /// Lets the run overwrite what is at these paths now.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the record not be written.
+    pub fn allow_what_is_there<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), StoreError> {
+        if let Some(run) = &mut self.lock().run {
+            run.allow_what_is_there(paths)?;
+        }
+        Ok(self.write_record()?)
+    }
+
+    /// Says in the record what files contain, and then lets them appear.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the record not be written.
+    pub fn commit(&self, files: Staged) -> Result<(), StoreError> {
+        if let Some(run) = &mut self.lock().run {
+            run.expect(&files)?;
+        }
+        self.write_record()?;
+        Ok(files.commit()?)
     }
 
     /// The file that holds the map.
@@ -391,12 +516,17 @@ impl Store {
 
     /// Makes sure of the pixels that are in the file, and says so in the record.
     fn write_record(&self) -> Result<(), IoError> {
-        let done = self.lock().done.iter().map(|(&a, &b)| [a, b]).collect();
+        let (done, run) = {
+            let state = self.lock();
+            let done = state.done.iter().map(|(&a, &b)| [a, b]).collect();
+            (done, state.run.clone())
+        };
         self.file
             .sync_data()
             .map_err(|e| IoError::system(&self.part, "write", e))?;
         let record = Record {
             done,
+            run,
             ..self.about.clone()
         };
         write_record(&self.record, &record)
@@ -498,21 +628,6 @@ fn shape(valid: &Validated) -> Vec<usize> {
     }
 }
 
-/// The values in which two specifications differ: there, and here.
-fn differences(there: &Specification, here: &Specification) -> String {
-    let object = |s| serde_json::to_value(s).expect("plain data");
-    let (there, here) = (object(there), object(here));
-    let keys = here.as_object().into_iter().flat_map(|map| map.keys());
-    let found: Vec<String> = keys
-        .filter(|key| there[*key] != here[*key])
-        .map(|key| {
-            let option = key.replace('_', "-");
-            format!("--{option} ({} there, {} here)", there[key], here[key])
-        })
-        .collect();
-    found.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -542,7 +657,7 @@ mod tests {
         let path = folder.path().join("map.npy");
         let valid = map(5, 100);
         assert!(Store::resume(&path, &valid).expect("nothing").is_none());
-        let store = Store::begin(&path, &valid).expect("begins");
+        let store = Store::begin(&path, &valid, None).expect("begins");
         store.put(3, &[7, 8]).expect("takes");
         let busy = Store::resume(&path, &valid).expect_err("it is in use");
         assert!(matches!(busy, StoreError::Busy { .. }), "{busy}");
@@ -550,7 +665,7 @@ mod tests {
         store.put(10, &[9; 10]).expect("takes");
         drop(store);
 
-        let unfinished = Store::begin(&path, &valid).expect_err("not to be lost");
+        let unfinished = Store::begin(&path, &valid, None).expect_err("not to be lost");
         assert!(unfinished.to_string().contains("--resume"), "{unfinished}");
         let other = Store::resume(&path, &map(5, 101)).expect_err("another map");
         assert!(
@@ -577,7 +692,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
-        let store = Store::begin(&path, &valid).expect("begins");
+        let store = Store::begin(&path, &valid, None).expect("begins");
         store.put(0, &[5; 8]).expect("takes");
         store.write_record().expect("writes");
         fs::rename(store.part(), &path).expect("renames");
@@ -594,8 +709,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
-        let store = Store::begin(&path, &valid).expect("begins");
-        let (part, record) = (beside(&path, ".part"), beside(&path, ".part.json"));
+        let store = Store::begin(&path, &valid, None).expect("begins");
+        let [part, record] = working_files(&path);
         let text = fs::read_to_string(&record).expect("there");
         store.put(0, &[1]).expect("takes");
         store.write_record().expect("writes");
@@ -632,10 +747,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
-        let (part, record) = (beside(&path, ".part"), beside(&path, ".part.json"));
+        let [part, record] = working_files(&path);
         // With a file of these bytes beside the record, or without one.
         for begun in [None, Some(vec![]), Some(vec![0; 160])] {
-            drop(Store::begin(&path, &valid).expect("begins"));
+            drop(Store::begin(&path, &valid, None).expect("begins"));
             match begun {
                 None => fs::remove_file(&part).expect("there"),
                 Some(bytes) => fs::write(&part, bytes).expect("writes"),
@@ -646,11 +761,11 @@ mod tests {
         // All of it had been there, and pictures were made of it.
         let path = folder.path().join("map.png");
         let record = record.with_file_name("map.png.part.json");
-        let store = Store::begin(&path, &valid).expect("begins");
+        let store = Store::begin(&path, &valid, None).expect("begins");
         store.put(0, &[5; 8]).expect("takes");
         store.write_record().expect("writes");
         drop(store);
-        fs::remove_file(beside(&path, ".part")).expect("there");
+        fs::remove_file(beside(&path, PART)).expect("there");
         assert!(Store::resume(&path, &valid).expect("nothing").is_none());
         assert!(!record.exists());
     }

@@ -87,31 +87,24 @@ fn the_textbooks_input_gives_the_textbooks_text() {
 fn a_resumed_run_writes_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let base = ["--n", "100", "--steps", "60", "--every", "20"];
+    let run = |steps: &str, out: &str, more: [&str; 2]| {
+        nbody()
+            .current_dir(folder.path())
+            .args(["--n", "100", "--every", "20", "--steps", steps])
+            .args(["--out", out])
+            .args(more)
+            .assert()
+            .success();
+    };
+    run("60", "whole.npz", ["--theme", "dark"]);
+    run("40", "resumed.npz", ["--checkpoint", "half.npz"]);
+    assert_ne!(
+        std::fs::read(at("whole.npz")).unwrap(),
+        std::fs::read(at("resumed.npz")).unwrap()
+    );
     nbody()
-        .args(base)
-        .arg("--out")
-        .arg(at("whole.npz"))
-        .assert()
-        .success();
-    nbody()
-        .args([
-            "--n",
-            "100",
-            "--steps",
-            "40",
-            "--every",
-            "20",
-            "--checkpoint",
-        ])
-        .arg(at("half.npz"))
-        .assert()
-        .success();
-    nbody()
-        .args(["--steps", "60", "--resume"])
-        .arg(at("half.npz"))
-        .arg("--out")
-        .arg(at("resumed.npz"))
+        .current_dir(folder.path())
+        .args(["--resume", "half.npz", "--steps", "60"])
         .assert()
         .success();
     assert_eq!(

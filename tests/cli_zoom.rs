@@ -157,9 +157,7 @@ fn a_zoom_that_is_killed_again_and_again_ends_with_the_same_bytes() {
     }
     assert!(kills >= 2, "it was killed {kills} times");
     assert!(inside > 0, "never inside a frame");
-    let mut killed = files(&path.join("killed"));
-    // What a kill between creating and renaming a file leaves.
-    killed.retain(|name, _| !name.ends_with(".tmp"));
+    let killed = files(&path.join("killed"));
     assert!(killed == files(&path.join("whole")), "{:?}", killed.keys());
 }
 
@@ -518,4 +516,133 @@ fn what_a_kill_right_after_a_frame_leaves_is_removed() {
         .expect("writes");
         assert!(run() == before, "--cache {cache}");
     }
+}
+
+/// Runs it again, and says which frames were computed, and why.
+fn again(path: &Path, arguments: &[&str]) -> (u64, String) {
+    let object = json(&mut zoom(path, arguments));
+    let computed = object["computed"].as_u64().expect("a number");
+    (computed, object["notes"].to_string())
+}
+
+#[test]
+fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let arguments = [&SMALL[..], &["--frames", "3", "--npy"]].concat();
+    json(&mut zoom(path, &arguments));
+    let folder = path.join("zoom");
+    let whole = files(&folder);
+    assert_eq!(again(path, &arguments).0, 0);
+    let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 7);
+    let flip = |bytes: &mut Vec<u8>| {
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+    };
+    type Damage<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let damages: [(&str, Damage<'_>, &str); 6] = [
+        ("png", &cut, "bytes instead of"),
+        ("png", &flip, "its bytes have changed"),
+        ("npy", &cut, "bytes instead of"),
+        ("npy", &flip, "its bytes have changed"),
+        ("json", &cut, "it is not whole"),
+        (
+            "json",
+            &|bytes| {
+                let text = String::from_utf8(bytes.clone()).expect("text");
+                *bytes = text
+                    .replace("\"shortest\": ", "\"shortest\": 1")
+                    .into_bytes();
+            },
+            "its bytes have changed",
+        ),
+    ];
+    for (extension, damage, says) in damages {
+        let name = format!("frame-00001.{extension}");
+        let mut bytes = whole[&name].clone();
+        damage(&mut bytes);
+        std::fs::write(folder.join(&name), bytes).expect("writes");
+        let (computed, notes) = again(path, &arguments);
+        assert_eq!(computed, 1, "{name}");
+        assert!(
+            notes.contains(&name) && notes.contains(says) && notes.contains("computed anew"),
+            "{notes}"
+        );
+        assert!(files(&folder) == whole, "{name}");
+    }
+    std::fs::remove_file(folder.join("frame-00000.npy")).expect("there");
+    let (computed, notes) = again(path, &arguments);
+    assert!(
+        computed == 1 && notes.contains("frame-00000.npy: it is missing"),
+        "{notes}"
+    );
+    // All files of another frame, whole as they are, are not those of this one.
+    for extension in ["png", "npy", "json"] {
+        let [from, to] = [0, 2].map(|n| folder.join(format!("frame-0000{n}.{extension}")));
+        std::fs::copy(from, to).expect("copies");
+    }
+    let (computed, notes) = again(path, &arguments);
+    assert!(computed == 1 && notes.contains("of another map"), "{notes}");
+    assert!(files(&folder) == whole);
+}
+
+#[test]
+fn damaged_frames_are_computed_anew_with_caches_and_in_sweeps_too() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let damage = |name: &str| {
+        let file = path.join(name);
+        let bytes = std::fs::read(&file).expect("there");
+        std::fs::write(&file, &bytes[..bytes.len() / 2]).expect("writes");
+    };
+    for cache in ["exact", "rounded"] {
+        let arguments = [
+            &SMALL[..],
+            &["--frames", "3", "--cache", cache, "--out", cache],
+        ]
+        .concat();
+        json(&mut zoom(path, &arguments));
+        let whole = files(&path.join(cache));
+        damage(&format!("{cache}/frame-00001.png"));
+        let (computed, notes) = again(path, &arguments);
+        assert!(computed == 1 && notes.contains("computed anew"), "{notes}");
+        assert!(files(&path.join(cache)) == whole);
+    }
+    let sweep = || {
+        let mut command = support::trisolar(path);
+        command.args(["sweep", "--vary", "dt=0.001,0.002", "--backend", "cpu"]);
+        command.args(["--size", "8", "--steps", "50"]);
+        json(&mut command)
+    };
+    sweep();
+    let whole = files(&path.join("sweep"));
+    damage("sweep/frame-00001.npy");
+    let object = sweep();
+    assert_eq!(object["computed"], 1);
+    assert!(files(&path.join("sweep")) == whole);
+}
+
+#[test]
+fn a_folder_with_files_of_no_sequence_is_left_alone() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    std::fs::write(path.join("table.csv"), "mine").expect("writes");
+    let mut command = support::trisolar(path);
+    command.args([
+        "sweep",
+        "--vary",
+        "dt=0.001,0.002",
+        "--size",
+        "4",
+        "--steps",
+        "9",
+    ]);
+    command
+        .args(["--out", ".", "--restart"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains(
+            "table.csv, which would be overwritten",
+        ));
+    assert_eq!(files(path).len(), 1);
 }

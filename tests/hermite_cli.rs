@@ -20,8 +20,8 @@ fn a_resumed_run_ends_in_the_same_bytes() {
         command.args(args.split_whitespace()).assert().success();
     };
     run("--n 100 --end 0.75 --out whole.txt --out whole.npz --series whole-series.npz --quiet");
-    run("--n 100 --end 0.3125 --checkpoint half.npz --threads 1 --quiet");
-    run("--resume half.npz --end 0.75 --out resumed.txt --quiet");
+    run("--n 100 --end 0.3125 --checkpoint half.npz --out resumed.txt --threads 1 --quiet");
+    run("--resume half.npz --end 0.75 --quiet");
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(read("whole.txt").len() > 1000);
     assert_eq!(read("whole.txt"), read("resumed.txt"));
@@ -166,9 +166,9 @@ fn the_neighbour_scheme_resumes_to_the_same_bytes_and_reports_its_lists() {
     let start = "--model king --w0 5 --n 150 --scheme ahmad-cohen --neighbours 10";
     run(&format!("{start} --end 0.5 --out whole.txt")).stdout(contains("neighbours in the mean"));
     run(&format!(
-        "{start} --end 0.21875 --checkpoint half.npz --quiet"
+        "{start} --end 0.21875 --checkpoint half.npz --out resumed.txt --quiet"
     ));
-    run("--resume half.npz --end 0.5 --out resumed.txt --quiet");
+    run("--resume half.npz --end 0.5 --quiet");
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(read("whole.txt") == read("resumed.txt"));
 }

@@ -467,3 +467,41 @@ fn textbook_arrays_agree_to_rounding_and_with_one_thread_to_the_bit() {
         }
     }
 }
+
+#[test]
+fn a_run_that_is_taken_up_again_after_every_step_has_the_bits_of_one_that_is_not() {
+    let emulator = EmulatorEngine {
+        plan: Plan::new(NbodyKernel::Tile1),
+        seed: None,
+    };
+    let cpu = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
+    let engines: [&dyn Engine; 2] = [&emulator, &cpu];
+    for (engine, precision) in engines
+        .into_iter()
+        .flat_map(|engine| Precision::ALL.iter().map(move |p| (engine, *p)))
+    {
+        for (integrator, dt) in Integrator::ALL.iter().zip([1e-3, 1e-6].iter().cycle()) {
+            let problem = problem(plummer(40), |s| {
+                s.integrator = *integrator;
+                s.precision = precision;
+                s.solver = Solver::Basic;
+                s.dt = *dt;
+                s.steps = 60;
+            });
+            let (mut bodies, mut lower) = (problem.bodies().clone(), None);
+            for _ in 0..problem.specification().steps {
+                let mut run = engine.resume(&problem, &bodies, lower.as_ref()).unwrap();
+                run.advance(1, &Unattended).unwrap();
+                bodies = run.bodies().unwrap();
+                lower = run.lower_parts();
+            }
+            let pairs = engine.name() == "emulator" && precision == Precision::FloatFloat;
+            assert_eq!(lower.is_some(), pairs);
+            assert!(
+                bits(&bodies) == bits(&run(engine, &problem)),
+                "{} {precision} {integrator}",
+                engine.name()
+            );
+        }
+    }
+}

@@ -332,3 +332,39 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
         assert_eq!(last.as_ref(), seen.last());
     }
 }
+
+#[test]
+fn lower_parts_of_pairs_come_back_from_a_checkpoint() {
+    use trisolar::nbody::{EmulatorEngine, Engine as _, NbodyKernel, Plan, Precision};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint.npz");
+    let spec = Specification {
+        precision: Precision::FloatFloat,
+        solver: Solver::Basic,
+        softening: 0.01,
+        ..Specification::default()
+    };
+    let bodies = Model::Plummer.build(Some(20), 9, 1.0, 3).unwrap();
+    let problem = spec.clone().validate(bodies).unwrap();
+    let engine = EmulatorEngine {
+        plan: Plan::new(NbodyKernel::Tile1),
+        seed: None,
+    };
+    let mut run = engine.start(&problem, problem.bodies()).unwrap();
+    run.advance(3, &Unattended).unwrap();
+    let bodies = run.bodies().unwrap();
+    let lower = run.lower_parts();
+    assert!(lower.is_some());
+    let checkpoint = Checkpoint {
+        specification: spec,
+        step: 3,
+        start_energy: None,
+        bodies,
+        history: History::default(),
+    };
+    checkpoint.write_with(&path, lower.as_ref(), None).unwrap();
+    assert_eq!(Checkpoint::read_lower_parts(&path).unwrap(), lower);
+    assert_eq!(Checkpoint::read(&path).unwrap(), checkpoint);
+    checkpoint.write(&path).unwrap();
+    assert_eq!(Checkpoint::read_lower_parts(&path).unwrap(), None);
+}

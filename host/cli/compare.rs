@@ -6,10 +6,10 @@ use trisolar::divergence::{
     self, Backend, Comparison, DivergenceMap, Integrator, Precision, RunOptions, Specification,
     Validated, grain,
 };
-use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{self, Look, Map};
 use trisolar::output;
+use trisolar::run::Outputs;
 
 use super::divergence::SpecificationArgs;
 use super::progress::Progress;
@@ -116,6 +116,14 @@ struct Row {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let modes = args.specifications()?;
     let pictures = args.pictures()?;
+    let mut outputs = Outputs::new();
+    for path in pictures.iter().flatten() {
+        outputs.file("--out", path);
+    }
+    if let Some(path) = &args.config {
+        outputs.input("--config", path);
+    }
+    let _claim = outputs.claim()?;
     interrupt::watch()?;
     let options = RunOptions {
         backend: args.backend,
@@ -160,7 +168,7 @@ impl Args {
         self.modes.iter().map(in_mode).collect()
     }
 
-    /// A file for each mode, none for the first; each of them can be written.
+    /// A file for each mode, none for the first.
     fn pictures(&self) -> Result<Vec<Option<PathBuf>>, Failure> {
         let refuse = |path: &Path, reason: &str| {
             Failure::value(&path.display().to_string(), "--out", reason)
@@ -176,9 +184,7 @@ impl Args {
         let mut list = vec![None];
         for mode in &self.modes[1..] {
             let name = mode.name().replace(':', "-");
-            let path = self.out.with_file_name(format!("{stem}-{name}.png"));
-            check_writable(&path).map_err(|e| refuse(&path, &e.to_string()))?;
-            list.push(Some(path));
+            list.push(Some(self.out.with_file_name(format!("{stem}-{name}.png"))));
         }
         Ok(list)
     }

@@ -3,19 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
     self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
     OneOrTwo, Plane, Points, Precision, Preset, RunOptions, SpecError, Specification, Start,
     Validated,
 };
-use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
+use trisolar::run::{self, Claim, Paths, RecordError};
+use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::Outcome;
 use super::progress::Progress;
 use super::ranks::Team;
 use super::report;
+use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, interrupt, values};
 
 mod outcome;
@@ -50,40 +53,18 @@ pub(crate) struct Args {
     /// Read the specification from a TOML file; options given beside it go before it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
-    /// Write the whole specification to a TOML file, for --config
-    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
-    save_config: Option<PathBuf>,
-    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, u32,
-    /// height x width) or .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
-    #[arg(long, value_name = "FILE", help_heading = "Files")]
-    out: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
 
     /// Let the map grow on the disk instead of in memory, in NAME.part beside the first .npy file (or the first file):
     /// for maps larger than memory, and for runs that may be interrupted
     #[arg(long, help_heading = "Files")]
     stream: bool,
-    /// Go on with a map that an interrupted run with --stream has begun; the same bytes come as without the
-    /// interruption. Implies --stream; without such a map it is begun
-    #[arg(long, help_heading = "Files")]
-    resume: bool,
-
-    /// The picture alone, a pixel of the map each, without axes and colour bar
-    #[arg(long, help_heading = "Picture")]
-    bare: bool,
-    /// Average N x N pixels of the map to one of the picture, 1 to 65536
-    #[arg(long, value_name = "N", help_heading = "Picture", default_value = "1", allow_hyphen_values = true, value_parser = values::shrink)]
-    shrink: usize,
-    /// Colours of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
-    colormap: ColourMap,
-    /// A title above the picture [default: none]
-    #[arg(
-        long,
-        value_name = "TEXT",
-        help_heading = "Picture",
-        allow_hyphen_values = true
-    )]
-    title: Option<String>,
+    /// Go on with the unfinished map NAME that a run with --stream has begun, with everything that the run was asked for, files
+    /// included; the same bytes come as without the interruption. Options of the run beside it must be those that it has.
+    /// Without NAME: that of the first .npy file, or of the first file, of --out; if nothing was begun there, it is, as with --stream
+    #[arg(long, value_name = "NAME", help_heading = "Files", num_args = 0..=1)]
+    resume: Option<Option<PathBuf>>,
 
     /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
@@ -106,6 +87,75 @@ pub(crate) struct Args {
     /// Print neither progress nor summary nor warnings
     #[arg(short, long, help_heading = "Report")]
     quiet: bool,
+}
+
+/// What is written of a map, and how pictures look: the record of an unfinished map holds all of it.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct OutputArgs {
+    /// Write the whole specification to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
+    save_config: Option<PathBuf>,
+    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, u32,
+    /// height x width) or .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    out: Vec<PathBuf>,
+    /// The file of points.
+    #[arg(skip)]
+    points: Option<PathBuf>,
+
+    /// The picture alone, a pixel of the map each, without axes and colour bar
+    #[arg(long, help_heading = "Picture")]
+    bare: bool,
+    /// Average N x N pixels of the map to one of the picture, 1 to 65536
+    #[arg(long, value_name = "N", help_heading = "Picture", default_value = "1", allow_hyphen_values = true, value_parser = values::shrink)]
+    shrink: usize,
+    /// Colours of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo
+    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
+    colormap: ColourMap,
+    /// A title above the picture [default: none]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Picture",
+        allow_hyphen_values = true
+    )]
+    title: Option<String>,
+}
+
+/// Their group in the record of an unfinished map.
+const OUTPUT: &str = "output";
+
+impl Paths for OutputArgs {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        let others = [&mut self.points, &mut self.save_config];
+        self.out
+            .iter_mut()
+            .chain(others.into_iter().flatten())
+            .collect()
+    }
+}
+
+impl OutputArgs {
+    /// The files to write, each of a format that can hold the map.
+    fn outputs(&self, points: Option<&Points>) -> Result<Vec<Output>, Failure> {
+        let output = |path: &PathBuf| {
+            let output = Output::new(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
+            output
+                .check(points)
+                .map_err(|reason| refuse(path, "--out", reason))?;
+            Ok(output)
+        };
+        self.out.iter().map(output).collect()
+    }
+
+    fn style(&self) -> Style {
+        Style {
+            bare: self.bare,
+            colormap: self.colormap,
+            title: self.title.clone(),
+            shrink: self.shrink,
+        }
+    }
 }
 
 /// The options of a [`Specification`]; defaults are those of the library.
@@ -230,8 +280,13 @@ impl SpecificationArgs {
 }
 
 impl Args {
-    /// The specification: command line over configuration file over defaults.
-    fn specification(&self) -> Result<Validated, Failure> {
+    /// The specification: command line over configuration file over preset over `under`, the map that is gone on with, or else
+    /// the defaults. Its points are those of the file.
+    fn specification(
+        &self,
+        under: Option<&Specification>,
+        points: Option<&Path>,
+    ) -> Result<Validated, Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
@@ -239,8 +294,11 @@ impl Args {
         if let Some(preset) = self.preset {
             given = given.over(preset.given());
         }
+        if let Some(under) = under {
+            given = given.over(under.into());
+        }
         let specification = Specification::from(given);
-        let valid = match &self.points {
+        let valid = match points {
             None => specification.validate(),
             Some(path) => {
                 let points = Points::read(path).map_err(|e| refuse(path, "--points", &e))?;
@@ -260,36 +318,66 @@ impl Args {
 
     /// A specification that goes with the points of the file, in another process than the one that has checked both.
     fn with_points(&self, specification: Specification) -> Result<Validated, String> {
-        let path = self.points.as_ref().ok_or("there is no --points")?;
+        let path = self.points_of_the_run().ok_or("there is no --points")?;
         let refused = |e: SpecError| format!("{}: {}: {}", path.display(), e.given, e.allowed);
         specification
-            .validate_points(Points::read(path)?)
+            .validate_points(Points::read(&path)?)
             .map_err(refused)
     }
 
-    /// The files to write, each of which can be.
-    fn outputs(&self, points: Option<&Points>) -> Result<Vec<Output>, Failure> {
-        let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
-        let paths = if self.out.is_empty() {
-            let picture = points.is_none_or(|points| points.shape().len() == 2);
-            &usual[if picture { 0 } else { 1 }..]
-        } else {
-            &self.out[..]
+    /// The file of points, also of a run that goes on.
+    fn points_of_the_run(&self) -> Option<PathBuf> {
+        let of_the_begun = || {
+            let begun = self.begun().ok().flatten()?;
+            let kept: OutputArgs = begun.run.get(OUTPUT).ok()?;
+            kept.points
         };
-        let outputs = paths.iter().map(|path| {
-            let output = Output::new(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
-            output
-                .check(points)
-                .map_err(|reason| refuse(path, "--out", reason))?;
-            check_writable(path).map_err(|e| refuse(path, "--out", &e.to_string()))?;
-            Ok(output)
-        });
-        let outputs = outputs.collect::<Result<_, Failure>>()?;
-        if let Some(path) = &self.save_config {
-            check_writable(path).map_err(|e| refuse(path, "--save-config", &e.to_string()))?;
-        }
-        Ok(outputs)
+        self.points.clone().or_else(of_the_begun)
     }
+
+    /// The run that is to go on, if it has been begun; see `--resume`.
+    fn begun(&self) -> Result<Option<Begun>, Failure> {
+        let Some(name) = &self.resume else {
+            return Ok(None);
+        };
+        let given = name.as_deref().map(store::name_of);
+        let main = match &given {
+            Some(name) => name.clone(),
+            None => {
+                let usual = ["divergence.npy".into()];
+                let out = match &self.output.out[..] {
+                    [] => &usual,
+                    out => out,
+                };
+                main_of(out).to_owned()
+            }
+        };
+        let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
+        let run = match Begun::read(&main) {
+            // With all options given again it can do without.
+            Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
+            begun => begun.map_err(refused)?,
+        };
+        match (run, given) {
+            (None, Some(name)) => {
+                let reason = match name.exists() {
+                    true => "that map is complete: no run of it can be gone on with",
+                    false => "no run has begun a map of that name",
+                };
+                Err(refuse(&name, "--resume", reason))
+            }
+            (run, _) => Ok(run),
+        }
+    }
+}
+
+/// Which of the files a map grows in: the first npy file, or else the first.
+fn main_of(out: &[PathBuf]) -> &Path {
+    let is_npy = |path: &&PathBuf| {
+        path.extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
+    };
+    out.iter().find(is_npy).unwrap_or(&out[0])
 }
 
 fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
@@ -297,7 +385,7 @@ fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
 }
 
 /// Computes a map and writes it.
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let options = RunOptions {
         backend: args.backend.backend,
         with_cpu: args.backend.with_cpu,
@@ -308,20 +396,108 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let team = Team::join()?;
     let points = |specification| args.with_points(specification);
     let result = team.compute(&options, false, &points, |computer, options| {
-        run_on(&args, computer, &options)
+        run_on(&args, typed, computer, &options)
     });
     team.end(result)
 }
 
-fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<(), Failure> {
+/// A map, its files, and what was begun of it.
+struct Job {
+    valid: Validated,
+    output: OutputArgs,
+    outputs: Vec<Output>,
+    /// The file that it grows in, if it does.
+    streamed: Option<PathBuf>,
+    /// Whether an earlier run has begun it.
+    begun: bool,
+}
+
+impl Job {
+    fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
+        let begun = args.begun()?;
+        let mut output = OutputArgs {
+            points: args.points.clone(),
+            ..args.output.clone()
+        };
+        if let Some(begun) = &begun {
+            let had: OutputArgs = begun.run.get(OUTPUT)?;
+            let mut has = with_paths(&had);
+            has.insert("stream".into(), true.into());
+            let mut given = with_paths(&output);
+            given.insert("stream".into(), true.into());
+            let file = args.resume.clone().flatten();
+            typed.refuse_others(&Resumed {
+                file: &file.unwrap_or_else(|| main_of(&had.out).to_owned()),
+                has,
+                given,
+                extends: &[],
+                elsewhere: &["Specification", "points", "config", "preset"],
+            })?;
+            // Other points are told by what they are.
+            let points = args.points.clone().or(had.points);
+            output = OutputArgs { points, ..had };
+        }
+        let under = begun.as_ref().map(|begun| &begun.specification);
+        let valid = args.specification(under, output.points.as_deref())?;
+        if output.out.is_empty() {
+            let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
+            let picture = valid
+                .points()
+                .is_none_or(|points| points.shape().len() == 2);
+            output.out = usual[if picture { 0 } else { 1 }..].to_vec();
+        }
+        let outputs = output.outputs(valid.points().map(AsRef::as_ref))?;
+        let streams = args.stream || args.resume.is_some();
+        Ok(Self {
+            valid,
+            streamed: streams.then(|| main_of(&output.out).to_owned()),
+            output,
+            outputs,
+            begun: begun.is_some(),
+        })
+    }
+
+    /// Its files, locked for this run.
+    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
+        let mut declared = run::Outputs::new();
+        for path in &self.output.out {
+            declared.file("--out", path);
+        }
+        if let Some(path) = &self.output.save_config {
+            declared.file("--save-config", path);
+        }
+        if let Some(main) = &self.streamed {
+            for path in store::working_files(main) {
+                declared.working("--stream", &path);
+            }
+        }
+        for (option, path) in [
+            ("--config", &args.config),
+            ("--points", &self.output.points),
+        ] {
+            if let Some(path) = path {
+                declared.input(option, path);
+            }
+        }
+        Ok(declared.claim()?)
+    }
+}
+
+fn run_on(
+    args: &Args,
+    typed: &Typed,
+    computer: &dyn Computer,
+    options: &RunOptions,
+) -> Result<(), Failure> {
     if args.driver == Driver::Single && computer.processes() > 1 {
         let reason = "it compares ways to drive the GPUs of one process; leave it or mpirun out";
         return Err(Failure::value("single", "--driver", reason));
     }
-    let valid = args.specification()?;
-    let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
+    let job = Job::new(args, typed)?;
+    let _claim = job.claim(args)?;
     interrupt::watch()?;
 
+    let Job { valid, outputs, .. } = &job;
     if !args.quiet {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
@@ -332,38 +508,29 @@ fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<
             );
         }
     }
-    if let Some(path) = &args.save_config {
-        config::save(path, &valid)?;
+    if let Some(path) = &job.output.save_config
+        // An earlier run has written it, and its user may have changed it since.
+        && !(job.begun && path.exists())
+    {
+        config::save(path, valid)?;
     }
 
-    let style = Style {
-        bare: args.bare,
-        colormap: args.colormap,
-        title: args.title.clone(),
-        shrink: args.shrink,
-    };
-    let outcome = if args.stream || args.resume {
-        streamed::run(
-            computer,
-            &valid,
-            &outputs,
-            args.resume,
-            options,
-            &style,
-            args.quiet,
-        )?
-    } else {
-        let progress = Progress::new("divergence", args.quiet);
-        let map = divergence::run_on(computer, &valid, options, &progress)?;
-        progress.finish();
-        for output in &outputs {
-            interrupt::check()?;
-            output.write(&map, &style)?;
+    let style = job.output.style();
+    let outcome = match &job.streamed {
+        Some(_) => streamed::run(computer, &job, args.resume.is_some(), options, args.quiet)?,
+        None => {
+            let progress = Progress::new("divergence", args.quiet);
+            let map = divergence::run_on(computer, valid, options, &progress)?;
+            progress.finish();
+            for output in outputs {
+                interrupt::check()?;
+                output.write(&map, &style)?;
+            }
+            Outcome::of(&map)
         }
-        Outcome::of(&map)
     };
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();
-    files.extend(args.save_config.as_deref());
+    files.extend(job.output.save_config.as_deref());
     if args.json {
         return report::json(&outcome.object(&files));
     }

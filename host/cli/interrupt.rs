@@ -1,6 +1,6 @@
 //! Ctrl-C: the first ends the work in good order, the second at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,6 +9,9 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use super::Failure;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Work under way that is worth waiting for.
+static WORTH_WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// What is said when the signal comes.
 static NOTICE: OnceLock<String> = OnceLock::new();
@@ -32,19 +35,44 @@ pub(crate) fn watch() -> Result<(), Failure> {
         .spawn(move || {
             for signal in signals.forever() {
                 if INTERRUPTED.swap(true, Ordering::Relaxed) {
-                    std::process::exit(128 + signal);
+                    end(signal);
                 }
                 if let Some(notice) = NOTICE.get() {
                     super::report::to_stderr(notice);
                 }
                 std::thread::spawn(move || {
                     std::thread::sleep(PATIENCE);
-                    std::process::exit(128 + signal);
+                    while WORTH_WAITING.load(Ordering::Relaxed) > 0 {
+                        std::thread::sleep(PATIENCE / 8);
+                    }
+                    end(signal);
                 });
             }
         })
         .map_err(failed)?;
     Ok(())
+}
+
+/// Ends the program.
+fn end(signal: i32) -> ! {
+    trisolar::run::lock::release_all();
+    std::process::exit(128 + signal);
+}
+
+/// Work that the first signal waits for, as long as this lives: a checkpoint that is being written.
+pub(crate) struct Patient;
+
+/// See [`Patient`].
+#[must_use]
+pub(crate) fn patient() -> Patient {
+    WORTH_WAITING.fetch_add(1, Ordering::Relaxed);
+    Patient
+}
+
+impl Drop for Patient {
+    fn drop(&mut self) {
+        WORTH_WAITING.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// As [`watch`], and says `notice` when a signal comes. Later calls of [`watch`] change nothing.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 mod bench;
 mod cluster;
@@ -16,6 +16,7 @@ mod nbody;
 mod progress;
 mod ranks;
 mod report;
+mod resume;
 mod selftest;
 mod sequence;
 mod sweep;
@@ -23,6 +24,8 @@ mod values;
 mod zoom;
 
 pub(crate) use failure::Failure;
+
+use resume::Typed;
 
 /// Gravitational dynamics on CPUs and GPUs from one Rust source.
 #[derive(Debug, Parser)]
@@ -63,10 +66,19 @@ enum Command {
     Bench(bench::Args),
 }
 
+/// The command line, and which options of the subcommand were typed.
+fn parsed() -> Result<(Cli, Typed), clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.clone().try_get_matches()?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
+    let typed = Typed::of(&command, &matches);
+    Ok((cli, typed))
+}
+
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, typed) = match parsed() {
+        Ok(parsed) => parsed,
         Err(message) => {
             ranks::once(|| {
                 // A reader that has gone away does not want the help text any more.
@@ -76,12 +88,14 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
-        Command::Divergence(args) => divergence::run(*args),
-        Command::Zoom(args) => zoom::run(&args),
-        Command::Sweep(args) => sweep::run(&args),
+        Command::Divergence(args) => divergence::run(*args, &typed),
+        Command::Zoom(args) => zoom::run(*args, &typed),
+        Command::Sweep(args) => sweep::run(*args, &typed),
         Command::Compare(args) => ranks::refuse("compare").and_then(|()| compare::run(&args)),
-        Command::Cluster(args) => ranks::refuse("cluster").and_then(|()| cluster::run(&args)),
-        Command::Nbody(args) => nbody::run(&args),
+        Command::Cluster(args) => {
+            ranks::refuse("cluster").and_then(|()| cluster::run(*args, &typed))
+        }
+        Command::Nbody(args) => nbody::run(*args, &typed),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),

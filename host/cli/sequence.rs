@@ -1,17 +1,25 @@
 //! What `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and how they are computed.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{Computer, GpuChoice, MapBackend, RunOptions, Specification};
+use trisolar::divergence::{
+    Computer, GpuChoice, MapBackend, RunOptions, Specification, differences,
+};
 use trisolar::io::colour::ColourMap;
-use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
+use trisolar::run::{Outputs, Paths, Record};
+use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
 use super::divergence::SpecificationArgs;
 use super::ranks::Team;
 use super::report::{self, Lines};
+use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, values};
+
+/// The group of options in the record of a sequence.
+const OPTIONS: &str = "sequence";
 
 /// Options of a sequence of maps.
 #[derive(Debug, clap::Args)]
@@ -24,6 +32,10 @@ pub(crate) struct SequenceArgs {
     /// Replace the frames of another sequence that the folder holds, instead of refusing to
     #[arg(long, help_heading = "Files")]
     restart: bool,
+    /// Go on with the sequence in a folder, with everything that was asked for when it was begun; options of the sequence
+    /// beside it must be those that it has. (The same command as before goes on too.)
+    #[arg(long, value_name = "FOLDER", help_heading = "Files", conflicts_with_all = ["restart", "config"])]
+    pub(crate) resume: Option<PathBuf>,
 
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
@@ -90,13 +102,58 @@ impl SequenceArgs {
         Ok(checked.specification().clone())
     }
 
-    pub(crate) fn style(&self, axes: bool, npy: bool) -> Style {
-        Style {
-            colormap: self.colormap,
-            colours: self.colours,
-            axes,
-            npy,
+    /// How pictures look.
+    pub(crate) fn look(&self) -> (ColourMap, Colours) {
+        (self.colormap, self.colours)
+    }
+
+    /// The run of `command` that goes on in the folder of `--resume`: its record, and the options that it has.
+    pub(crate) fn resumed<T: Paths>(
+        &self,
+        command: &str,
+        folder: &Path,
+    ) -> Result<(Record, T), Failure> {
+        let refuse = |e: &dyn Display| {
+            Failure::value(&folder.display().to_string(), "--resume", &e.to_string())
+        };
+        let record = Folder::run_of(folder, command).map_err(|e| refuse(&e))?;
+        let options = record.get(OPTIONS).map_err(|e| refuse(&e))?;
+        Ok((record, options))
+    }
+
+    /// Refuses what was typed beside `--resume FOLDER` and is not what the sequence has.
+    pub(crate) fn refuse_others<T: Paths>(
+        &self,
+        typed: &Typed,
+        folder: &Path,
+        base: &Specification,
+        [has, given]: [&T; 2],
+        out: &Path,
+    ) -> Result<(), Failure> {
+        let with_out = |options: &T, out: &Path| {
+            let mut map = with_paths(options);
+            let out = trisolar::run::resolved(out);
+            map.insert("out".into(), json!(out.to_string_lossy()));
+            map
+        };
+        typed.refuse_others(&Resumed {
+            file: folder,
+            has: with_out(has, folder),
+            given: with_out(given, out),
+            extends: &[],
+            elsewhere: &["Specification"],
+        })?;
+        let here = Specification::from(self.specification.given().over(base.into()));
+        if here != *base {
+            let what = differences(base, &here);
+            let reason = format!("it holds another sequence: {what} differs");
+            return Err(Failure::value(
+                &folder.display().to_string(),
+                "--resume",
+                &reason,
+            ));
         }
+        Ok(())
     }
 
     /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
@@ -126,13 +183,35 @@ impl SequenceArgs {
         }
     }
 
+    /// The files of a sequence, to be checked and locked.
+    pub(crate) fn declared(&self, folder: &Path) -> Outputs {
+        let mut outputs = Outputs::new();
+        outputs.folder("--out", folder, NAMES);
+        if let Some(path) = &self.config {
+            outputs.input("--config", path);
+        }
+        outputs
+    }
+
+    /// The record of a sequence with these options, in a folder that is there.
+    pub(crate) fn record<T: Paths>(
+        command: &str,
+        folder: &Path,
+        options: &T,
+    ) -> Result<Record, Failure> {
+        let mut record = Record::new(command, &folder.join("sequence.json"));
+        record.set(OPTIONS, options)?;
+        Ok(record)
+    }
+
     /// The folder, for the sequence that these frames are.
     pub(crate) fn folder(
         &self,
-        path: &std::path::Path,
+        path: &Path,
         frames: &[Frame],
         style: Style,
         more: &Value,
+        record: Record,
     ) -> Result<Folder, Failure> {
         let first = frames.first().map(|f| f.specification.specification());
         let set: Vec<_> = frames.iter().map(|f| &f.set).collect();
@@ -143,21 +222,23 @@ impl SequenceArgs {
             "values": set,
             "pictures": style.to_json(),
         });
-        Folder::open(path, &contents, self.restart).map_err(|error| match error {
-            FolderError::Different { .. } => Failure::BadInput(error.to_string()),
+        let folder = Folder::open_for(path, &contents, Some(record), self.restart);
+        folder.map_err(|error| match error {
             FolderError::Io(error) => {
                 Failure::value(&path.display().to_string(), "--out", &error.to_string())
             }
+            error => Failure::BadInput(error.to_string()),
         })
     }
 
     /// What ended the sequence. Whoever interrupted it hears how it goes on.
-    pub(crate) fn ended(&self, error: zoom::Error, folder: &Folder) -> Failure {
+    pub(crate) fn ended(&self, error: zoom::Error, command: &str, folder: &Folder) -> Failure {
         let failure = Failure::from(error);
         if matches!(failure, Failure::Interrupted) && !self.quiet {
+            let folder = folder.path().display();
             report::to_stderr(&format!(
-                "note: what is computed is kept in {}; the same command goes on from there",
-                folder.path().display()
+                "note: what is computed is kept in {folder}; the same command goes on from there, and so does\n\
+                 trisolar {command} --resume {folder}"
             ));
         }
         failure
@@ -177,6 +258,12 @@ impl SequenceArgs {
                 }
             }
         }
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        Self::Failed(error.to_string())
     }
 }
 

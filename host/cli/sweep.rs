@@ -1,15 +1,20 @@
 //! `trisolar sweep`: a map for each value of a parameter, a contact sheet and a table.
 
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Computer, Parameter, RunOptions};
+use trisolar::divergence::{Computer, Parameter, RunOptions, Specification};
 use trisolar::io::atomic::write_with;
-use trisolar::zoom::{self, Frame, Outcome, Summary, short};
+use trisolar::io::colour::ColourMap;
+use trisolar::run::Paths;
+use trisolar::zoom::{self, Colours, Frame, Outcome, Style, Summary, short};
 
 use super::progress::Progress;
+use super::resume::Typed;
 use super::sequence::{self, SequenceArgs};
 use super::{Failure, interrupt, report};
 
@@ -24,8 +29,13 @@ use super::{Failure, interrupt, report};
 pub(crate) struct Args {
     /// The parameter and its values: FROM:TO:COUNT for evenly spaced ones (as mass2=5:40:16), FROM:TO:COUNT:log for a constant
     /// ratio (as shift=1e-6:1e-2:9:log), or a list (as dt=0.001,0.002,0.004)
-    #[arg(long, value_name = "NAME=VALUES", help_heading = "Sweep")]
-    vary: Vary,
+    #[arg(
+        long,
+        value_name = "NAME=VALUES",
+        help_heading = "Sweep",
+        required_unless_present = "resume"
+    )]
+    vary: Option<Vary>,
     /// Folder for the maps: frame-00000.png, .npy and .json (specification and summary) of each value, sheet.png (all maps
     /// beside each other), table.csv and table.json. A run that was interrupted goes on there
     #[arg(
@@ -114,16 +124,79 @@ fn spaced(text: &str) -> Result<Vec<f64>, String> {
     Ok((0..count).map(value).collect())
 }
 
-/// Computes what is missing, then the sheet and the tables.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    args.sequence
-        .on_all_ranks(|computer, options| run_on(args, computer, options))
+impl fmt::Display for Vary {
+    /// As it can be read, to the same bits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<String> = self.values.iter().map(f64::to_string).collect();
+        write!(f, "{}={}", self.parameter, values.join(","))
+    }
 }
 
-fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(), Failure> {
-    let base = args.sequence.base(None)?;
-    let Vary { parameter, values } = &args.vary;
-    let frames = zoom::sweep(&base, *parameter, values).map_err(|e| {
+/// Everything that a sweep is: `sequence.json` holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Sweep {
+    /// What every map starts out from.
+    base: Specification,
+    vary: Vec<String>,
+    bare: bool,
+    colormap: ColourMap,
+    colours: Colours,
+}
+
+impl Paths for Sweep {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        Vec::new()
+    }
+}
+
+impl Args {
+    /// The sweep and its folder.
+    fn sweep(&self, typed: &Typed) -> Result<(Sweep, PathBuf), Failure> {
+        let sequence = &self.sequence;
+        let (colormap, colours) = sequence.look();
+        let given = |base| Sweep {
+            base,
+            vary: self.vary.iter().map(Vary::to_string).collect(),
+            bare: self.bare,
+            colormap,
+            colours,
+        };
+        let Some(path) = &sequence.resume else {
+            return Ok((given(sequence.base(None)?), self.out.clone()));
+        };
+        let (_, sweep): (_, Sweep) = sequence.resumed("sweep", path)?;
+        let here = given(sweep.base.clone());
+        sequence.refuse_others(typed, path, &sweep.base, [&sweep, &here], &self.out)?;
+        Ok((sweep, path.clone()))
+    }
+}
+
+/// Computes what is missing, then the sheet and the tables.
+pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
+    args.sequence
+        .on_all_ranks(|computer, options| run_on(&args, typed, computer, options))
+}
+
+fn run_on(
+    args: &Args,
+    typed: &Typed,
+    computer: &dyn Computer,
+    options: RunOptions,
+) -> Result<(), Failure> {
+    let (sweep, path) = args.sweep(typed)?;
+    let base = &sweep.base;
+    let vary: Vec<Vary> = (sweep.vary.iter())
+        .map(|text| {
+            text.parse()
+                .map_err(|e: String| Failure::value(text, "--vary", &e))
+        })
+        .collect::<Result<_, _>>()?;
+    let [Vary { parameter, values }] = &vary[..] else {
+        return Err(Failure::BadInput(
+            "--vary: one parameter can be varied".into(),
+        ));
+    };
+    let frames = zoom::sweep(base, *parameter, values).map_err(|e| {
         let value = values.get(e.frame as usize).copied().unwrap_or_default();
         Failure::value(
             &format!("{parameter}={}", short(value)),
@@ -131,15 +204,22 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
             &e.reason,
         )
     })?;
-    let style = args.sequence.style(!args.bare, true);
+    let style = Style {
+        colormap: sweep.colormap,
+        colours: sweep.colours,
+        axes: !sweep.bare,
+        npy: true,
+    };
     let kind = json!({ "sweep": parameter.to_string() });
-    let folder = args.sequence.folder(&args.out, &frames, style, &kind)?;
+    let _claim = args.sequence.declared(&path).claim()?;
+    let record = SequenceArgs::record("sweep", &path, &sweep)?;
+    let folder = args.sequence.folder(&path, &frames, style, &kind, record)?;
     interrupt::watch()?;
     args.sequence.warn(&frames);
     let settings = args.sequence.settings(style, options, computer.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);
     let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress)
-        .map_err(|e| args.sequence.ended(e, &folder))?;
+        .map_err(|e| args.sequence.ended(e, "sweep", &folder))?;
     progress.finish();
 
     let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));
@@ -160,7 +240,7 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
     if args.sequence.quiet {
         return Ok(());
     }
-    report::to_stdout(&summary(args, &outcome, &files))
+    report::to_stdout(&summary(*parameter, &outcome, &files))
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
@@ -182,9 +262,9 @@ fn table(parameter: Parameter, frames: &[Frame], outcome: &Outcome) -> serde_jso
 /// Maps listed in a summary at most.
 const LISTED: usize = 20;
 
-fn summary(args: &Args, outcome: &Outcome, files: &[PathBuf]) -> String {
+fn summary(parameter: Parameter, outcome: &Outcome, files: &[PathBuf]) -> String {
     let lines = sequence::lines(outcome);
-    let name = args.vary.parameter.to_string();
+    let name = parameter.to_string();
     let mut text = format!(
         "{}\n\n{name:>14} {:>14} {:>12} {:>14}",
         lines.as_str(),

@@ -2,14 +2,20 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Computer, Devices, RunOptions, can_resume};
+use trisolar::divergence::{Computer, Devices, RunOptions, Specification, can_resume};
+use trisolar::io::atomic::stage;
+use trisolar::io::colour::ColourMap;
+use trisolar::run::{Paths, Record};
 use trisolar::zoom::animation::{Animation, AnimationError, RATES};
 use trisolar::zoom::{
-    self, Cache, CacheReport, Folder, Frame, Outcome, Preset, Rule, VARIABLES_IN_WORDS,
+    self, Cache, CacheReport, Colours, Folder, Frame, Outcome, Preset, Rule, Style,
+    VARIABLES_IN_WORDS,
 };
 
 use super::progress::Progress;
+use super::resume::Typed;
 use super::sequence::{self, SequenceArgs};
 use super::{Failure, interrupt, report};
 
@@ -96,71 +102,159 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Computes what is missing and makes the films.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    args.sequence
-        .on_all_ranks(|computer, options| run_on(args, computer, options))
+/// Everything that a zoom is: `sequence.json` holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Zoom {
+    /// What every frame starts out from.
+    base: Specification,
+    preset: Preset,
+    /// Rules beside the preset's.
+    set: Vec<String>,
+    frames: u32,
+    /// Only if it is not exact: otherwise no file depends on it.
+    cache: Cache,
+    npy: bool,
+    film: Vec<PathBuf>,
+    fps: f64,
+    colormap: ColourMap,
+    colours: Colours,
 }
 
-fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(), Failure> {
-    if args.cache != Cache::None && computer.processes() > 1 {
-        let reason = "the states that it keeps are those of one process; leave it or mpirun out";
-        return Err(Failure::value(&args.cache.to_string(), "--cache", reason));
+impl Paths for Zoom {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        self.film.iter_mut().collect()
     }
-    let frames = args.sequence_of_frames()?;
-    let films = args.films()?;
-    let style = args
-        .sequence
-        .style(false, args.npy || args.cache == Cache::Rounded);
-    let rounded = args.cache == Cache::Rounded;
+}
+
+/// Computes what is missing and makes the films.
+pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
+    args.sequence
+        .on_all_ranks(|computer, options| run_on(&args, typed, computer, options))
+}
+
+fn run_on(
+    args: &Args,
+    typed: &Typed,
+    computer: &dyn Computer,
+    options: RunOptions,
+) -> Result<(), Failure> {
+    let (zoom, path, before) = args.zoom(typed)?;
+    let cache = match zoom.cache {
+        Cache::None => args.cache,
+        cache => cache,
+    };
+    if cache != Cache::None && computer.processes() > 1 {
+        let reason = "the states that it keeps are those of one process; leave it or mpirun out";
+        return Err(Failure::value(&cache.to_string(), "--cache", reason));
+    }
+    let frames = zoom.sequence(cache)?;
+    let films = zoom.films()?;
+    let mut outputs = args.sequence.declared(&path);
+    for film in &films {
+        outputs.file("--film", film.path());
+    }
+    let _claim = outputs.claim()?;
+    let style = zoom.style();
+    let rounded = zoom.cache == Cache::Rounded;
     let kind = json!({ "zoom": { "rounded": rounded } });
-    let folder = args.sequence.folder(&args.out, &frames, style, &kind)?;
+    let mut record = SequenceArgs::record("zoom", &path, &zoom)?;
+    if let Some(before) = before {
+        for film in &films {
+            before.check("--film", film.path())?;
+        }
+    }
+    record.allow_what_is_there(films.iter().map(Animation::path))?;
+    let folder = args.sequence.folder(&path, &frames, style, &kind, record)?;
     interrupt::watch()?;
     args.sequence.warn(&frames);
 
     let settings = args.sequence.settings(style, options, computer.processes());
     let progress = Progress::new("zoom", args.sequence.quiet);
-    let computed = if args.cache == Cache::None {
+    let computed = if cache == Cache::None {
         let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress);
         outcome.map(|outcome| (outcome, None))
     } else {
-        let (devices, cache) = (Devices::new(), args.cache);
+        let devices = Devices::new();
         let cached = zoom::run_cached(&frames, &folder, &settings, cache, &devices, &progress);
         cached.map(|(outcome, report)| (outcome, Some(report)))
     };
-    let (outcome, cached) = computed.map_err(|e| args.sequence.ended(e, &folder))?;
+    let (outcome, cached) = computed.map_err(|e| args.sequence.ended(e, "zoom", &folder))?;
     progress.finish();
     for film in &films {
         interrupt::check()?;
-        film.write(&folder, frames.len() as u32, args.fps)?;
+        let ((), files) = stage(|| film.write(&folder, frames.len() as u32, zoom.fps))?;
+        folder.commit(files)?;
     }
     if args.sequence.json {
         let mut object = sequence::object(&outcome, &folder);
         object["cache"] = json!(cached);
-        object["films"] = json!(args.film);
+        object["films"] = json!(zoom.film);
         return report::json(&object);
     }
     if args.sequence.quiet {
         return Ok(());
     }
-    report::to_stdout(&args.summary(&outcome, cached.as_ref(), &folder))
+    let cached = cached.as_ref().map(|report| (cache, report));
+    report::to_stdout(&zoom.summary(&outcome, cached, &folder))
 }
 
 impl Args {
-    fn sequence_of_frames(&self) -> Result<Vec<Frame>, Failure> {
-        let base = self.sequence.base(self.preset.center())?;
+    /// The zoom, its folder, and the record of the run that it goes on with.
+    fn zoom(&self, typed: &Typed) -> Result<(Zoom, PathBuf, Option<Record>), Failure> {
+        let sequence = &self.sequence;
+        let (colormap, colours) = sequence.look();
+        let given = |base| Zoom {
+            base,
+            preset: self.preset,
+            set: self.set.iter().map(Rule::to_string).collect(),
+            frames: self.frames.unwrap_or(self.preset.frames()),
+            cache: match self.cache {
+                Cache::Rounded => Cache::Rounded,
+                Cache::None | Cache::Exact => Cache::None,
+            },
+            npy: self.npy,
+            film: self.film.clone(),
+            fps: self.fps,
+            colormap,
+            colours,
+        };
+        let Some(path) = &sequence.resume else {
+            let zoom = given(sequence.base(self.preset.center())?);
+            return Ok((zoom, self.out.clone(), None));
+        };
+        let (record, zoom): (_, Zoom) = sequence.resumed("zoom", path)?;
+        let here = given(zoom.base.clone());
+        sequence.refuse_others(typed, path, &zoom.base, [&zoom, &here], &self.out)?;
+        Ok((zoom, path.clone(), Some(record)))
+    }
+}
+
+impl Zoom {
+    fn style(&self) -> Style {
+        Style {
+            colormap: self.colormap,
+            colours: self.colours,
+            axes: false,
+            npy: self.npy || self.cache == Cache::Rounded,
+        }
+    }
+
+    /// The frames, which this cache can be used for.
+    fn sequence(&self, cache: Cache) -> Result<Vec<Frame>, Failure> {
         let mut rules = self.preset.rules();
-        rules.extend(self.set.iter().cloned());
-        let count = self.frames.unwrap_or(self.preset.frames());
-        let frames = zoom::zoom(&base, &rules, count).map_err(|e| {
+        for rule in &self.set {
+            let refuse = |e: String| Failure::value(rule, "--set", &e);
+            rules.push(rule.parse().map_err(refuse)?);
+        }
+        let frames = zoom::zoom(&self.base, &rules, self.frames).map_err(|e| {
             Failure::BadInput(format!(
                 "{e}\nhint: --set, --preset and --frames say what it is"
             ))
         })?;
         let refused = frames.iter().find(|f| !can_resume(&f.specification));
-        if self.cache != Cache::None && refused.is_some() {
+        if cache != Cache::None && refused.is_some() {
             let allowed = "it works with --precision exact and --integrator explicit-euler only";
-            return Err(Failure::value(&self.cache.to_string(), "--cache", allowed));
+            return Err(Failure::value(&cache.to_string(), "--cache", allowed));
         }
         Ok(frames)
     }
@@ -173,10 +267,15 @@ impl Args {
         self.film.iter().map(film).collect()
     }
 
-    fn summary(&self, outcome: &Outcome, cached: Option<&CacheReport>, folder: &Folder) -> String {
+    fn summary(
+        &self,
+        outcome: &Outcome,
+        cached: Option<(Cache, &CacheReport)>,
+        folder: &Folder,
+    ) -> String {
         let mut lines = sequence::lines(outcome);
-        if let Some(report) = cached.filter(|r| r.pixels > 0) {
-            lines.add("cache", &cache_in_words(self.cache, report));
+        if let Some((cache, report)) = cached.filter(|(_, r)| r.pixels > 0) {
+            lines.add("cache", &cache_in_words(cache, report));
         }
         let last = outcome.summaries.len().saturating_sub(1) as u32;
         let frames = format!("{} to {last:05}", folder.file(0, "png").display());

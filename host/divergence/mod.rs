@@ -59,4 +59,5 @@ pub use sink::Sink;
 pub(crate) use spec::json as specification_json;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
+    differences,
 };

@@ -185,6 +185,31 @@ impl Given {
     }
 }
 
+impl From<&Specification> for Given {
+    /// Every value, without abbreviations.
+    fn from(s: &Specification) -> Self {
+        Self {
+            size: Some(OneOrTwo::Two(s.size)),
+            center: Some(s.center),
+            span: Some(OneOrTwo::Two(s.span)),
+            plane: Some(s.plane),
+            body: Some(s.body),
+            masses: Some(s.masses),
+            positions: Some(s.positions),
+            velocities: Some(s.velocities),
+            g: Some(s.g),
+            softening: Some(s.softening),
+            steps: Some(s.steps),
+            dt: Some(s.dt),
+            shift: Some(OneOrThree::Three(s.shift)),
+            critical_distance: Some(s.critical_distance),
+            precision: Some(s.precision),
+            integrator: Some(s.integrator),
+            start: Some(s.start),
+        }
+    }
+}
+
 impl From<Given> for Specification {
     fn from(given: Given) -> Self {
         let default = Self::default();
@@ -899,6 +924,21 @@ fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
             if x.abs() > far.abs() { x } else { far },
         ]
     })
+}
+
+/// The values in which two specifications differ, in words: there, and here.
+pub fn differences(there: &Specification, here: &Specification) -> String {
+    let object = |s| serde_json::to_value(s).expect("plain data");
+    let (there, here) = (object(there), object(here));
+    let keys = here.as_object().into_iter().flat_map(|map| map.keys());
+    let found: Vec<String> = keys
+        .filter(|key| there[*key] != here[*key])
+        .map(|key| {
+            let option = key.replace('_', "-");
+            format!("--{option} ({} there, {} here)", there[key], here[key])
+        })
+        .collect();
+    found.join(", ")
 }
 
 /// A specification as JSON text, its keys in their order, without those that the points stand in for.

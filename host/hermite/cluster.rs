@@ -77,7 +77,7 @@ impl Counters {
 }
 
 /// A step that its end showed to have been much too long.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Abrupt {
     /// When it ended.
     pub time: f64,
@@ -467,11 +467,16 @@ impl<'e> Cluster<'e> {
         way > distance && pull > size(a.taylor[2])
     }
 
-    /// Of the steps whose ends showed them to have been at least 8 times too long, since this object was made, that of the
-    /// particle with the nearest neighbour: a pair has
+    /// Of the steps whose ends showed them to have been at least 8 times too long, since this object was made or
+    /// [`remember_abrupt`](Self::remember_abrupt), that of the particle with the nearest neighbour: a pair has
     /// passed too near to each other for it, and energy is lost or gained.
     pub fn abrupt(&self) -> Option<Abrupt> {
         self.abrupt
+    }
+
+    /// Brings back what [`abrupt`](Self::abrupt) was when the run was interrupted.
+    pub fn remember_abrupt(&mut self, abrupt: Option<Abrupt>) {
+        self.abrupt = abrupt;
     }
 
     fn too_small(&self, body: usize, time: f64, shortest: f64) -> HermiteError {

@@ -14,6 +14,7 @@ use super::{Body, Counters, Parts, Specification, Star};
 use crate::io::IoError;
 use crate::io::atomic::{AtomicFile, write_with};
 use crate::io::npz::{NpzReader, NpzWriter};
+use crate::run::Record;
 
 /// Why a file of particles could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -200,6 +201,14 @@ impl Checkpoint {
     /// # Errors
     /// [`FileError`].
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
+        self.write_with(path, None)
+    }
+
+    /// The same with what was asked for and which files were written, so that `--resume` goes on with all of it.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn write_with(&self, path: &Path, run: Option<&Record>) -> Result<(), FileError> {
         let mut file = NpzWriter::create(path)?;
         let json = |value: Result<String, serde_json::Error>| value.expect("plain numbers");
         file.text(
@@ -223,6 +232,9 @@ impl Checkpoint {
         }
         let width = self.series.first().map_or(0, Vec::len);
         file.array("series", &[self.series.len(), width], &self.series.concat())?;
+        if let Some(run) = run {
+            run.write(&mut file)?;
+        }
         file.finish()?;
         Ok(())
     }

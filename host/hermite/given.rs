@@ -8,6 +8,7 @@ use super::files::{FileError, read_bodies};
 use super::spec::MAX_BODIES;
 use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
 use crate::nbody::Model;
+use crate::run::Paths;
 
 /// Start and integration under the names of the options; what is not given has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,12 @@ pub struct Given {
     pub end: Option<f64>,
     /// Time between two looks at the particles \[0.25\].
     pub every: Option<f64>,
+}
+
+impl Paths for Given {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        self.input.iter_mut().collect()
+    }
 }
 
 /// Start models, see [`models`].

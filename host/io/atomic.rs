@@ -3,14 +3,20 @@
 //! The bytes go to a temporary name in the same directory, are synchronised with the disk, and the file is renamed on
 //! [`AtomicFile::commit`]. Dropped before that (an error, a panic), the temporary is removed and an older file of
 //! that name stays as it was.
+//!
+//! A temporary is named after its file and locked as long as it is written, so that [`remove_abandoned`] can tell those that
+//! a killed process left. [`stage`] completes several files before the first of them appears.
 
-use std::fs::{self, File, OpenOptions};
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use super::IoError;
+use super::sum::Sum;
 
 const BUFFER: usize = 1 << 18;
 
@@ -90,7 +96,15 @@ impl AtomicFile {
         result
     }
 
-    /// Puts the finished file in its place.
+    /// Where the bytes are until [`commit`](Self::commit), for another program that writes them.
+    pub fn temporary(&self) -> &Path {
+        match &self.sink {
+            Sink::Temporary(buffer) => buffer.get_ref().path(),
+            Sink::InPlace(_) => &self.target,
+        }
+    }
+
+    /// Puts the finished file in its place, or within [`stage`] keeps it ready for that.
     ///
     /// # Errors
     /// The last bytes could not be written (the disk is full) or the file not renamed; nothing is left behind.
@@ -103,8 +117,15 @@ impl AtomicFile {
             Sink::Temporary(buffer) => {
                 let file = buffer.into_inner().map_err(|e| failed(e.into_error()))?;
                 file.as_file().sync_all().map_err(failed)?;
-                file.persist(&target).map_err(|e| failed(e.error))?;
-                sync_directory(&target);
+                let ready = Ready { path, target, file };
+                let unstaged = STAGE.with_borrow_mut(|stage| match stage {
+                    Some(files) => {
+                        files.push(ready);
+                        None
+                    }
+                    None => Some(ready),
+                });
+                unstaged.map_or(Ok(()), Ready::appear)?;
             }
             Sink::InPlace(buffer) => {
                 let file = buffer.into_inner().map_err(|e| failed(e.into_error()))?;
@@ -144,6 +165,86 @@ impl Seek for AtomicFile {
     }
 }
 
+/// A complete file under its temporary name.
+#[derive(Debug)]
+struct Ready {
+    path: PathBuf,
+    target: PathBuf,
+    file: NamedTempFile,
+}
+
+impl Ready {
+    fn appear(self) -> Result<(), IoError> {
+        let Self { path, target, file } = self;
+        file.persist(&target)
+            .map_err(|e| IoError::system(&path, "write", e.error))?;
+        sync_directory(&target);
+        Ok(())
+    }
+}
+
+thread_local! {
+    /// Files that are complete within a [`stage`] of this thread.
+    static STAGE: RefCell<Option<Vec<Ready>>> = const { RefCell::new(None) };
+}
+
+/// Files that are complete, but not under their names yet. Dropped, they are removed.
+#[derive(Debug)]
+#[must_use]
+pub struct Staged {
+    files: Vec<Ready>,
+}
+
+impl Staged {
+    /// The files' paths, as they were given, and what they contain.
+    ///
+    /// # Errors
+    /// [`IoError`] if a file cannot be read again.
+    pub fn sums(&self) -> Result<Vec<(PathBuf, Sum)>, IoError> {
+        let sum = |ready: &Ready| {
+            let failed = |e| IoError::system(&ready.path, "read", e);
+            let mut file = ready.file.as_file();
+            file.seek(SeekFrom::Start(0)).map_err(failed)?;
+            let sum = Sum::of_reader(file).map_err(failed)?;
+            Ok((ready.path.clone(), sum))
+        };
+        self.files.iter().map(sum).collect()
+    }
+
+    /// Puts all files in their places, in the order in which they were written.
+    ///
+    /// # Errors
+    /// [`IoError`] if one cannot be renamed; it and those after it are removed.
+    pub fn commit(self) -> Result<(), IoError> {
+        self.files.into_iter().try_for_each(Ready::appear)
+    }
+}
+
+/// Runs `write`, and holds back the files that it commits on this thread until [`Staged::commit`]: what they contain can be
+/// recorded before they appear. What is not a regular file (a device, a pipe) is not held back.
+///
+/// # Errors
+/// Those of `write`; no file appears.
+///
+/// # Panics
+/// Within another `stage` of the same thread.
+pub fn stage<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<(T, Staged), E> {
+    /// Ends the stage however `write` ends.
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            STAGE.set(None);
+        }
+    }
+    let before = STAGE.replace(Some(Vec::new()));
+    assert!(before.is_none(), "files are staged already");
+    let end = End;
+    let result = write();
+    let files = STAGE.take().unwrap_or_default();
+    drop(end);
+    Ok((result?, Staged { files }))
+}
+
 /// Writes a whole file through `fill`, in one call.
 ///
 /// # Errors
@@ -167,7 +268,7 @@ pub fn check_writable(path: impl AsRef<Path>) -> Result<(), IoError> {
 }
 
 /// The directory a path lies in; `.` for a bare file name.
-pub(super) fn directory_of(path: &Path) -> PathBuf {
+pub(crate) fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
         Some(parent) => parent.to_owned(),
@@ -215,25 +316,117 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
     }
 }
 
-/// A temporary beside `target`, with the permissions the final file shall have.
+const PREFIX: &str = ".trisolar-";
+const SUFFIX: &str = ".tmp";
+/// Random characters of a temporary's name.
+const RANDOM: usize = 6;
+/// Bytes of a file's name that the names of its temporary and its lock take over: with the rest of such a name no more than
+/// the 255 that file systems allow.
+const NAME: usize = 200;
+
+/// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
+pub(crate) fn short_name(name: &OsStr) -> OsString {
+    match name.to_string_lossy() {
+        text if text.len() > NAME => text[..text.floor_char_boundary(NAME)].into(),
+        _ => name.to_owned(),
+    }
+}
+
+/// A temporary beside `target`, locked, with the permissions the final file shall have.
 fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
+    let mut prefix = OsString::from(PREFIX);
+    prefix.push(short_name(target.file_name().unwrap_or_default()));
+    prefix.push("-");
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".trisolar-").suffix(".tmp");
+    builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // The umask of the user is taken off, as for any new file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let file = builder
-        .tempfile_in(directory_of(target))
-        .map_err(|e| IoError::system(path, "create", without_temporary_name(e)))?;
+    let file = loop {
+        let file = builder
+            .tempfile_in(directory_of(target))
+            .map_err(|e| IoError::system(path, "create", without_temporary_name(e)))?;
+        match file.as_file().try_lock() {
+            Ok(()) if is_at(file.as_file(), file.path()) => break file,
+            // Not every file system has locks.
+            Err(TryLockError::Error(_)) => break file,
+            // `remove_abandoned` came between its creation and its lock.
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+        }
+    };
     if let Ok(old) = fs::metadata(target) {
         file.as_file()
             .set_permissions(old.permissions())
             .map_err(|e| IoError::system(path, "create", e))?;
     }
     Ok(file)
+}
+
+/// Whether an open file is still the one at `path`.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |m: &fs::Metadata| (m.dev(), m.ino());
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(there)) => id(&open) == id(&there),
+        _ => false,
+    }
+}
+
+/// Removes the temporaries in `directory` that killed processes left, of files for whose names (shortened, if they are very
+/// long) `own` holds. Those that are being written are left alone, and so are all where the file system has no locks.
+pub fn remove_abandoned(directory: &Path, own: impl Fn(&OsStr) -> bool) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !file_of_temporary(&name).is_some_and(|name| own(&name)) {
+            continue;
+        }
+        let path = entry.path();
+        if let Ok(file) = File::open(&path)
+            && file.try_lock().is_ok()
+            && is_at(&file, &path)
+        {
+            // Whoever may not remove it has no use of the space either.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether two names are one to the file system of a directory, which may not tell upper from lower case. It is asked about
+/// the names of temporaries, which nobody else uses.
+pub(crate) fn is_one_name(directory: &Path, a: &OsStr, b: &OsStr) -> bool {
+    use std::os::unix::ffi::OsStrExt as _;
+    if a == b {
+        return true;
+    }
+    let ascii = a.is_ascii() && b.is_ascii();
+    if ascii && !a.eq_ignore_ascii_case(b) {
+        return false;
+    }
+    let target = directory.join(a);
+    let Ok(file) = temporary(&target, &target) else {
+        return false;
+    };
+    let name = file.path().file_name().unwrap_or_default();
+    let after = PREFIX.len() + short_name(a).len();
+    let mut other = OsString::from(PREFIX);
+    other.push(short_name(b));
+    other.push(OsStr::from_bytes(&name.as_bytes()[after..]));
+    fs::symlink_metadata(directory.join(other)).is_ok()
+}
+
+/// The name of the file that a temporary of this name is for.
+fn file_of_temporary(name: &OsStr) -> Option<OsString> {
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    let rest = name.as_bytes().strip_prefix(PREFIX.as_bytes())?;
+    let rest = rest.strip_suffix(SUFFIX.as_bytes())?;
+    let (file, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM + 1)?)?;
+    (random[0] == b'-').then(|| OsString::from_vec(file.to_vec()))
 }
 
 /// tempfile adds the temporary's path to its errors; the user knows the file by another name.
@@ -254,4 +447,77 @@ fn sync_directory(target: &Path) {
     }
     #[cfg(not(unix))]
     let _ = target;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        write_with(path, |file| {
+            file.write_all(text.as_bytes()).map_err(|e| file.error(e))
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn staged_files_appear_together_and_what_they_contain_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        fs::write(&a, "old").unwrap();
+        let ((), staged) = stage(|| {
+            write(&a, "new");
+            write(&b, "more");
+            Ok::<_, IoError>(())
+        })
+        .unwrap();
+        assert_eq!(fs::read(&a).unwrap(), b"old");
+        assert!(!b.exists());
+        let sums = staged.sums().unwrap();
+        let expected = [(a.clone(), Sum::of(b"new")), (b.clone(), Sum::of(b"more"))];
+        assert_eq!(sums, expected);
+        staged.commit().unwrap();
+        assert_eq!(fs::read(&a).unwrap(), b"new");
+        assert_eq!(fs::read(&b).unwrap(), b"more");
+        // One that fails, or is not wanted, leaves things as they were; and afterwards files appear at once.
+        let failed = stage(|| {
+            write(&a, "newer");
+            Err::<(), _>("no")
+        });
+        assert_eq!(failed.unwrap_err(), "no");
+        drop(stage(|| Ok::<_, IoError>(write(&b, "newer"))).unwrap());
+        assert_eq!(fs::read(&a).unwrap(), b"new");
+        assert_eq!(fs::read(&b).unwrap(), b"more");
+        write(&a, "last");
+        assert_eq!(fs::read(&a).unwrap(), b"last");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn only_temporaries_that_nobody_writes_any_more_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "n".repeat(250);
+        let [a, b, long] = ["a.npz", "b.npz", &long].map(|name| folder.path().join(name));
+        let abandoned = |path: &Path| {
+            let file = AtomicFile::create(path).unwrap();
+            let Sink::Temporary(buffer) = file.sink else {
+                unreachable!()
+            };
+            // The lock goes, as with a process that was killed; the file stays.
+            buffer
+                .into_inner()
+                .unwrap()
+                .into_temp_path()
+                .keep()
+                .unwrap()
+        };
+        let left = [&a, &b, &long].map(|path| abandoned(path));
+        let written = AtomicFile::create(&a).unwrap();
+        let own = |name: &OsStr| name == "a.npz" || name.len() == NAME;
+        remove_abandoned(folder.path(), own);
+        assert_eq!(left.map(|path| path.exists()), [false, true, false]);
+        written.commit().unwrap();
+        assert!(a.exists());
+        remove_abandoned(&folder.path().join("nowhere"), own);
+    }
 }

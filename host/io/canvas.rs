@@ -1,6 +1,7 @@
 //! A sheet to draw on: rectangles, lines and text with smooth edges, for [`picture`](super::picture) and
 //! [`plot`](super::plot). The font is part of the program, since a bare machine has none.
 
+use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 use tiny_skia::{
@@ -17,7 +18,8 @@ static FONT: LazyLock<Face<'static>> =
 const CAPITAL: f32 = 0.73;
 
 /// Background and lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Theme {
     /// Light lines on near-black: fits inferno.
     #[default]

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// An RGB colour.
 pub type Rgb = [u8; 3];
 
 /// A colour map, from the lowest value to the highest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ColourMap {
     /// Black, violet, orange, pale yellow; even in lightness.
     #[default]

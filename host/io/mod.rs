@@ -6,6 +6,7 @@
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
 //! - [`colour`]: colour maps and ranges
+//! - [`sum`]: what tells whether a file still has its bytes
 
 pub mod atomic;
 mod axes;
@@ -18,6 +19,7 @@ pub mod npz;
 pub mod picture;
 pub mod plot;
 mod png_file;
+pub mod sum;
 mod ticks;
 mod tiff_file;
 

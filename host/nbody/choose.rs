@@ -8,6 +8,9 @@ use crate::divergence::{Backend, EngineError};
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
 
+/// Fewer bodies than this are integrated by one thread, unless asked otherwise: others would only wait.
+pub const FEW: usize = 512;
+
 /// From this number of bodies on several GPUs are faster than one: below, they wait for each other's positions.
 #[cfg(feature = "gpu")]
 const WORTH_MORE_GPUS: usize = 131_072;
@@ -69,9 +72,8 @@ pub fn engine_on_ranks(
 }
 
 fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineError> {
-    // One thread for few bodies: others would only wait.
     let threads = match options.threads {
-        None if problem.bodies().len() < 512 => Some(1),
+        None if problem.bodies().len() < FEW => Some(1),
         given => given,
     };
     Ok(CpuEngine::new(threads, options.schedule)?.with_partials(options.partials))

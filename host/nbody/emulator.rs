@@ -23,8 +23,8 @@ use kernels_gpu::nbody::tile::Basic;
 use kernels_gpu::nbody::{Body, Scalar};
 use kernels_gpu::number::FloatFloat;
 
-use super::engine::{Run, start};
-use super::kernel::{Arrays, NbodyKernel, Plan, operations};
+use super::engine::{LowerParts, Run, start};
+use super::kernel::{Arrays, NbodyKernel, Pairs, Plan, operations};
 use super::{Bodies, Engine, Integrator, Precision, Validated};
 use crate::divergence::{EngineError, Monitor};
 
@@ -46,18 +46,19 @@ impl Engine for EmulatorEngine {
         format!("emulated grid, {}", crate::machine::cpu_name())
     }
 
-    fn start<'a>(
+    fn resume<'a>(
         &'a self,
         problem: &Validated,
         bodies: &Bodies,
+        lower: Option<&LowerParts>,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         self.plan.check(problem)?;
         Ok(match problem.specification().precision {
-            Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies)?),
-            Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies)?),
-            Precision::FloatFloat => {
-                Box::new(EmulatorRun::<FloatFloat<f32>>::new(self, problem, bodies)?)
-            }
+            Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies, lower)?),
+            Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies, lower)?),
+            Precision::FloatFloat => Box::new(EmulatorRun::<FloatFloat<f32>>::new(
+                self, problem, bodies, lower,
+            )?),
         })
     }
 }
@@ -85,7 +86,7 @@ struct Kernels<S: Scalar> {
     rk_end: unsafe fn(*mut Body<S>, *mut Body<S>, Stages<S>, S, u32),
 }
 
-trait HasKernels: Scalar {
+trait HasKernels: Pairs {
     const PRECISION: Precision;
     const KERNELS: Kernels<Self>;
 }
@@ -169,7 +170,7 @@ impl HasKernels for FloatFloat<f32> {
     };
 }
 
-struct EmulatorRun<'a, S: Scalar> {
+struct EmulatorRun<'a, S: Pairs> {
     engine: &'a EmulatorEngine,
     integrator: Integrator,
     dt: f64,
@@ -188,9 +189,10 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
         engine: &'a EmulatorEngine,
         problem: &Validated,
         bodies: &Bodies,
+        lower: Option<&LowerParts>,
     ) -> Result<Self, EngineError> {
         let spec = problem.specification();
-        let arrays = Arrays::<S>::new(spec, bodies, engine.plan.kernel);
+        let arrays = Arrays::<S>::new(spec, bodies, lower, engine.plan.kernel);
         let zero = || vec![Body::default(); arrays.padded as usize];
         let rows = engine.plan.rows_at_once(arrays.padded / S::ROW);
         let planes = 3 * arrays.padded as usize;
@@ -461,5 +463,9 @@ impl<S: HasKernels> Run for EmulatorRun<'_, S> {
 
     fn bodies(&mut self) -> Result<Bodies, EngineError> {
         Ok(self.arrays.bodies(&self.mass))
+    }
+
+    fn lower_parts(&self) -> Option<LowerParts> {
+        self.arrays.lower_parts()
     }
 }

@@ -7,6 +7,16 @@ use kernels_gpu::integrator::{
 use super::{Bodies, Integrator, Validated};
 use crate::divergence::{EngineError, Monitor};
 
+/// What the numbers of [`Bodies`] cannot hold of bodies that are pairs of `f32`: the lower part of each pair, whose upper part is
+/// found again by taking it off. A run that is interrupted needs it to go on to the same bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LowerParts {
+    /// Of the positions: n × 3.
+    pub position: Vec<[f32; 3]>,
+    /// Of the velocities: n × 3.
+    pub velocity: Vec<[f32; 3]>,
+}
+
 /// Integrates bodies.
 pub trait Engine {
     /// `cpu`, `gpu` or `emulator`.
@@ -21,6 +31,19 @@ pub trait Engine {
         &'a self,
         problem: &Validated,
         bodies: &Bodies,
+    ) -> Result<Box<dyn Run + 'a>, EngineError> {
+        self.resume(problem, bodies, None)
+    }
+
+    /// The same of an interrupted run, which had these [`lower_parts`](Run::lower_parts).
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    fn resume<'a>(
+        &'a self,
+        problem: &Validated,
+        bodies: &Bodies,
+        lower: Option<&LowerParts>,
     ) -> Result<Box<dyn Run + 'a>, EngineError>;
 }
 
@@ -37,6 +60,10 @@ pub trait Run {
     /// # Errors
     /// What failed.
     fn bodies(&mut self) -> Result<Bodies, EngineError>;
+    /// What the last [`bodies`](Self::bodies) could not hold of them, if there is such.
+    fn lower_parts(&self) -> Option<LowerParts> {
+        None
+    }
 }
 
 /// What an integrator does before its first step.

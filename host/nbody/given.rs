@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{FileError, read_bodies};
 use super::spec::named;
 use super::{Bodies, Integrator, Model, Precision, Solver, SpecError, Specification, Validated};
+use crate::run::Paths;
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -164,6 +165,12 @@ fields! {
     integrator
     solver
     precision
+}
+
+impl Paths for Given {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        self.input.iter_mut().collect()
+    }
 }
 
 impl Given {

@@ -9,6 +9,7 @@ use kernels_gpu::nbody::sweep::Reduced;
 use kernels_gpu::nbody::{Body, Scalar};
 use kernels_gpu::number::FloatFloat;
 
+use super::engine::LowerParts;
 use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
 
@@ -319,6 +320,47 @@ fn chunk_of(kernel: NbodyKernel, n: u32) -> u32 {
     }
 }
 
+/// A precision, which may be one of pairs: see [`LowerParts`].
+pub(super) trait Pairs: Scalar {
+    /// The lower part, if it has one.
+    fn lower(self) -> Option<f32>;
+
+    /// The number that was `x` in 64 bits and had this lower part.
+    fn with_lower(x: f64, lower: f32) -> Self;
+}
+
+impl Pairs for f32 {
+    fn lower(self) -> Option<f32> {
+        None
+    }
+
+    fn with_lower(x: f64, _: f32) -> Self {
+        x as f32
+    }
+}
+
+impl Pairs for f64 {
+    fn lower(self) -> Option<f32> {
+        None
+    }
+
+    fn with_lower(x: f64, _: f32) -> Self {
+        x
+    }
+}
+
+impl Pairs for FloatFloat<f32> {
+    fn lower(self) -> Option<f32> {
+        Some(self.parts().1)
+    }
+
+    fn with_lower(x: f64, lower: f32) -> Self {
+        // x is the sum of both but for its rounding, which is far less than half a unit of the upper part.
+        let upper = if x == 0.0 { x } else { x - f64::from(lower) };
+        Self::from_parts(upper as f32, lower)
+    }
+}
+
 /// Bodies as the kernels see them, filled up to whole rows.
 #[derive(Debug)]
 pub(super) struct Arrays<S> {
@@ -334,8 +376,34 @@ pub(super) struct Arrays<S> {
     pub softening2: S,
 }
 
-impl<S: Scalar> Arrays<S> {
-    pub(super) fn new(spec: &Specification, bodies: &Bodies, kernel: NbodyKernel) -> Self {
+impl<S: Pairs> Arrays<S> {
+    /// Of the bodies, and of what an interrupted run had beside them.
+    pub(super) fn new(
+        spec: &Specification,
+        bodies: &Bodies,
+        lower: Option<&LowerParts>,
+        kernel: NbodyKernel,
+    ) -> Self {
+        let mut arrays = Self::of(spec, bodies, kernel);
+        if let Some(LowerParts { position, velocity }) = lower {
+            let add = |b: &mut Body<S>, [x, y, z]: [f64; 3], lower: &[f32; 3]| {
+                b.x = S::with_lower(x, lower[0]);
+                b.y = S::with_lower(y, lower[1]);
+                b.z = S::with_lower(z, lower[2]);
+            };
+            let positions = bodies.position.iter().zip(position);
+            for (b, (x, lower)) in arrays.x.iter_mut().zip(positions) {
+                add(b, *x, lower);
+            }
+            let velocities = bodies.velocity.iter().zip(velocity);
+            for (b, (v, lower)) in arrays.v.iter_mut().zip(velocities) {
+                add(b, *v, lower);
+            }
+        }
+        arrays
+    }
+
+    fn of(spec: &Specification, bodies: &Bodies, kernel: NbodyKernel) -> Self {
         let n = bodies.len() as u32;
         let row = S::ROW;
         let padded = n.next_multiple_of(row);
@@ -406,6 +474,21 @@ impl<S: Scalar> Arrays<S> {
             rows,
             stride: self.padded - row * S::ROW,
         }
+    }
+
+    /// What [`bodies`](Self::bodies) cannot hold.
+    pub(super) fn lower_parts(&self) -> Option<LowerParts> {
+        let lower = |all: &[Body<S>]| -> Option<Vec<[f32; 3]>> {
+            let parts = |b: &Body<S>| {
+                let [x, y, z] = b.vector().map(S::lower);
+                Some([x?, y?, z?])
+            };
+            all[..self.n as usize].iter().map(parts).collect()
+        };
+        Some(LowerParts {
+            position: lower(&self.x)?,
+            velocity: lower(&self.v)?,
+        })
     }
 
     pub(super) fn bodies(&self, mass: &[f64]) -> Bodies {

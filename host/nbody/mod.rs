@@ -16,11 +16,11 @@ mod run;
 mod spec;
 
 pub use bodies::Bodies;
-pub use choose::{Options, engine, engine_on_ranks};
+pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::{CpuEngine, Ranks};
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
 pub use emulator::EmulatorEngine;
-pub use engine::{Engine, Run};
+pub use engine::{Engine, LowerParts, Run};
 pub use given::{Given, GivenError, ModelName};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;

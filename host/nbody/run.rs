@@ -1,6 +1,6 @@
 //! A run from its start or a checkpoint to its last step, observed every so many steps.
 
-use super::{Bodies, Engine, Validated};
+use super::{Bodies, Engine, LowerParts, Validated};
 use crate::divergence::{EngineError, Monitor};
 
 /// The bodies at a step.
@@ -50,28 +50,28 @@ pub fn integrate<E>(
     integrate_with_pauses(
         engine,
         problem,
-        from,
+        (from, None),
         [every, u64::MAX],
         monitor,
-        &mut |s, _| observe(s),
+        &mut |s, _, _| observe(s),
     )
 }
 
 /// As [`integrate`] with `[every, pause]`, but also shows the bodies after every `pause` steps between these: often enough to save
-/// them before much work can be lost.
+/// them before much work can be lost. With them come the lower parts, without which they cannot be gone on `from` to the same bits.
 ///
 /// # Errors
 /// [`RunError`].
 pub fn integrate_with_pauses<E>(
     engine: &dyn Engine,
     problem: &Validated,
-    from: &Snapshot,
+    (from, lower): (&Snapshot, Option<&LowerParts>),
     [every, pause]: [u64; 2],
     monitor: &dyn Monitor,
-    observe: &mut dyn FnMut(Snapshot, Pause) -> Result<(), E>,
+    observe: &mut dyn FnMut(Snapshot, Option<LowerParts>, Pause) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
     let spec = problem.specification();
-    let mut run = engine.start(problem, &from.bodies)?;
+    let mut run = engine.resume(problem, &from.bodies, lower)?;
     let mut step = from.step;
     while step < spec.steps {
         let look = (step / every + 1).saturating_mul(every).min(spec.steps);
@@ -95,7 +95,7 @@ pub fn integrate_with_pauses<E>(
         } else {
             Pause::Between
         };
-        observe(snapshot, kind).map_err(RunError::Observer)?;
+        observe(snapshot, run.lower_parts(), kind).map_err(RunError::Observer)?;
     }
     Ok(())
 }

@@ -8,11 +8,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, Summary};
-use super::runner::{Board, Done, Outcome, Settings, Watch, in_flight, most_steps};
+use super::frame::{self, Effort, Error, State, Summary};
+use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
 use crate::divergence::{Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated};
 
@@ -21,7 +21,7 @@ mod later;
 mod rounded;
 
 /// Which pixels are used again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// None.
@@ -111,17 +111,21 @@ pub fn run_cached(
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
     let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());
     let plan = |frame: &Frame| {
-        if let Some(summary) = frame::finished(frame, &settings.style, folder) {
-            // The run that finished it may have ended before this.
-            remove(&folder.file(frame.index, "part"))?;
-            if cache == Cache::Rounded {
-                rounded.replay(frame, folder)?;
+        let damage = match frame::state(frame, &settings.style, folder)? {
+            State::Finished(summary) => {
+                // The run that finished it may have ended before this.
+                remove(&folder.file(frame.index, "part"))?;
+                if cache == Cache::Rounded {
+                    rounded.replay(frame, folder)?;
+                }
+                return Ok(Plan::Finished(summary));
             }
-            return Ok(Plan::Finished(summary));
-        }
+            State::Unfinished => None,
+            State::Damaged(what) => Some(what),
+        };
         Ok(match cache {
-            Cache::Rounded => Plan::Rounded(rounded.plan(&frame.specification)),
-            _ => Plan::Exact(exact.plan(&frame.specification)),
+            Cache::Rounded => Plan::Rounded(rounded.plan(&frame.specification), damage),
+            _ => Plan::Exact(exact.plan(&frame.specification), damage),
         })
     };
     let most = most_steps(frames);
@@ -140,14 +144,15 @@ pub fn run_cached(
             pixels: frame.specification.pixels(),
             ..CacheReport::default()
         };
-        let (times, effort) = match plan {
+        let ((times, mut effort), damage) = match plan {
             Plan::Finished(summary) => {
                 board.finished(frame);
                 return Ok((summary, None));
             }
-            Plan::Exact(plan) => plan.compute(&computing, &path, &mut report)?,
-            Plan::Rounded(plan) => plan.compute(&computing, &path, &mut report)?,
+            Plan::Exact(plan, damage) => (plan.compute(&computing, &path, &mut report)?, damage),
+            Plan::Rounded(plan, damage) => (plan.compute(&computing, &path, &mut report)?, damage),
         };
+        effort.notes.extend(damage.map(|what| computed_anew(&what)));
         let summary = frame::write(frame, &times, most, &settings.style, folder)?;
         reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
         board.finished(frame);
@@ -163,8 +168,9 @@ pub fn run_cached(
 /// What is to be done for a frame.
 enum Plan {
     Finished(Summary),
-    Exact(exact::Plan),
-    Rounded(rounded::Plan),
+    /// With what is wrong with the files that are there.
+    Exact(exact::Plan, Option<String>),
+    Rounded(rounded::Plan, Option<String>),
 }
 
 /// What a frame is computed with.

@@ -1,27 +1,44 @@
 //! The folder of a sequence: what it is of, and a few files for each frame. It is all that a run needs to go on where
 //! another one ended.
 //!
-//! - `sequence.json`: everything that the frames' files depend on
+//! - `sequence.json`: everything that the frames' files depend on; and under `run` what was asked for
 //! - `frame-00012.png`, and `.npy` if asked for
-//! - `frame-00012.json`: the frame's specification and summary; written last, so that a frame that has it is finished
+//! - `frame-00012.json`: the frame's specification and summary, and what tells whether its files are whole; written last
 //! - `frame-00012.part`: what is done of an unfinished frame
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
 use crate::io::IoError;
-use crate::io::atomic::{check_writable, write_with};
+use crate::io::atomic::{Staged, check_writable, write_with};
+use crate::run::{Names, Record, RecordError};
 
 /// The name of the file that says what the sequence is of.
 const CONTENTS: &str = "sequence.json";
+/// The key of it that says what was asked for: the frames do not depend on it.
+const RUN: &str = "run";
+/// What the folder of a sweep has beside the frames.
+const SHEETS: [&str; 3] = ["sheet.png", "table.csv", "table.json"];
+
+/// Names of the files in the folder of a sequence.
+pub const NAMES: Names = Names {
+    what: "sequence",
+    owns: |name| is_frame(name) || name == CONTENTS || SHEETS.iter().any(|sheet| name == *sheet),
+    parents: false,
+};
 
 /// A folder that holds, or will hold, one certain sequence.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// What the sequence is of.
+    contents: Value,
+    run: Arc<Mutex<Option<Record>>>,
 }
 
 /// Why a folder cannot be used.
@@ -37,6 +54,27 @@ pub enum FolderError {
         /// The first key of `sequence.json` that has another value.
         key: String,
     },
+    /// It holds files of these names that are of no sequence.
+    #[error(
+        "{path} holds {name}, which would be overwritten, and no sequence that it is of; choose another folder"
+    )]
+    Foreign {
+        /// The folder.
+        path: String,
+        /// One of the files.
+        name: String,
+    },
+    /// There is no sequence in it, or none that says how it goes on.
+    #[error("{path} {reason}")]
+    NoSequence {
+        /// The folder.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// What it says of its run cannot be used.
+    #[error(transparent)]
+    Run(#[from] RecordError),
     /// It cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -46,8 +84,21 @@ impl Folder {
     /// Creates the folder, or goes on with one whose contents are the same.
     ///
     /// # Errors
-    /// [`FolderError::Different`] unless `restart`, with which the frames of the other sequence are removed.
+    /// [`FolderError::Different`] unless `restart`, with which the files of the other sequence are removed.
     pub fn open(path: &Path, contents: &Value, restart: bool) -> Result<Self, FolderError> {
+        Self::open_for(path, contents, None, restart)
+    }
+
+    /// The same with what was asked for, so that [`run_of`](Self::run_of) can say it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_for(
+        path: &Path,
+        contents: &Value,
+        run: Option<Record>,
+        restart: bool,
+    ) -> Result<Self, FolderError> {
         match fs::create_dir(path) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(IoError::system(path, "create", e).into());
@@ -56,6 +107,8 @@ impl Folder {
         }
         let folder = Self {
             path: path.to_owned(),
+            contents: contents.clone(),
+            run: Arc::new(Mutex::new(run)),
         };
         let file = path.join(CONTENTS);
         check_writable(&file)?;
@@ -67,12 +120,74 @@ impl Folder {
                 if !folder.frames()?.is_empty() && !restart {
                     return Err(folder.different(CONTENTS));
                 }
+                if let Some(name) = SHEETS.iter().find(|name| path.join(name).exists()) {
+                    return Err(FolderError::Foreign {
+                        path: path.display().to_string(),
+                        name: (*name).to_owned(),
+                    });
+                }
                 folder.clear()?;
             }
             Err(e) => return Err(IoError::system(&file, "read", e).into()),
         }
-        folder.write(&file, contents)?;
+        folder.write_contents()?;
         Ok(folder)
+    }
+
+    /// The run that a folder says it is of.
+    ///
+    /// # Errors
+    /// [`FolderError::NoSequence`], or the folder cannot be read.
+    pub fn run_of(path: &Path, command: &str) -> Result<Record, FolderError> {
+        let none = |reason: &str| FolderError::NoSequence {
+            path: path.display().to_string(),
+            reason: reason.to_owned(),
+        };
+        let file = path.join(CONTENTS);
+        let text = match fs::read_to_string(&file) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(none("holds no sequence: there is no sequence.json in it"));
+            }
+            text => text.map_err(|e| IoError::system(&file, "read", e))?,
+        };
+        let contents: Value = serde_json::from_str(&text)
+            .map_err(|e| none(&format!("holds a sequence.json that is damaged: {e}")))?;
+        match contents.get(RUN) {
+            None => Err(none(
+                "holds a sequence of an older version, which did not record what was asked for; the command that began it goes on with it",
+            )),
+            Some(run) => Ok(Record::from_json(&run.to_string(), &file, command)?),
+        }
+    }
+
+    /// Says what files outside of the folder contain, and then lets them appear.
+    ///
+    /// # Errors
+    /// A file cannot be read or renamed, or the record not be written.
+    pub fn commit(&self, files: Staged) -> Result<(), FolderError> {
+        if let Some(run) = &mut *self.lock() {
+            run.expect(&files)?;
+        }
+        self.write_contents()?;
+        files.commit()?;
+        let news = self.lock().as_mut().is_some_and(Record::settle);
+        if news {
+            self.write_contents()?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Record>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_contents(&self) -> Result<(), IoError> {
+        let mut contents = self.contents.clone();
+        if let Some(run) = &*self.lock() {
+            let run = serde_json::from_str(&run.to_json()).expect("just written");
+            contents[RUN] = run;
+        }
+        self.write(&self.path.join(CONTENTS), &contents)
     }
 
     /// The folder itself.
@@ -102,7 +217,7 @@ impl Folder {
         let (Some(there), Some(wanted)) = (there.as_object(), contents.as_object()) else {
             return Err(different(CONTENTS));
         };
-        let keys = wanted.keys().chain(there.keys());
+        let keys = wanted.keys().chain(there.keys()).filter(|key| *key != RUN);
         match keys
             .into_iter()
             .find(|key| there.get(*key) != wanted.get(*key))
@@ -127,16 +242,19 @@ impl Folder {
             .map(|entry| entry.map(|e| e.path()))
             .collect::<Result<_, _>>()
             .map_err(failed)?;
-        Ok(paths.into_iter().filter(|path| is_frame(path)).collect())
+        let of_a_frame = |path: &PathBuf| path.file_name().is_some_and(is_frame);
+        Ok(paths.into_iter().filter(of_a_frame).collect())
     }
 
-    /// Removes the frames' files, and then what said of which sequence they are.
+    /// Removes the sequence's files, and then what said of which sequence they are.
     fn clear(&self) -> Result<(), IoError> {
-        let contents = self.path.join(CONTENTS);
-        for path in self.frames()?.iter().chain([&contents]) {
-            remove(path)?;
-        }
-        Ok(())
+        let others = SHEETS.iter().chain([&CONTENTS]);
+        let others = others.map(|name| self.path.join(name));
+        let frames = self.frames()?;
+        frames
+            .into_iter()
+            .chain(others)
+            .try_for_each(|path| remove(&path))
     }
 }
 
@@ -154,8 +272,8 @@ pub fn remove(path: &Path) -> Result<(), IoError> {
 }
 
 /// Whether a file is one of a frame's, by its name.
-fn is_frame(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+fn is_frame(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
     let parts = name
         .strip_prefix("frame-")
         .and_then(|rest| rest.split_once('.'));

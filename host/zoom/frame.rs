@@ -1,17 +1,21 @@
 //! One frame: computed, while what is done is kept on disk, and then written.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
 use crate::divergence::{Computer, Devices, EngineError, Monitor, RunOptions, Task};
+use crate::io::atomic::stage;
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
+use crate::io::sum::Sum;
 use crate::io::{IoError, npy};
 use crate::output;
 
@@ -176,8 +180,8 @@ impl Monitor for Part<'_> {
     }
 }
 
-/// Writes a frame's files, `most` being the most steps of any frame of the sequence. The summary comes last, and what was
-/// kept of the unfinished frame goes.
+/// Writes a frame's files, `most` being the most steps of any frame of the sequence. The summary comes last, with what tells
+/// whether the other files are whole, and what was kept of the unfinished frame goes.
 ///
 /// # Errors
 /// A file cannot be written; none is left in part.
@@ -190,26 +194,101 @@ pub fn write(
 ) -> Result<Summary, IoError> {
     let specification = frame.specification.specification();
     let [width, height] = specification.size.map(|n| n as usize);
-    if style.npy {
-        npy::write(folder.file(frame.index, "npy"), &[height, width], times)?;
-    }
-    draw(frame, times, most, style, folder)?;
+    let ((), files) = stage(|| {
+        if style.npy {
+            npy::write(folder.file(frame.index, "npy"), &[height, width], times)?;
+        }
+        draw(frame, times, most, style, folder)
+    })?;
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let sums = files.sums()?;
+    let sums: BTreeMap<String, Sum> = sums.iter().map(|(path, sum)| (name(path), *sum)).collect();
+    files.commit()?;
     let summary = Summary::new(frame, times);
-    let object = json!({ "summary": summary, "specification": specification });
+    let mut object = json!({ "summary": summary, "specification": specification, "files": sums });
+    object["crc32"] = checksum(&object).into();
     folder.write(&folder.file(frame.index, "json"), &object)?;
     remove(&folder.file(frame.index, "part"))?;
     Ok(summary)
 }
 
-/// The summary of a frame that is finished; nothing if it is not.
-pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
-    let file = |extension| folder.file(frame.index, extension);
-    if !file("png").exists() || (style.npy && !file("npy").exists()) {
-        return None;
+/// Of a frame's JSON object, without the checksum itself.
+fn checksum(object: &Value) -> u32 {
+    Sum::of(object.to_string().as_bytes()).crc32
+}
+
+/// How far a frame is, as its files say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// All of its files have the bytes that were written.
+    Finished(Summary),
+    /// There is no summary of it.
+    Unfinished,
+    /// It was finished, but a file is missing or has other bytes: which, in words.
+    Damaged(String),
+}
+
+/// How far a frame is. All bytes of its files are looked at.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoError> {
+    let name = |extension| folder.file(frame.index, extension);
+    let path = name("json");
+    let damaged =
+        |path: &Path, what: &str| Ok(State::Damaged(format!("{}: {what}", path.display())));
+    let text = match std::fs::read(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Unfinished),
+        text => text.map_err(|e| IoError::system(&path, "read", e))?,
+    };
+    let object: Option<Value> = serde_json::from_slice(&text).ok();
+    let Some(Value::Object(mut object)) = object else {
+        return damaged(&path, "it is not whole");
+    };
+    let written = object.remove("crc32");
+    let object = Value::Object(object);
+    if written.is_none() {
+        return damaged(
+            &path,
+            "it does not say what its files contain, for an older version wrote it",
+        );
     }
-    let text = std::fs::read_to_string(file("json")).ok()?;
-    let mut object: serde_json::Value = serde_json::from_str(&text).ok()?;
-    serde_json::from_value(object["summary"].take()).ok()
+    if written != Some(checksum(&object).into()) {
+        return damaged(&path, "its bytes have changed");
+    }
+    if object["specification"] != json!(frame.specification.specification()) {
+        return damaged(&path, "it is of another map");
+    }
+    for extension in ["png", "npy"] {
+        if extension == "npy" && !style.npy {
+            continue;
+        }
+        let path = name(extension);
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let Ok(sum) = serde_json::from_value::<Sum>(object["files"][&*file].clone()) else {
+            return damaged(&path, "nothing is known of it");
+        };
+        if let Some(what) = sum.difference(&path)? {
+            return damaged(&path, &what);
+        }
+    }
+    match serde_json::from_value(object["summary"].clone()) {
+        Ok(summary) => Ok(State::Finished(summary)),
+        Err(e) => damaged(&path, &e.to_string()),
+    }
+}
+
+/// The summary of a frame that is finished; nothing if it is not. See [`state`].
+pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
+    match state(frame, style, folder) {
+        Ok(State::Finished(summary)) => Some(summary),
+        _ => None,
+    }
 }
 
 fn draw(

@@ -17,9 +17,9 @@ mod table;
 
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
-pub use folder::{Folder, FolderError};
+pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, Style, Summary, compute, compute_on, finished, short, title, write,
+    Effort, Error, State, Style, Summary, compute, compute_on, finished, short, state, title, write,
 };
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};

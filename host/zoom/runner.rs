@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, Style, Summary};
+use super::frame::{self, Effort, Error, State, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
 use crate::divergence::{Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions};
@@ -213,12 +213,16 @@ fn one(
     settings: &Settings,
     board: &Board<'_>,
 ) -> Result<Done, Error> {
-    if let Some(summary) = frame::finished(frame, &settings.style, folder) {
-        // The run that finished it may have ended before this.
-        remove(&folder.file(frame.index, "part"))?;
-        board.finished(frame);
-        return Ok((summary, None));
-    }
+    let damage = match frame::state(frame, &settings.style, folder)? {
+        State::Finished(summary) => {
+            // The run that finished it may have ended before this.
+            remove(&folder.file(frame.index, "part"))?;
+            board.finished(frame);
+            return Ok((summary, None));
+        }
+        State::Unfinished => None,
+        State::Damaged(what) => Some(what),
+    };
     let pixels = frame.specification.pixels() as usize;
     let path = folder.file(frame.index, "part");
     let partial = Partial::open(&path, pixels, settings.checkpoint)?;
@@ -226,11 +230,17 @@ fn one(
         board,
         index: frame.index as usize,
     };
-    let effort = frame::compute_on(computer, frame, &partial, &settings.options, &watch)?;
+    let mut effort = frame::compute_on(computer, frame, &partial, &settings.options, &watch)?;
+    effort.notes.extend(damage.map(|what| computed_anew(&what)));
     let times = partial.into_times();
     let summary = frame::write(frame, &times, most, &settings.style, folder)?;
     board.finished(frame);
     Ok((summary, Some(effort)))
+}
+
+/// What is said of a frame whose files were damaged.
+pub(super) fn computed_anew(what: &str) -> String {
+    format!("{what}; the frame was computed anew")
 }
 
 /// How far every frame is.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use exmex::{Express, FlatEx};
+use serde::{Deserialize, Serialize};
 
 use crate::divergence::{Parameter, Specification};
 
@@ -114,7 +115,8 @@ impl fmt::Display for Rule {
 }
 
 /// A ready-made sequence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// The published zoom: range and shift halve every 30 frames, steps grow by 875 a frame.
     #[default]

@@ -1,21 +1,28 @@
 //! `trisolar cluster`: a star cluster by Hermite integration, its diagnostics, snapshots and checkpoints.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, Devices, Given, GivenError, LAGRANGE_FRACTIONS, Shape, Specification, Times, Validated,
+    Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Scheme, Shape, Star, Times,
 };
+use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar::run::{self, Claim, Renewal};
 
 use super::report::{self, Lines};
+use super::resume::Typed;
 use super::{Failure, interrupt};
 
+mod begin;
 mod options;
+mod outputs;
 
+use begin::{Begun, REPORT, State, WORST};
 pub(crate) use options::Args;
+use outputs::{OutputArgs, plot_path};
 
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 11] = [
@@ -33,78 +40,62 @@ const COLUMNS: [&str; 11] = [
 ];
 
 /// Runs a cluster and reports.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let options = args.options()?;
-    let given = args.given();
-    let times = given.times().map_err(|e| refused_given(args, e))?;
-    args.check_outputs()?;
-    let begin = Begin::read(args, given, &times)?;
-    let devices = options.open(begin.specification(), begin.bodies())?;
-    let mut run = Run::start(args, times, begin, &devices)?;
+pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
+    let begun = match &args.resume {
+        // Before anything is read, as far as it is known.
+        None => {
+            args.options(args.given().scheme)?;
+            Begun::begin(&args)?
+        }
+        Some(path) => Begun::resume(&args, typed, path)?,
+    };
+    let scheme = begun
+        .state
+        .specification()
+        .ahmad_cohen
+        .map(|_| Scheme::AhmadCohen);
+    let options = args.options(scheme)?;
+    let devices = options.open(begun.state.specification(), begun.state.bodies())?;
+    let mut run = Run::start(&args, begun, &devices)?;
     interrupt::watch()?;
     run.go()?;
     run.finish()
 }
 
-/// What a run begins with.
-enum Begin {
-    Start(Validated),
-    Resumed(Box<Checkpoint>),
-}
-
-impl Begin {
-    fn read(args: &Args, given: Given, times: &Times) -> Result<Self, Failure> {
-        let Some(path) = &args.resume else {
-            let (start, _) = given.start(None).map_err(|e| refused_given(args, e))?;
-            return Ok(Self::Start(start));
-        };
-        let checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
-        if checkpoint.time > times.end {
-            let reason = format!("the checkpoint is at {} already", checkpoint.time);
-            return Err(Failure::value(&times.end.to_string(), "--end", &reason));
-        }
-        Ok(Self::Resumed(Box::new(checkpoint)))
-    }
-
-    fn specification(&self) -> &Specification {
-        match self {
-            Self::Start(start) => start.specification(),
-            Self::Resumed(checkpoint) => &checkpoint.specification,
-        }
-    }
-
-    fn bodies(&self) -> usize {
-        match self {
-            Self::Start(start) => start.bodies().len(),
-            Self::Resumed(checkpoint) => checkpoint.stars.len(),
-        }
-    }
-}
-
 struct Run<'a> {
     args: &'a Args,
     times: Times,
-    /// What should be known about the choice of devices.
-    notes: &'a [String],
+    output: OutputArgs,
+    /// What should be known about the run and the choice of devices.
+    notes: Vec<String>,
     cluster: Cluster<'a>,
     series: Vec<Vec<f64>>,
     began: Instant,
     /// Operations and blocks before this process.
     before: (f64, u64, u64),
+    /// What a checkpoint says of the run, if there is to be one.
+    record: Option<run::Record>,
+    /// When the checkpoint is due.
+    renewal: Renewal,
+    /// Keeps other runs away from the outputs.
+    _claim: Claim,
 }
 
 impl<'a> Run<'a> {
-    fn start(
-        args: &'a Args,
-        times: Times,
-        begin: Begin,
-        devices: &'a Devices,
-    ) -> Result<Self, Failure> {
+    fn start(args: &'a Args, begun: Begun, devices: &'a Devices) -> Result<Self, Failure> {
+        let Begun {
+            state,
+            times,
+            output,
+            record,
+            mut notes,
+            claim,
+        } = begun;
         let engine = devices.engine()?;
-        let by = devices.block_steps(engine.as_ref(), begin.specification());
-        let (mut cluster, series) = match begin {
-            Begin::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
-            Begin::Resumed(checkpoint) => {
+        let by = devices.block_steps(engine.as_ref(), state.specification());
+        let (mut cluster, series) = match state {
+            State::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
+            State::Resumed(checkpoint, worst) => {
                 let Checkpoint {
                     specification,
                     stars,
@@ -113,8 +104,10 @@ impl<'a> Run<'a> {
                     counters,
                     series,
                 } = *checkpoint;
-                let cluster = Cluster::resumed(specification, stars, parts, time, counters, engine);
-                (cluster?, series)
+                let mut cluster =
+                    Cluster::resumed(specification, stars, parts, time, counters, engine)?;
+                cluster.remember_abrupt(worst);
+                (cluster, series)
             }
         };
         cluster.set_block_steps(by)?;
@@ -123,14 +116,19 @@ impl<'a> Run<'a> {
             cluster.counters().blocks,
             cluster.counters().steps,
         );
+        notes.extend_from_slice(devices.notes());
         Ok(Self {
             args,
             times,
-            notes: devices.notes(),
+            output,
+            notes,
             cluster,
             series,
             began: Instant::now(),
             before,
+            record,
+            renewal: Renewal::default(),
+            _claim: claim,
         })
     }
 
@@ -140,6 +138,7 @@ impl<'a> Run<'a> {
         if !args.json && !args.quiet {
             self.head()?;
         }
+        self.restore_last_snapshot()?;
         let Times { end, every } = self.times;
         let mut line = (self.cluster.time() / every).floor() as u64;
         loop {
@@ -148,14 +147,9 @@ impl<'a> Run<'a> {
                 line += 1;
                 continue;
             }
-            let mut go_on = |_| !interrupt::interrupted();
-            if !self.cluster.advance(time, &mut go_on)? {
-                self.save()?;
-                return Err(Failure::Interrupted);
-            }
+            self.advance(time)?;
             if self.series.last().is_none_or(|row| row[0] < time) {
-                self.look(time, line)?;
-                self.save()?;
+                self.look(time)?;
             }
             if time >= end {
                 return Ok(());
@@ -164,8 +158,24 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Steps to a line, and renews the checkpoint on the way.
+    fn advance(&mut self, time: f64) -> Result<(), Failure> {
+        loop {
+            let due = self.record.as_ref().map(|_| &self.renewal);
+            let mut go_on = |_| !interrupt::interrupted() && !due.is_some_and(Renewal::is_due);
+            if self.cluster.advance(time, &mut go_on)? {
+                return Ok(());
+            }
+            self.put(|_| Ok(()))?;
+            if interrupt::interrupted() {
+                self.say_how_to_go_on();
+                return Err(Failure::Interrupted);
+            }
+        }
+    }
+
     /// Records the state at a time.
-    fn look(&mut self, time: f64, number: u64) -> Result<(), Failure> {
+    fn look(&mut self, time: f64) -> Result<(), Failure> {
         let stars = self.cluster.at(time)?;
         let potentials = self.cluster.potentials(&stars)?;
         let energy = Cluster::energy_of(&stars, &potentials);
@@ -198,16 +208,55 @@ impl<'a> Run<'a> {
                 shape.half_mass_radius(),
             ))?;
         }
+        // Every line has a snapshot: its number is that of the line.
+        let snapshot = self.output.snapshot(self.series.len());
         self.series.push(row);
-        if let Some(folder) = &self.args.snapshots {
-            let path = folder.join(format!("{number:05}.npz"));
-            write_snapshot(&path, time, &stars).map_err(file_failed)?;
-        }
-        Ok(())
+        self.put(|_| match &snapshot {
+            Some(path) => write_snapshot(path, time, &stars).map_err(file_failed),
+            None => Ok(()),
+        })
     }
 
+    /// The last snapshot may be missing: the checkpoint that knows of it is written before it.
+    fn restore_last_snapshot(&mut self) -> Result<(), Failure> {
+        let Some((last, row)) = self.series.len().checked_sub(1).zip(self.series.last()) else {
+            return Ok(());
+        };
+        let time = row[0];
+        match self.output.snapshot(last) {
+            Some(path) if !path.exists() && self.cluster.time() <= time => {
+                let stars = self.cluster.at(time)?;
+                self.put(|_| write_snapshot(&path, time, &stars).map_err(file_failed))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes files of which the checkpoint knows before they appear.
+    fn put(&mut self, write: impl FnOnce(&Self) -> Result<(), Failure>) -> Result<(), Failure> {
+        let _busy = interrupt::patient();
+        let mut renewal = std::mem::take(&mut self.renewal);
+        let result = renewal.renew(|| {
+            let ((), staged) = atomic::stage(|| write(self))?;
+            if let Some(record) = &mut self.record {
+                record.expect(&staged)?;
+                let worst = serde_json::to_value(self.cluster.abrupt());
+                record.extend(REPORT, WORST, worst.unwrap_or_default());
+                let (time, end) = (self.cluster.time(), self.times.end);
+                let looked = self.series.last().map_or(0.0, |row| row[0]);
+                let unfinished = time > 0.0 && looked < end;
+                record.set_unfinished(unfinished.then(|| format!("time {time} of {end}")));
+            }
+            self.save()?;
+            Ok(staged.commit()?)
+        });
+        self.renewal = renewal;
+        result
+    }
+
+    /// Writes the checkpoint, if there is to be one.
     fn save(&self) -> Result<(), Failure> {
-        let Some(path) = &self.args.checkpoint else {
+        let Some(path) = &self.output.checkpoint else {
             return Ok(());
         };
         let checkpoint = Checkpoint {
@@ -218,7 +267,23 @@ impl<'a> Run<'a> {
             counters: self.cluster.counters().clone(),
             series: self.series.clone(),
         };
-        checkpoint.write(path).map_err(file_failed)
+        let written = checkpoint.write_with(path, self.record.as_ref());
+        written.map_err(file_failed)
+    }
+
+    fn say_how_to_go_on(&self) {
+        if self.args.quiet {
+            return;
+        }
+        report::to_stderr(&match &self.output.checkpoint {
+            Some(path) => {
+                let (path, time) = (path.display(), self.cluster.time());
+                format!(
+                    "note: {path} holds time {time}; --resume goes on from it: trisolar cluster --resume {path}"
+                )
+            }
+            None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
+        });
     }
 
     fn head(&self) -> Result<(), Failure> {
@@ -244,26 +309,36 @@ impl<'a> Run<'a> {
 
     fn finish(mut self) -> Result<(), Failure> {
         let elapsed = self.began.elapsed().as_secs_f64();
-        let args = self.args;
-        if !args.out.is_empty() {
-            let stars = self.cluster.at(self.times.end)?;
-            for path in &args.out {
-                write_snapshot(path, self.times.end, &stars).map_err(file_failed)?;
-            }
+        let stars = match &self.output.out[..] {
+            [] => Vec::new(),
+            _ => self.cluster.at(self.times.end)?,
+        };
+        self.put(|run| run.write_results(&stars))?;
+        // So that the last checkpoint is the same, whatever happened on the way.
+        if self.record.as_mut().is_some_and(run::Record::settle) {
+            self.save()?;
         }
-        if let Some(path) = &args.series {
-            self.write_series(path)?;
-        }
-        if let Some(prefix) = &args.plots {
-            self.draw(prefix)?;
-        }
-        if args.json {
+        if self.args.json {
             return report::json(&self.object(elapsed));
         }
-        if args.quiet {
+        if self.args.quiet {
             return Ok(());
         }
         report::to_stdout(&self.summary(elapsed))
+    }
+
+    /// Writes all files of the end.
+    fn write_results(&self, stars: &[Star]) -> Result<(), Failure> {
+        for path in &self.output.out {
+            write_snapshot(path, self.times.end, stars).map_err(file_failed)?;
+        }
+        if let Some(path) = &self.output.series {
+            self.write_series(path)?;
+        }
+        if let Some(prefix) = &self.output.plots {
+            self.draw(prefix)?;
+        }
+        Ok(())
     }
 
     fn column(&self, k: usize) -> Vec<f64> {
@@ -513,17 +588,11 @@ impl<'a> Run<'a> {
             );
             lines.add("note", &text);
         }
-        for note in self.notes {
+        for note in &self.notes {
             lines.add("note", note);
         }
         lines.as_str().to_owned()
     }
-}
-
-fn plot_path(prefix: &Path, name: &str) -> PathBuf {
-    let mut path = prefix.as_os_str().to_owned();
-    path.push(format!("-{name}.png"));
-    path.into()
 }
 
 fn refused(path: &Path, option: &str, reason: &dyn std::fmt::Display) -> Failure {

@@ -1,13 +1,11 @@
 //! The options of `trisolar cluster`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trisolar::divergence::Backend;
-use trisolar::hermite::files::is_npz;
 use trisolar::hermite::{BlockStep, Given, Options, Order, Precision, Scheme, StartModel};
-use trisolar::io::atomic::check_writable;
 
-use super::{plot_path, refused};
+use super::outputs::OutputArgs;
 use crate::cli::{Failure, values};
 
 /// Integrate a star cluster with individual block time steps, G = 1.
@@ -33,9 +31,9 @@ pub(crate) struct Args {
     /// Seed of the model [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Start")]
     seed: Option<u64>,
-    /// Go on from a checkpoint, with its specification, to the bits of an uninterrupted run
-    #[arg(long, value_name = "FILE.npz", help_heading = "Start",
-        conflicts_with_all = ["input", "model", "w0", "n", "seed", "order", "softening", "eta", "eta_start", "max_step", "min_step", "iterations", "precision", "scheme", "neighbours", "eta_regular"])]
+    /// Go on from a checkpoint: with everything that the run was asked for, outputs included, to the bytes of an uninterrupted
+    /// run. The checkpoint is renewed. Options of the run beside it must be those that it has; --end extends it
+    #[arg(long, value_name = "FILE.npz", help_heading = "Start")]
     pub(super) resume: Option<PathBuf>,
 
     /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
@@ -84,26 +82,13 @@ pub(crate) struct Args {
     eta_regular: Option<f64>,
     /// Time to stop at [default: 1]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
-    end: Option<f64>,
+    pub(super) end: Option<f64>,
 
     /// Time between two lines of diagnostics [default: 0.25]
     #[arg(long, value_name = "TIME", help_heading = "Output", allow_hyphen_values = true, value_parser = values::number)]
     every: Option<f64>,
-    /// Write the particles at the end to .npz or .txt; can be repeated
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) out: Vec<PathBuf>,
-    /// Write a snapshot with every line of diagnostics to this folder: 00000.npz, 00001.npz, ...
-    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
-    pub(super) snapshots: Option<PathBuf>,
-    /// Write the diagnostics to an npz file
-    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
-    pub(super) series: Option<PathBuf>,
-    /// Write a checkpoint with every line of diagnostics, at the end and after Ctrl-C
-    #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
-    pub(super) checkpoint: Option<PathBuf>,
-    /// Draw energy error, radii and steps to PREFIX-energy.png, PREFIX-radii.png, PREFIX-steps.png
-    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
-    pub(super) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 
     /// Where to compute: auto (a GPU, where there is one, for 512 particles or more, 8192 with --scheme ahmad-cohen), cpu or
     /// gpu; the bits are the same
@@ -177,42 +162,16 @@ impl Args {
         }
     }
 
-    /// How to compute.
-    pub(super) fn options(&self) -> Result<Options, Failure> {
+    /// How to compute a run of this scheme.
+    pub(super) fn options(&self, scheme: Option<Scheme>) -> Result<Options, Failure> {
         let options = Options {
             backend: self.backend,
             threads: self.threads,
             gpus: self.gpus,
             block_step: self.block_step,
         };
-        let checked = options.check(self.scheme);
+        let checked = options.check(scheme);
         checked.map_err(|e| Failure::value(&e.given, e.option, &e.allowed))?;
         Ok(options)
-    }
-
-    /// That every file can be written, before long work starts.
-    pub(super) fn check_outputs(&self) -> Result<(), Failure> {
-        let writable =
-            |path: &Path, option: &str| check_writable(path).map_err(|e| refused(path, option, &e));
-        for path in &self.out {
-            is_npz(path).map_err(|reason| refused(path, "--out", &reason))?;
-            writable(path, "--out")?;
-        }
-        for (path, option) in [
-            (&self.series, "--series"),
-            (&self.checkpoint, "--checkpoint"),
-        ] {
-            if let Some(path) = path {
-                writable(path, option)?;
-            }
-        }
-        if let Some(prefix) = &self.plots {
-            writable(&plot_path(prefix, "energy"), "--plots")?;
-        }
-        if let Some(folder) = &self.snapshots {
-            std::fs::create_dir_all(folder).map_err(|e| refused(folder, "--snapshots", &e))?;
-            writable(&folder.join("00000.npz"), "--snapshots")?;
-        }
-        Ok(())
     }
 }

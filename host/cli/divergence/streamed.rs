@@ -1,14 +1,16 @@
 //! `trisolar divergence --stream` and `--resume`: the map grows in a file, not in memory, and an interrupted run goes on.
 
 use std::ops::Range;
-use std::path::Path;
 use std::time::Duration;
 
 use trisolar::divergence::{Computer, Monitor, RunOptions, Task, Validated};
-use trisolar::output::{Output, Style, Values};
-use trisolar::store::{Store, StoreError};
+use trisolar::io::atomic::stage;
+use trisolar::output::{Output, Values};
+use trisolar::run;
+use trisolar::store::{self, COMMAND, Store, StoreError};
 
 use super::outcome::Outcome;
+use super::{Job, OUTPUT};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, interrupt, report};
 
@@ -19,15 +21,14 @@ const RECORDS: Duration = Duration::from_secs(4);
 /// outputs from there.
 pub(super) fn run(
     computer: &dyn Computer,
-    valid: &Validated,
-    outputs: &[Output],
+    job: &Job,
     resume: bool,
     options: &RunOptions,
-    style: &Style,
     quiet: bool,
 ) -> Result<Outcome, Failure> {
+    let Job { valid, outputs, .. } = job;
     let main = outputs.iter().find(|o| o.is_npy()).unwrap_or(&outputs[0]);
-    let (store, resumed) = open(main.path(), valid, resume)?;
+    let (store, resumed) = open(main, job, resume)?;
     let missing = store.missing();
     let left = pixels(&missing);
     let there = valid.pixels() - left;
@@ -53,15 +54,15 @@ pub(super) fn run(
         points: valid.points().map(AsRef::as_ref),
         times: &times,
     };
-    for output in outputs.iter().filter(|o| o.path() != main.path()) {
+    let style = job.output.style();
+    let others = outputs.iter().filter(|o| o.path() != main.path());
+    // The record knows each file before it appears.
+    for output in others.chain((!main.is_npy()).then_some(main)) {
         interrupt::check()?;
-        output
-            .write_values(&values, style)
-            .map_err(|e| kept(&e.to_string(), &store))?;
-    }
-    if !main.is_npy() {
-        interrupt::check()?;
-        main.write_values(&values, style)
+        let written = stage(|| output.write_values(&values, &style));
+        written
+            .map_err(StoreError::from)
+            .and_then(|((), files)| store.commit(files))
             .map_err(|e| kept(&e.to_string(), &store))?;
     }
     drop(times);
@@ -70,15 +71,28 @@ pub(super) fn run(
 }
 
 /// The map's file, and whether an earlier run has begun it.
-fn open(path: &Path, valid: &Validated, resume: bool) -> Result<(Store, bool), Failure> {
+fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
     let refuse = |error: StoreError| match error {
         StoreError::Io(error) => Failure::from(error),
         error => Failure::BadInput(error.to_string()),
     };
-    if resume && let Some(store) = Store::resume(path, valid).map_err(refuse)? {
+    let path = main.path();
+    let outputs = || job.outputs.iter().map(Output::path);
+    if resume && let Some(store) = Store::resume(path, &job.valid).map_err(refuse)? {
+        if let Some(run) = store.run() {
+            for output in outputs().filter(|output| !store.is_named(output)) {
+                run.check("--out", output)?;
+            }
+        }
+        store.allow_what_is_there(outputs()).map_err(refuse)?;
         return Ok((store, true));
     }
-    Ok((Store::begin(path, valid).map_err(refuse)?, false))
+    let [_, record] = store::working_files(path);
+    let mut run = run::Record::new(COMMAND, &record);
+    run.set(OUTPUT, &job.output)?;
+    run.allow_what_is_there(outputs())?;
+    let store = Store::begin(path, &job.valid, Some(run)).map_err(refuse)?;
+    Ok((store, false))
 }
 
 /// Computes what is missing.
@@ -143,9 +157,12 @@ fn kept(message: &str, store: &Store) -> Failure {
 }
 
 fn how_to_go_on(store: &Store) -> String {
+    let part = store.part();
     format!(
-        "what is computed is kept in {}; the same command with --resume goes on from there",
-        store.part().display()
+        "what is computed is kept in {}; the same command with --resume goes on from there, and so does\n\
+         trisolar divergence --resume {}",
+        part.display(),
+        store::name_of(part).display()
     )
 }
 

@@ -3,55 +3,181 @@
 mod given;
 mod options;
 mod outputs;
+mod plan;
 mod record;
 mod start;
 
+use std::path::Path;
 use std::time::Instant;
 
 use trisolar::divergence::{Backend, EngineError};
-use trisolar::nbody::{self, Options, Pause, RunError, Specification};
+use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
+use trisolar::run::{self, Claim, Refused, Renewal};
 
 pub(crate) use self::options::Args;
-use self::options::Format;
+use self::options::{Format, OutputArgs};
 use self::outputs::Outputs;
+use self::plan::{Bits, Plan};
 use self::record::Record;
 use self::start::Start;
 use super::progress::Progress;
 use super::ranks::Team;
+use super::resume::{Resumed, Typed, plain, with_paths};
 use super::{Failure, interrupt, report};
 
 /// Bodies up to which the summary finds energies without being asked to: more would take longer than the run.
 const SUMMARY_ENERGY: usize = 20_000;
-/// Looks of a run whose files show it over time, unless the user says how many.
-const LOOKS: u64 = 1000;
-/// Pulls between two pauses for a checkpoint: about a second of a core.
-const PULLS: u64 = 1_000_000_000;
+
+/// Groups of options in a checkpoint.
+const START: &str = "start";
+const OUTPUT: &str = "output";
+const COMPUTATION: &str = "computation";
 
 /// Integrates and reports.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let team = Team::join()?;
-    let result = run_as(args, &team);
+    let result = run_as(args, typed, &team);
     team.end(result)
 }
 
-fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
+/// A run that begins or goes on, on the rank that reads, writes and reports.
+struct Begun {
+    start: Start,
+    outputs: Outputs,
+    plan: Plan,
+    /// What the checkpoint, if there is to be one, says of the run.
+    record: Option<run::Record>,
+    /// Keeps other runs away from the outputs.
+    _claim: Claim,
+}
+
+fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     // Rank 0 reads, and tells the others.
     let mut read = None;
     let bytes = team.share(|| {
-        let (start, outputs) = begin(args, team)?;
+        let begun = match args.resume.clone() {
+            Some(path) => resume(&mut args, typed, &path, team)?,
+            None => begin(&mut args, team)?,
+        };
         let bytes = if team.size() > 1 {
-            start.to_bytes()
+            begun.start.to_bytes(&begun.plan)
         } else {
             Vec::new()
         };
-        read = Some((start, outputs));
+        read = Some(begun);
         Ok(bytes)
     })?;
-    let (start, outputs) = match read {
-        Some((start, outputs)) => (start, Some(outputs)),
-        None => (Start::from_bytes(&bytes)?, None),
-    };
     interrupt::watch()?;
+    let Some(begun) = read else {
+        let (start, plan) = Start::from_bytes(&bytes)?;
+        return follow(&args, &start, &plan, team);
+    };
+    let (engine, mut notes) = engine(&args, &begun.start, &begun.plan, team)?;
+    let Begun {
+        start,
+        outputs,
+        plan,
+        mut record,
+        _claim,
+    } = begun;
+    let spec = start.problem.specification();
+    if let (Some(run), None) = (&mut record, &args.resume) {
+        let bits = Bits::new(
+            &options(&args, &plan, team),
+            spec,
+            start.problem.bodies().len(),
+            engine.name(),
+        );
+        run.set(COMPUTATION, &bits)?;
+    }
+    if start.from.step == spec.steps {
+        notes.push(format!(
+            "the run had ended before, after {} steps; --steps extends it",
+            spec.steps
+        ));
+    }
+    let nothing_seen = start.history.moments.is_empty() && start.history.times.is_empty();
+    let mut record = Record {
+        args: &args,
+        problem: &start.problem,
+        outputs: &outputs,
+        wants_energy: wants_energy(&args, &start, &outputs),
+        every: plan.every,
+        start_energy: start.start_energy,
+        history: start.history,
+        last: start.from.clone(),
+        last_lower: start.lower.clone(),
+        run: record,
+        renewal: Renewal::default(),
+    };
+    // What a checkpoint has seen is not looked at again.
+    if start.from.step == 0 && nothing_seen {
+        // At once: an older checkpoint of that name is not this run's.
+        record.write_checkpoint()?;
+        record.look(&start.from)?;
+    }
+    let progress = Progress::new(&start.name, args.quiet);
+    let began = Instant::now();
+    let outcome = nbody::integrate_with_pauses(
+        engine.as_ref(),
+        &start.problem,
+        (&start.from, start.lower.as_ref()),
+        [plan.every, plan.pause],
+        &progress,
+        &mut |snapshot, lower, pause| {
+            if pause == Pause::Look {
+                record.look(&snapshot)?;
+            }
+            record.pause(snapshot, lower)
+        },
+    );
+    progress.finish();
+    let seconds = began.elapsed().as_secs_f64();
+    let ended = outcome.map_err(ended).and_then(|()| record.finish());
+    if let Err(failure) = ended {
+        // What has been computed is not lost.
+        record.save()?;
+        if !args.quiet {
+            report::to_stderr(&how_to_go_on(
+                outputs.checkpoint.as_deref(),
+                record.last.step,
+            ));
+        }
+        return Err(failure);
+    }
+    let steps = spec.steps - start.from.step;
+    record.report(&start.name, engine.as_ref(), &notes, steps, seconds)
+}
+
+/// What to do after a run was interrupted or failed.
+fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
+    match checkpoint {
+        Some(path) => {
+            let path = path.display();
+            format!(
+                "note: {path} holds step {step}; --resume goes on from it: trisolar nbody --resume {path}"
+            )
+        }
+        None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
+    }
+}
+
+/// Takes part in a run that another rank looks at.
+fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Failure> {
+    let (engine, _) = engine(args, start, plan, team)?;
+    let outcome = nbody::integrate_with_pauses(
+        engine.as_ref(),
+        &start.problem,
+        (&start.from, None),
+        [plan.every, plan.pause],
+        &Progress::new("", true),
+        &mut |_, _, _| Ok(()),
+    );
+    outcome.map_err(ended)
+}
+
+/// How to compute.
+fn options(args: &Args, plan: &Plan, team: &Team) -> Options {
     let options = Options {
         backend: args.backend,
         threads: team.threads(args.threads),
@@ -60,130 +186,181 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         device: args.device,
         gpus: args.gpus,
     };
-    let (engine, notes) = match team.ranks() {
+    plan.bits.over(options)
+}
+
+fn engine(
+    args: &Args,
+    start: &Start,
+    plan: &Plan,
+    team: &Team,
+) -> Result<(Box<dyn nbody::Engine>, Vec<String>), Failure> {
+    let options = options(args, plan, team);
+    match team.ranks() {
         Some(ranks) => {
             let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
-            (engine.map_err(failed)?, Vec::new())
+            Ok((engine.map_err(failed)?, Vec::new()))
         }
-        None => nbody::engine(&start.problem, &options).map_err(failed)?,
-    };
-    let every = every(args, &start);
-    let pauses = [
-        every,
-        pauses(
-            args,
-            start.problem.specification(),
-            start.problem.bodies().len(),
-        ),
-    ];
-    let Some(outputs) = outputs else {
-        // Another rank looks at the bodies.
-        let outcome = nbody::integrate_with_pauses(
-            engine.as_ref(),
-            &start.problem,
-            &start.from,
-            pauses,
-            &Progress::new("", true),
-            &mut |_, _| Ok(()),
-        );
-        return outcome.map_err(ended);
-    };
-    let mut record = Record {
-        args,
-        problem: &start.problem,
-        outputs: &outputs,
-        wants_energy: wants_energy(args, &start, &outputs),
-        every,
-        start_energy: start.start_energy,
-        history: start.history,
-        last: start.from.clone(),
-        saved: None,
-    };
-    // What a checkpoint has seen is not looked at again.
-    if start.from.step == 0 || (record.wants_energy && record.history.moments.is_empty()) {
-        record.look(&start.from)?;
+        None => nbody::engine(&start.problem, &options).map_err(failed),
     }
-    let progress = Progress::new(&start.name, args.quiet);
-    let began = Instant::now();
-    let outcome = nbody::integrate_with_pauses(
-        engine.as_ref(),
-        &start.problem,
-        &start.from,
-        pauses,
-        &progress,
-        &mut |snapshot, pause| {
-            if pause == Pause::Look {
-                record.look(&snapshot)?;
-            }
-            record.pause(snapshot)
-        },
-    );
-    progress.finish();
-    let seconds = began.elapsed().as_secs_f64();
-    if let Err(error) = outcome {
-        let failure = ended(error);
-        // What has been computed is not lost.
-        record.save()?;
-        if let Some(path) = outputs.checkpoint.as_ref().filter(|_| !args.quiet) {
-            let (step, path) = (record.last.step, path.display());
-            report::to_stderr(&format!(
-                "note: {path} holds step {step}; --resume goes on from it"
-            ));
-        }
-        return Err(failure);
-    }
-    record.write()?;
-    let steps = start.problem.specification().steps - start.from.step;
-    record.report(&start.name, engine.as_ref(), &notes, steps, seconds)
 }
 
 /// What the user asks for, checked, and warned about.
-fn begin(args: &Args, team: &Team) -> Result<(Start, Outputs), Failure> {
-    let outputs = Outputs::new(args)?;
+fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
+    let outputs = Outputs::new(&args.output)?;
+    let mut declared = outputs.declared();
+    for (option, path) in [("--config", &args.config), ("--input", &args.given.input)] {
+        if let Some(path) = path {
+            declared.input(option, path);
+        }
+    }
+    let claim = declared.claim()?;
+    refuse_gpus(args, team)?;
+    let start = args.start()?;
+    let spec = start.problem.specification();
+    args.output.spacing = args.output.spacing(spec.steps);
+    let record = match &outputs.checkpoint {
+        Some(path) => {
+            run::Record::refuse_unfinished("--checkpoint", path)?;
+            Some(record(path, &start.given, &args.output, &outputs)?)
+        }
+        None => None,
+    };
+    if let Some(path) = &outputs.config {
+        given::save(&start.given, path)?;
+    }
+    warn(args, &start);
+    let plan = Plan {
+        every: args.output.spacing.unwrap_or(spec.steps),
+        pause: args.output.pause(spec, start.problem.bodies().len()),
+        bits: Bits {
+            // Ranks keep those of rows.
+            partials: match team.size() {
+                1 => args.partials,
+                _ => Partials::Rows,
+            },
+            ..Bits::default()
+        },
+    };
+    Ok(Begun {
+        start,
+        outputs,
+        plan,
+        record,
+        _claim: claim,
+    })
+}
+
+/// What a checkpoint says of a run that begins.
+fn record(
+    path: &Path,
+    given: &Given,
+    output: &OutputArgs,
+    outputs: &Outputs,
+) -> Result<run::Record, Failure> {
+    let mut record = run::Record::new("nbody", path);
+    record.set(START, given)?;
+    // A checkpoint is renewed where it is.
+    let output = OutputArgs {
+        checkpoint: None,
+        ..output.clone()
+    };
+    record.set(OUTPUT, &output)?;
+    record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
+    Ok(record)
+}
+
+/// A run that goes on, with all that was asked for when it began.
+fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Begun, Failure> {
+    let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
+    let mut output: OutputArgs = record.get(OUTPUT)?;
+    let given: Given = record.get(START)?;
+    let bits: Bits = record.get(COMPUTATION)?;
+    let mut outputs = Outputs::new(&output)?;
+    outputs.checkpoint = Some(path.to_owned());
+    output.checkpoint = Some(path.to_owned());
+
+    let mut has = with_paths(&given);
+    has.append(&mut with_paths(&output));
+    has.append(&mut plain(&bits));
+    if output.every.is_none() {
+        has.insert("every".into(), output.spacing.into());
+    }
+    let mut here = with_paths(&args.given.given());
+    here.append(&mut with_paths(&args.output));
+    here.append(&mut plain(&Bits::typed(args)));
+    typed.refuse_others(&Resumed {
+        file: path,
+        has,
+        given: here,
+        extends: &["steps"],
+        elsewhere: &[],
+    })?;
+    if team.size() > 1 && bits.partials == Partials::Threads {
+        let reason = format!(
+            "the run of {} has --partials threads, which is for one process; leave mpirun out",
+            path.display()
+        );
+        return Err(Failure::BadInput(reason));
+    }
+
+    let claim = outputs.declared().claim()?;
+    // A run that had the lock until now may have renewed it.
+    let mut record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
+    for (option, path) in outputs.results() {
+        record.check(option, path)?;
+    }
+    record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
+    let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
+    let start = Start::resumed(path, given, args.given.steps, regular)?;
+    let spec = start.problem.specification();
+    record.extend(START, "steps", spec.steps);
+    // Its user may have changed it since.
+    if let Some(path) = outputs.config.as_ref().filter(|path| !path.exists()) {
+        given::save(&start.given, path)?;
+    }
+    args.output = output;
+    refuse_gpus(args, team)?;
+    warn(args, &start);
+    let plan = Plan {
+        every: args.output.spacing.unwrap_or(spec.steps),
+        pause: args.output.pause(spec, start.problem.bodies().len()),
+        bits,
+    };
+    Ok(Begun {
+        start,
+        outputs,
+        plan,
+        record: Some(record),
+        _claim: claim,
+    })
+}
+
+/// A checkpoint that cannot be gone on with.
+fn refused(path: &Path, error: run::RecordError) -> Failure {
+    Refused::new("--resume", path, error).into()
+}
+
+fn refuse_gpus(args: &Args, team: &Team) -> Result<(), Failure> {
     if team.size() > 1 && args.backend == Backend::Gpu {
         let reason = "bodies shared among MPI ranks are integrated on CPUs: auto or cpu";
         return Err(Failure::value("gpu", "--backend", reason));
     }
-    let start = args.start()?;
-    if let Some(path) = &outputs.config {
-        given::save(&start.given, path)?;
-    }
+    Ok(())
+}
+
+fn warn(args: &Args, start: &Start) {
     if !args.quiet {
         for warning in start.problem.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
     }
-    Ok((start, outputs))
 }
 
+/// Whether energies are found. No matter how it is reported: another report may be wanted when the run is resumed.
 fn wants_energy(args: &Args, start: &Start, outputs: &Outputs) -> bool {
     let few = start.problem.bodies().len() <= SUMMARY_ENERGY;
-    let summary = args.format == Format::Summary && (args.json || !args.quiet);
-    outputs.want_energy() || (summary && few)
-}
-
-/// Steps between looks.
-fn every(args: &Args, start: &Start) -> u64 {
-    let steps = start.problem.specification().steps;
-    let over_time = args.series.is_some()
-        || args.trajectory.is_some()
-        || args.plots.is_some()
-        || args.animation.is_some();
-    match args.every {
-        Some(every) => every,
-        None if over_time => steps.div_ceil(LOOKS),
-        None => steps,
-    }
-}
-
-/// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
-fn pauses(args: &Args, spec: &Specification, n: usize) -> u64 {
-    if args.checkpoint.is_none() {
-        return u64::MAX;
-    }
-    // Not even two bodies are integrated in less than some hundred cycles.
-    let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.accelerations());
-    (PULLS / step).max(1)
+    outputs.want_energy() || (args.output.format == Format::Summary && few)
 }
 
 fn ended(error: RunError<Failure>) -> Failure {

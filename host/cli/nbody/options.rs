@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
 use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Partials, Schedule};
+use trisolar::run::Paths;
 
 use super::super::values;
 use super::given::{GivenArgs, steps};
@@ -21,22 +23,62 @@ use super::given::{GivenArgs, steps};
 pub(crate) struct Args {
     #[command(flatten)]
     pub given: GivenArgs,
-    /// Go on from a checkpoint with its specification, to the bits of an uninterrupted run
-    #[arg(long, value_name = "FILE.npz", help_heading = "Start",
-        conflicts_with_all = ["config", "model", "input", "n", "seed", "g", "softening", "dt", "dimensions", "integrator", "solver", "precision"])]
+    /// Go on from a checkpoint: with everything that the run was asked for, outputs included, to the bytes of an uninterrupted
+    /// run. The checkpoint is renewed. Options of the run beside it must be those that it has; --steps extends it
+    #[arg(
+        long,
+        value_name = "FILE.npz",
+        help_heading = "Start",
+        conflicts_with = "config"
+    )]
     pub resume: Option<PathBuf>,
     /// Read start and integration from a TOML file; options given beside it go before it
     #[arg(long, value_name = "FILE.toml", help_heading = "Start")]
     pub config: Option<PathBuf>,
-    /// Write start and integration to a TOML file, for --config
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used), cpu or gpu
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
+    pub backend: Backend,
+    /// Number of the GPU
     #[arg(
         long,
-        value_name = "FILE.toml",
-        help_heading = "Output",
-        conflicts_with = "resume"
+        value_name = "N",
+        help_heading = "Computation",
+        default_value_t = 0
     )]
-    pub save_config: Option<PathBuf>,
+    pub device: u32,
+    /// GPUs that compute together, from --device on; their number changes no bit [default: all from 131072 bodies on]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    pub gpus: Option<u32>,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    pub threads: Option<usize>,
+    /// How threads share rows of bodies: dynamic (whoever is free takes the next), block, cyclic, or cyclic-forces (cyclic, but sums
+    /// in blocks)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Schedule::Dynamic)]
+    pub schedule: Schedule,
+    /// Partial sums of the reduced solver on the CPU: rows (the same bits for any number of threads) or threads (the textbook's
+    /// arrays: less memory for many bodies, but the last bits depend on threads and schedule)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Partials::Rows)]
+    pub partials: Partials,
 
+    /// Print one JSON object instead of the summary
+    #[arg(long, help_heading = "Report", conflicts_with = "format")]
+    pub json: bool,
+    /// Print neither progress nor summary nor warnings
+    #[arg(short, long, help_heading = "Report")]
+    pub quiet: bool,
+}
+
+/// What the run writes and prints: a checkpoint holds all of it.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct OutputArgs {
+    /// Write start and integration to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
+    pub save_config: Option<PathBuf>,
     /// Look at the bodies every so many steps [default: at the end only; for files over time, a thousand times]
     #[arg(long, value_name = "K", help_heading = "Output", allow_hyphen_values = true, value_parser = steps)]
     pub every: Option<u64>,
@@ -75,43 +117,32 @@ pub(crate) struct Args {
     /// Keep a checkpoint of the run there, about once a second and at the end; --resume goes on from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub checkpoint: Option<PathBuf>,
+    /// Steps between two looks, as they follow from all of this: they do not change when the run is extended. None for looks
+    /// at the start and the end only.
+    #[arg(skip)]
+    pub spacing: Option<u64>,
+}
 
-    /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used), cpu or gpu
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
-    pub backend: Backend,
-    /// Number of the GPU
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Computation",
-        default_value_t = 0
-    )]
-    pub device: u32,
-    /// GPUs that compute together, from --device on; their number changes no bit [default: all from 131072 bodies on]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
-    pub gpus: Option<u32>,
-    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
-    pub threads: Option<usize>,
-    /// How threads share rows of bodies: dynamic (whoever is free takes the next), block, cyclic, or cyclic-forces (cyclic, but sums
-    /// in blocks)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Schedule::Dynamic)]
-    pub schedule: Schedule,
-    /// Partial sums of the reduced solver on the CPU: rows (the same bits for any number of threads) or threads (the textbook's
-    /// arrays: less memory for many bodies, but the last bits depend on threads and schedule)
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Partials::Rows)]
-    pub partials: Partials,
-
-    /// Print one JSON object instead of the summary
-    #[arg(long, help_heading = "Report", conflicts_with = "format")]
-    pub json: bool,
-    /// Print neither progress nor summary nor warnings
-    #[arg(short, long, help_heading = "Report")]
-    pub quiet: bool,
+impl Paths for OutputArgs {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        let others = [
+            &mut self.save_config,
+            &mut self.series,
+            &mut self.trajectory,
+            &mut self.plots,
+            &mut self.animation,
+            &mut self.checkpoint,
+        ];
+        self.out
+            .iter_mut()
+            .chain(others.into_iter().flatten())
+            .collect()
+    }
 }
 
 /// What goes to the standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
     /// Times, energies, files.
     Summary,

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use trisolar::io::atomic::check_writable;
 use trisolar::nbody::files::BodyFormat;
+use trisolar::run;
 
 use super::super::Failure;
-use super::options::Args;
+use super::options::OutputArgs;
 
 /// The files to be written, their names checked.
 pub(super) struct Outputs {
@@ -21,7 +21,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    pub(super) fn new(args: &Args) -> Result<Self, Failure> {
+    pub(super) fn new(args: &OutputArgs) -> Result<Self, Failure> {
         let bad = |path: &Path, option: &str, reason: &str| {
             Failure::value(&path.display().to_string(), option, reason)
         };
@@ -59,7 +59,7 @@ impl Outputs {
                 PathBuf::from(name)
             })
         };
-        let outputs = Self {
+        Ok(Self {
             states,
             series: args.series.clone(),
             trajectory: args.trajectory.clone(),
@@ -68,25 +68,48 @@ impl Outputs {
             config: args.save_config.clone(),
             energy_plot: plot("energy"),
             orbit_plot: plot("orbits"),
-        };
-        for path in outputs.paths() {
-            check_writable(path)?;
-        }
-        Ok(outputs)
+        })
     }
-    /// All of them.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        let states = self.states.iter().map(|(path, _)| path);
+
+    /// All of them, with the options that gave their names.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let states = self.states.iter().map(|(path, _)| ("--out", path));
         let others = [
-            &self.series,
-            &self.trajectory,
-            &self.energy_plot,
-            &self.orbit_plot,
-            &self.animation,
-            &self.checkpoint,
-            &self.config,
+            ("--series", &self.series),
+            ("--trajectory", &self.trajectory),
+            ("--plots", &self.energy_plot),
+            ("--plots", &self.orbit_plot),
+            ("--animation", &self.animation),
+            ("--checkpoint", &self.checkpoint),
+            ("--save-config", &self.config),
         ];
-        states.chain(others.into_iter().flatten())
+        let others = others
+            .into_iter()
+            .filter_map(|(option, path)| Some((option, path.as_ref()?)));
+        states
+            .chain(others)
+            .map(|(option, path)| (option, path.as_path()))
+    }
+
+    /// All of them.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.named().map(|(_, path)| path)
+    }
+
+    /// Those that are made of what was seen of the run.
+    pub(super) fn results(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let of_the_start = ["--checkpoint", "--save-config"];
+        self.named()
+            .filter(move |(option, _)| !of_the_start.contains(option))
+    }
+
+    /// All of them, to be checked and locked.
+    pub(super) fn declared(&self) -> run::Outputs {
+        let mut outputs = run::Outputs::new();
+        for (option, path) in self.named() {
+            outputs.file(option, path);
+        }
+        outputs
     }
 
     /// Whether something is drawn or written that needs the positions of all looks.

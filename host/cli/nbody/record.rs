@@ -1,26 +1,23 @@
 //! What is seen of a run on its way, and what is made of it: printed states, files, plots, the summary.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
+use trisolar::io::atomic;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
 use trisolar::nbody::files::{
     Checkpoint, History, Moment, Textbook, write_bodies, write_series, write_trajectory,
 };
-use trisolar::nbody::{Diagnostics, Engine, Snapshot, Validated};
+use trisolar::nbody::{Diagnostics, Engine, LowerParts, Snapshot, Validated};
+use trisolar::run::{self, Renewal};
 
-use super::super::Failure;
 use super::super::report::{self, Lines};
+use super::super::{Failure, interrupt};
 use super::options::{Args, Format};
 use super::outputs::Outputs;
 
 /// Bodies whose orbits are drawn at most.
 const MOST_ORBITS: usize = 100;
-/// Checkpoints are not written more often than this.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Nor may they take a larger part of the time than one in so many.
-const SHARE: u32 = 20;
 
 /// What is seen on the way.
 pub(super) struct Record<'a> {
@@ -33,14 +30,17 @@ pub(super) struct Record<'a> {
     pub start_energy: Option<f64>,
     pub history: History,
     pub last: Snapshot,
-    /// When the last checkpoint was written, and how long that took.
-    pub saved: Option<(Instant, Duration)>,
+    pub last_lower: Option<LowerParts>,
+    /// What a checkpoint says of the run, if there is to be one.
+    pub run: Option<run::Record>,
+    /// When the checkpoint is due.
+    pub renewal: Renewal,
 }
 
 impl Record<'_> {
     /// Looks at the bodies, of the start or of a regular step.
     pub(super) fn look(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
-        if self.args.format == Format::Textbook {
+        if self.args.output.format == Format::Textbook {
             self.print(snapshot)?;
         }
         if self.wants_energy {
@@ -63,8 +63,12 @@ impl Record<'_> {
 
     fn print(&self, snapshot: &Snapshot) -> Result<(), Failure> {
         let last = snapshot.step == self.problem.specification().steps;
-        let regular = snapshot.step.is_multiple_of(self.every) || self.args.every.is_none();
-        if if self.args.final_only { last } else { regular } {
+        let regular = snapshot.step.is_multiple_of(self.every) || self.args.output.every.is_none();
+        if if self.args.output.final_only {
+            last
+        } else {
+            regular
+        } {
             let state = Textbook {
                 time: snapshot.time,
                 bodies: &snapshot.bodies,
@@ -76,32 +80,71 @@ impl Record<'_> {
         Ok(())
     }
 
-    /// Takes note of where the run is, and writes a checkpoint if the last one is old.
-    pub(super) fn pause(&mut self, snapshot: Snapshot) -> Result<(), Failure> {
+    /// Takes note of where the run is, and renews the checkpoint if it is old.
+    pub(super) fn pause(
+        &mut self,
+        snapshot: Snapshot,
+        lower: Option<LowerParts>,
+    ) -> Result<(), Failure> {
         self.last = snapshot;
+        self.last_lower = lower;
+        // After the last step all files are written.
         let last = self.last.step == self.problem.specification().steps;
-        let old = self
-            .saved
-            .is_none_or(|(when, took)| when.elapsed() >= INTERVAL.max(SHARE * took));
-        if last || old { self.save() } else { Ok(()) }
+        if last || !self.renewal.is_due() {
+            return Ok(());
+        }
+        self.save()
     }
 
     /// Writes the checkpoint and the series so far, if there are to be any.
     pub(super) fn save(&mut self) -> Result<(), Failure> {
-        let began = Instant::now();
-        if let Some(path) = &self.outputs.checkpoint {
-            let checkpoint = Checkpoint {
-                specification: self.problem.specification().clone(),
-                step: self.last.step,
-                start_energy: self.start_energy,
-                bodies: self.last.bodies.clone(),
-                history: self.history.clone(),
-            };
-            checkpoint.write(path)?;
+        let _busy = interrupt::patient();
+        let mut renewal = std::mem::take(&mut self.renewal);
+        let result = renewal.renew(|| self.put(Self::write_series));
+        self.renewal = renewal;
+        result
+    }
+
+    /// Writes all files of the end.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        self.put(Self::write_results)?;
+        // So that the last checkpoint is the same, whatever happened on the way.
+        let news = self.run.as_mut().is_some_and(run::Record::settle);
+        if news {
+            self.write_checkpoint()
+        } else {
+            Ok(())
         }
-        self.write_series()?;
-        self.saved = Some((Instant::now(), began.elapsed()));
-        Ok(())
+    }
+
+    /// Writes files of which the checkpoint knows before they appear.
+    fn put(&mut self, write: impl FnOnce(&Self) -> Result<(), Failure>) -> Result<(), Failure> {
+        let ((), staged) = atomic::stage(|| write(self))?;
+        if let Some(run) = &mut self.run {
+            run.expect(&staged)?;
+        }
+        self.write_checkpoint()?;
+        Ok(staged.commit()?)
+    }
+
+    /// Writes the checkpoint as the run is now, if there is to be one.
+    pub(super) fn write_checkpoint(&mut self) -> Result<(), Failure> {
+        let Some(path) = &self.outputs.checkpoint else {
+            return Ok(());
+        };
+        let (step, steps) = (self.last.step, self.problem.specification().steps);
+        if let Some(run) = &mut self.run {
+            let progress = (1..steps).contains(&step);
+            run.set_unfinished(progress.then(|| format!("step {step} of {steps}")));
+        }
+        let checkpoint = Checkpoint {
+            specification: self.problem.specification().clone(),
+            step: self.last.step,
+            start_energy: self.start_energy,
+            bodies: self.last.bodies.clone(),
+            history: self.history.clone(),
+        };
+        Ok(checkpoint.write_with(path, self.last_lower.as_ref(), self.run.as_ref())?)
     }
 
     fn write_series(&self) -> Result<(), Failure> {
@@ -113,8 +156,7 @@ impl Record<'_> {
         Ok(())
     }
 
-    /// Writes all files of the end.
-    pub(super) fn write(&self) -> Result<(), Failure> {
+    fn write_results(&self) -> Result<(), Failure> {
         let spec = self.problem.specification();
         for (path, format) in &self.outputs.states {
             write_bodies(path, *format, &self.last, spec)?;
@@ -154,7 +196,7 @@ impl Record<'_> {
         };
         let look = LinePlot {
             title: "Relative error of the total energy".into(),
-            theme: self.args.theme,
+            theme: self.args.output.theme,
             x: axis("time", ""),
             y: axis("(E - E0) / |E0|", ""),
         };
@@ -193,7 +235,7 @@ impl Record<'_> {
             .map(|(points, name)| Trajectory { name, points })
             .collect();
         let orbits = Orbits {
-            theme: self.args.theme,
+            theme: self.args.output.theme,
             ..Orbits::default()
         };
         work(&paths, &orbits)
@@ -209,7 +251,7 @@ impl Record<'_> {
             2 => View::Xy,
             _ => View::Space,
         };
-        let view = self.args.view.unwrap_or(usual);
+        let view = self.args.output.view.unwrap_or(usual);
         Ok(self
             .with_orbits(|bodies, o| plot::animation(path, &self.history.times, bodies, o, view))?)
     }
@@ -250,7 +292,7 @@ impl Record<'_> {
                 "notes": notes,
             }));
         }
-        if self.args.quiet || self.args.format == Format::Textbook {
+        if self.args.quiet || self.args.output.format == Format::Textbook {
             return Ok(());
         }
         let mut lines = Lines::default();

@@ -5,17 +5,21 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use trisolar::nbody::files::{Checkpoint, FileError, History};
 use trisolar::nbody::{
-    Bodies, Given, GivenError, Integrator, Snapshot, SpecError, Specification, Validated,
+    Bodies, Given, GivenError, Integrator, LowerParts, Snapshot, SpecError, Specification,
+    Validated,
 };
 
 use super::super::Failure;
 use super::given;
 use super::options::{Args, Format};
+use super::plan::Plan;
 
 /// A problem and where in it to begin.
 pub(super) struct Start {
     pub problem: Validated,
     pub from: Snapshot,
+    /// What its numbers cannot hold.
+    pub lower: Option<LowerParts>,
     pub start_energy: Option<f64>,
     /// What was seen before.
     pub history: History,
@@ -26,18 +30,14 @@ pub(super) struct Start {
 }
 
 impl Args {
+    /// The start that the options, a configuration file, or both ask for.
     pub(super) fn start(&self) -> Result<Start, Failure> {
         let here = self.given.given();
-        if let Some(path) = &self.resume {
-            here.refuse_parameters("--resume", &[])
-                .map_err(|error| Failure::BadInput(error.to_string()))?;
-            return resumed(path, here.steps);
-        }
         let mut given = match &self.config {
             Some(path) => here.clone().over(given::load(path)?),
             None => here.clone(),
         };
-        if self.format == Format::Textbook {
+        if self.output.format == Format::Textbook {
             given.integrator.get_or_insert(Integrator::ExplicitEuler);
         }
         let place = |option: &str| match &self.config {
@@ -59,6 +59,7 @@ impl Args {
         Ok(Start {
             problem,
             from,
+            lower: None,
             start_energy: None,
             history: History::default(),
             name,
@@ -79,37 +80,50 @@ fn refused(error: GivenError, place: impl Fn(&str) -> String) -> Failure {
     }
 }
 
-fn resumed(path: &Path, steps: Option<u64>) -> Result<Start, Failure> {
-    let Checkpoint {
-        mut specification,
-        step,
-        start_energy,
-        bodies,
-        history,
-    } = Checkpoint::read(path).map_err(file)?;
-    if let Some(steps) = steps {
-        if steps < step {
-            let reason = format!("the checkpoint has {step} steps already");
-            return Err(Failure::value(&steps.to_string(), "--steps", &reason));
+impl Start {
+    /// From a checkpoint, to go on for so many steps in all. What was seen at the end of a run that is extended is kept only if it is
+    /// `regular`: a step at which a run that was as long from the start is looked at.
+    pub(super) fn resumed(
+        path: &Path,
+        given: Given,
+        steps: Option<u64>,
+        regular: impl Fn(u64) -> bool,
+    ) -> Result<Self, Failure> {
+        let Checkpoint {
+            mut specification,
+            step,
+            start_energy,
+            bodies,
+            mut history,
+        } = Checkpoint::read(path).map_err(file)?;
+        if let Some(steps) = steps {
+            if steps < step {
+                let reason = format!("the checkpoint has {step} steps already");
+                return Err(Failure::value(&steps.to_string(), "--steps", &reason));
+            }
+            if step == specification.steps && steps > step && !regular(step) {
+                history.forget_last();
+            }
+            specification.steps = steps;
         }
-        specification.steps = steps;
+        let dt = specification.dt;
+        let invalid = |e: SpecError| Failure::BadInput(format!("{}: {e}", path.display()));
+        let problem = specification.validate(bodies).map_err(invalid)?;
+        let from = Snapshot {
+            step,
+            time: step as f64 * dt,
+            bodies: problem.bodies().clone(),
+        };
+        Ok(Self {
+            problem,
+            from,
+            lower: Checkpoint::read_lower_parts(path).map_err(file)?,
+            start_energy,
+            history,
+            name: path.display().to_string(),
+            given,
+        })
     }
-    let dt = specification.dt;
-    let invalid = |e: SpecError| Failure::BadInput(format!("{}: {e}", path.display()));
-    let problem = specification.validate(bodies).map_err(invalid)?;
-    let from = Snapshot {
-        step,
-        time: step as f64 * dt,
-        bodies: problem.bodies().clone(),
-    };
-    Ok(Start {
-        problem,
-        from,
-        start_energy,
-        history,
-        name: path.display().to_string(),
-        given: Given::default(),
-    })
 }
 
 fn file(error: FileError) -> Failure {
@@ -122,15 +136,17 @@ struct Head {
     specification: Specification,
     step: u64,
     name: String,
+    plan: Plan,
 }
 
 impl Start {
     /// As bytes for other processes.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self, plan: &Plan) -> Vec<u8> {
         let head = Head {
             specification: self.problem.specification().clone(),
             step: self.from.step,
             name: self.name.clone(),
+            plan: plan.clone(),
         };
         let head = serde_json::to_vec(&head).expect("plain numbers and names");
         let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
@@ -144,7 +160,7 @@ impl Start {
     }
 
     /// From [`to_bytes`](Self::to_bytes) of the same program.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Failure> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, Plan), Failure> {
         let broken = || Failure::Failed("what rank 0 sent is incomplete".into());
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
         let (head, numbers) = rest
@@ -170,13 +186,16 @@ impl Start {
             time: head.step as f64 * dt,
             bodies: problem.bodies().clone(),
         };
-        Ok(Self {
+        let start = Self {
             problem,
             from,
+            // Ranks compute on CPUs, which have none.
+            lower: None,
             start_energy: None,
             history: History::default(),
             name: head.name,
             given: Given::default(),
-        })
+        };
+        Ok((start, head.plan))
     }
 }

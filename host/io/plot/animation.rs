@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gif::{DisposalMethod, Encoder, Repeat};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::space::{VIEW, bounds, paths, triad};
 use super::{
@@ -13,7 +14,8 @@ use super::{
 use crate::io::atomic::write_with;
 
 /// From where bodies are seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum View {
     /// x to the right, y upwards.
     #[default]

@@ -21,7 +21,7 @@ pub use self::ranks::Ranks;
 use self::ranks::Shares;
 use self::solvers::{Field, ROW};
 use self::team::{Shared, Team};
-use super::engine::{Run, start};
+use super::engine::{LowerParts, Run, start};
 use super::{Bodies, Engine, Integrator, Partials, Precision, Schedule, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
 use crate::simd::Simd;
@@ -129,10 +129,11 @@ impl Engine for CpuEngine {
         )
     }
 
-    fn start<'a>(
+    fn resume<'a>(
         &'a self,
         problem: &Validated,
         bodies: &Bodies,
+        _: Option<&LowerParts>,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         let mut state = CpuRun::new(self, problem, bodies)?;
         start(problem.specification().integrator, &mut state)?;

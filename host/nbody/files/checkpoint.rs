@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Bodies, Specification};
+use super::super::{Bodies, LowerParts, Specification};
 use super::FileError;
 use super::write::{History, Moment};
 use crate::io::IoError;
 use crate::io::npz::{NpzReader, NpzWriter};
+use crate::run::Record;
 
 /// A run at some step.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ struct Head {
 }
 
 const HEAD: &str = "checkpoint.json";
+/// Names of the arrays of [`LowerParts`].
+const LOWER: [&str; 2] = ["lower_position", "lower_velocity"];
 
 impl Checkpoint {
     /// Writes it; an older file of that name stays until this one is complete.
@@ -42,6 +45,20 @@ impl Checkpoint {
     /// # Errors
     /// [`IoError`].
     pub fn write(&self, path: &Path) -> Result<(), IoError> {
+        self.write_with(path, None, None)
+    }
+
+    /// The same with what the numbers of the bodies could not hold of them; and with what was asked for and which files were
+    /// written, so that `--resume` goes on with all of it.
+    ///
+    /// # Errors
+    /// [`IoError`].
+    pub fn write_with(
+        &self,
+        path: &Path,
+        lower: Option<&LowerParts>,
+        run: Option<&Record>,
+    ) -> Result<(), IoError> {
         let head = Head {
             specification: self.specification.clone(),
             step: self.step,
@@ -53,6 +70,11 @@ impl Checkpoint {
         file.array("mass", &[n], &self.bodies.mass)?;
         file.array("position", &[n, 3], self.bodies.position.as_flattened())?;
         file.array("velocity", &[n, 3], self.bodies.velocity.as_flattened())?;
+        if let Some(lower) = lower {
+            for (name, values) in LOWER.iter().zip([&lower.position, &lower.velocity]) {
+                file.array(name, &[n, 3], values.as_flattened())?;
+            }
+        }
         let history = &self.history;
         let looks = history.moments.len();
         file.array("history_step", &[looks], &history.steps())?;
@@ -69,7 +91,36 @@ impl Checkpoint {
             .collect();
         file.array("history_position", &[times, n, 3], &positions)?;
         file.text(HEAD, &json)?;
+        if let Some(run) = run {
+            run.write(&mut file)?;
+        }
         file.finish()
+    }
+
+    /// What a checkpoint's numbers of the bodies cannot hold of them, if there is such.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn read_lower_parts(path: &Path) -> Result<Option<LowerParts>, FileError> {
+        let mut file = NpzReader::open(path)?;
+        if !file.names()?.iter().any(|name| name == LOWER[0]) {
+            return Ok(None);
+        }
+        let n = file.array::<f64>("mass")?.values.len();
+        let mut vectors = |name: &str| -> Result<Vec<[f32; 3]>, FileError> {
+            let array = file.array::<f32>(name)?;
+            if array.shape != [n, 3] {
+                return Err(FileError::Contents {
+                    path: path.to_owned(),
+                    reason: format!("{name} must be {n} x 3, it is {:?}", array.shape),
+                });
+            }
+            Ok(array.values.as_chunks::<3>().0.to_vec())
+        };
+        Ok(Some(LowerParts {
+            position: vectors(LOWER[0])?,
+            velocity: vectors(LOWER[1])?,
+        }))
     }
 
     /// Reads one.

@@ -193,6 +193,13 @@ pub struct History {
 }
 
 impl History {
+    /// Forgets the look at the end of a run that goes on beyond it.
+    pub fn forget_last(&mut self) {
+        self.moments.pop();
+        self.times.pop();
+        self.positions.pop();
+    }
+
     /// Exactly: there are fewer than 2⁵³.
     pub(super) fn steps(&self) -> Vec<f64> {
         self.moments.iter().map(|m| m.step as f64).collect()

@@ -17,7 +17,7 @@ use kernels_gpu::number::FloatFloat;
 
 use self::names::Names;
 use self::part::{Part, Range};
-use super::engine::{Run, start};
+use super::engine::{LowerParts, Run, start};
 use super::kernel::{Arrays, NbodyKernel, Plan, row_length};
 use super::{Bodies, Engine, Integrator, Precision, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
@@ -141,10 +141,11 @@ impl Engine for GpuEngine {
         }
     }
 
-    fn start<'a>(
+    fn resume<'a>(
         &'a self,
         problem: &Validated,
         bodies: &Bodies,
+        lower: Option<&LowerParts>,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         let spec = problem.specification();
         let mut plan = self.plan(spec.solver, spec.precision, bodies.len());
@@ -160,11 +161,11 @@ impl Engine for GpuEngine {
         let chunk = chunk_length(bodies.len() as u32);
         plan.splits = plan.splits.min((bodies.len() as u32).div_ceil(chunk));
         Ok(match spec.precision {
-            Precision::F32 => Box::new(GpuRun::<f32>::new(self, plan, problem, bodies)?),
-            Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies)?),
-            Precision::FloatFloat => {
-                Box::new(GpuRun::<FloatFloat<f32>>::new(self, plan, problem, bodies)?)
-            }
+            Precision::F32 => Box::new(GpuRun::<f32>::new(self, plan, problem, bodies, lower)?),
+            Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies, lower)?),
+            Precision::FloatFloat => Box::new(GpuRun::<FloatFloat<f32>>::new(
+                self, plan, problem, bodies, lower,
+            )?),
         })
     }
 }
@@ -187,9 +188,10 @@ impl<'a, S: Names> GpuRun<'a, S> {
         plan: Plan,
         problem: &Validated,
         bodies: &Bodies,
+        lower: Option<&LowerParts>,
     ) -> Result<Self, EngineError> {
         let spec = problem.specification();
-        let host = Arrays::<S>::new(spec, bodies, plan.kernel);
+        let host = Arrays::<S>::new(spec, bodies, lower, plan.kernel);
         let devices = engine.gpus.len() as u32;
         let memory = engine.gpus.iter().map(|g| g.info().memory_bytes).min();
         let most = ROWS_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
@@ -412,6 +414,10 @@ impl<S: Names> Run for GpuRun<'_, S> {
             }
         }
         Ok(self.host.bodies(&self.mass))
+    }
+
+    fn lower_parts(&self) -> Option<LowerParts> {
+        self.host.lower_parts()
     }
 }
 

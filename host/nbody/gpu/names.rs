@@ -1,11 +1,12 @@
 //! The names of each precision's kernels.
 
+use kernels_gpu::nbody::Body;
 use kernels_gpu::nbody::steps::Operation;
-use kernels_gpu::nbody::{Body, Scalar};
 use kernels_gpu::number::FloatFloat;
 
 use crate::gpu::Plain;
 use crate::nbody::Precision;
+use crate::nbody::kernel::Pairs;
 
 // SAFETY: repr(C) of two numbers, without padding.
 unsafe impl Plain for FloatFloat<f32> {}
@@ -16,7 +17,7 @@ unsafe impl<S: Plain> Plain for Body<S> {}
 unsafe impl<S: Plain> Plain for Operation<S> {}
 
 /// A precision of the GPU engine.
-pub(super) trait Names: Scalar + Plain {
+pub(super) trait Names: Pairs + Plain {
     const STEPS: &'static str;
     const COMBINE: &'static str;
     const GATHER: &'static str;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::AnimationError;
-use crate::io::IoError;
+use crate::io::atomic::AtomicFile;
 use crate::zoom::Folder;
 
 /// The program, if it is on the search path.
@@ -19,25 +19,9 @@ pub fn find_ffmpeg() -> Option<PathBuf> {
 
 pub(super) fn write(path: &Path, folder: &Folder, rate: f64) -> Result<(), AnimationError> {
     let ffmpeg = find_ffmpeg().ok_or(AnimationError::NoFfmpeg)?;
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    // Under another name until it is complete; ffmpeg goes by the extension.
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".trisolar-").suffix(".mp4");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // The umask of the user is taken off, as for any new file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let temporary = builder
-        .tempfile_in(parent)
-        .map_err(|e| IoError::system(path, "create", e))?
-        .into_temp_path();
+    let file = AtomicFile::create(path)?;
     let output = Command::new(ffmpeg)
-        .args(arguments(folder, rate, &temporary))
+        .args(arguments(folder, rate, file.temporary()))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -51,10 +35,7 @@ pub(super) fn write(path: &Path, folder: &Folder, rate: f64) -> Result<(), Anima
         };
         return Err(fail(path, &words));
     }
-    temporary
-        .persist(path)
-        .map_err(|e| IoError::system(path, "write", e.error))?;
-    Ok(())
+    Ok(file.commit()?)
 }
 
 fn fail(path: &Path, reason: &str) -> AnimationError {
@@ -95,6 +76,8 @@ fn arguments(folder: &Folder, rate: f64, out: &Path) -> Vec<OsString> {
         word("-pix_fmt"),
         word("yuv420p"),
     ]);
-    add(&[word("-movflags"), word("+faststart"), out.as_os_str()]);
+    add(&[word("-movflags"), word("+faststart")]);
+    // The name of a file that is not complete yet does not say it.
+    add(&[word("-f"), word("mp4"), out.as_os_str()]);
     list
 }

@@ -7,8 +7,8 @@ mod output;
 use std::path::PathBuf;
 
 use trisolar::divergence::Backend;
-use trisolar::io::atomic;
 use trisolar::nbody::{MAX_BODIES, Precision};
+use trisolar::run::Outputs;
 
 use self::measure::{Bench, Tables};
 use crate::cli::{Failure, interrupt, report, values};
@@ -90,9 +90,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let allowed = "must be a finite number above 0 (seconds)";
         return Err(Failure::value(&given, "--seconds", allowed));
     }
-    for path in args.csv.iter().chain(&args.plot) {
-        atomic::check_writable(path)?;
+    let mut outputs = Outputs::new();
+    for (option, path) in [("--csv", &args.csv), ("--plot", &args.plot)] {
+        if let Some(path) = path {
+            outputs.file(option, path);
+        }
     }
+    let _claim = outputs.claim()?;
     interrupt::watch()?;
     let bench = Bench {
         repeats: args.repeats,

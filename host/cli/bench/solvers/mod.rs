@@ -12,11 +12,12 @@ use std::time::Instant;
 use serde_json::json;
 use trisolar::divergence::Unattended;
 use trisolar::io::IoError;
-use trisolar::io::atomic::{check_writable, write_with};
+use trisolar::io::atomic::write_with;
 use trisolar::machine;
 use trisolar::nbody::{
     Bodies, Engine, Integrator, Model, Precision, Solver, Specification, Validated,
 };
+use trisolar::run::Outputs;
 
 use crate::cli::{Failure, interrupt, report, values};
 
@@ -96,9 +97,11 @@ impl Tables {
 
 /// Measures and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let mut outputs = Outputs::new();
     if let Some(path) = &args.csv {
-        check_writable(path)?;
+        outputs.file("--csv", path);
     }
+    let _claim = outputs.claim()?;
     interrupt::watch()?;
     let mut tables = Tables::default();
     tables.line(&format!("cpu           {}", machine::cpu_name()));

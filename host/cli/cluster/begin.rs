@@ -1,0 +1,168 @@
+//! What a run begins with: a start, or a checkpoint with everything that was asked for.
+
+use std::path::Path;
+
+use trisolar::hermite::files::Checkpoint;
+use trisolar::hermite::{Abrupt, Given, Scheme, Specification, Times, Validated};
+use trisolar::run::{self, Claim};
+
+use super::options::Args;
+use super::outputs::OutputArgs;
+use super::{refused, refused_given};
+use crate::cli::Failure;
+use crate::cli::resume::{Resumed, Typed, with_paths};
+
+/// Groups of options in a checkpoint.
+const START: &str = "start";
+const OUTPUT: &str = "output";
+/// What reports need of the time before.
+pub(super) const REPORT: &str = "report";
+pub(super) const WORST: &str = "worst_step";
+
+/// A run that begins or goes on.
+pub(super) struct Begun {
+    pub state: State,
+    pub times: Times,
+    pub output: OutputArgs,
+    /// What the checkpoint, if there is to be one, says of the run.
+    pub record: Option<run::Record>,
+    /// What should be known.
+    pub notes: Vec<String>,
+    /// Keeps other runs away from the outputs.
+    pub claim: Claim,
+}
+
+/// The particles that it begins with.
+pub(super) enum State {
+    Start(Validated),
+    Resumed(Box<Checkpoint>, Option<Abrupt>),
+}
+
+impl State {
+    pub(super) fn specification(&self) -> &Specification {
+        match self {
+            Self::Start(start) => start.specification(),
+            Self::Resumed(checkpoint, _) => &checkpoint.specification,
+        }
+    }
+
+    pub(super) fn bodies(&self) -> usize {
+        match self {
+            Self::Start(start) => start.bodies().len(),
+            Self::Resumed(checkpoint, _) => checkpoint.stars.len(),
+        }
+    }
+}
+
+impl Begun {
+    /// A new run.
+    pub(super) fn begin(args: &Args) -> Result<Self, Failure> {
+        let output = args.output.clone();
+        let given = args.given();
+        let times = given.times().map_err(|e| refused_given(args, e))?;
+        let mut declared = output.declared()?;
+        if let Some(path) = &args.input {
+            declared.input("--input", path);
+        }
+        let claim = declared.claim()?;
+        if let Some(path) = &output.checkpoint {
+            run::Record::refuse_unfinished("--checkpoint", path)?;
+        }
+        output.refuse_other_snapshots()?;
+        let (start, mut given) = given.start(None).map_err(|e| refused_given(args, e))?;
+        given.scheme.get_or_insert(Scheme::Plain);
+        let record = match &output.checkpoint {
+            None => None,
+            Some(path) => {
+                let mut record = run::Record::new("cluster", path);
+                record.set(START, &given)?;
+                // A checkpoint is renewed where it is.
+                let kept = OutputArgs {
+                    checkpoint: None,
+                    ..output.clone()
+                };
+                record.set(OUTPUT, &kept)?;
+                let results = output.results();
+                record.allow_what_is_there(results.iter().map(|(_, path)| path.as_path()))?;
+                Some(record)
+            }
+        };
+        Ok(Self {
+            state: State::Start(start),
+            times,
+            output,
+            record,
+            notes: Vec::new(),
+            claim,
+        })
+    }
+
+    /// A run that goes on, with all that was asked for when it began.
+    pub(super) fn resume(args: &Args, typed: &Typed, path: &Path) -> Result<Self, Failure> {
+        let read = || run::Record::read(path, "cluster").map_err(|e| refused(path, "--resume", &e));
+        let record = read()?;
+        let mut output: OutputArgs = record.get(OUTPUT)?;
+        output.checkpoint = Some(path.to_owned());
+        let given: Given = record.get(START)?;
+        let mut has = with_paths(&given);
+        has.append(&mut with_paths(&output));
+        let mut here = with_paths(&args.given());
+        here.append(&mut with_paths(&args.output));
+        typed.refuse_others(&Resumed {
+            file: path,
+            has,
+            given: here,
+            extends: &["end"],
+            elsewhere: &[],
+        })?;
+
+        let claim = output.declared()?.claim()?;
+        // A run that had the lock until now may have renewed it.
+        let mut record = read()?;
+        let mut checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
+        let had = given.times().map_err(|e| refused_given(args, e))?;
+        let extended = Given {
+            end: args.end.or(given.end),
+            ..given
+        };
+        let times = extended.times().map_err(|e| refused_given(args, e))?;
+        let mut notes = Vec::new();
+        let last = checkpoint.series.last().map_or(0.0, |row| row[0]);
+        if last == had.end {
+            let regular = (checkpoint.series.len() - 1) as f64 * had.every;
+            if times.end > had.end && last != regular {
+                // A run that is as long from the start does not look there.
+                checkpoint.series.pop();
+            } else if times.end == had.end {
+                notes.push(format!(
+                    "the run had ended before, at time {last}; --end extends it"
+                ));
+            }
+        }
+        let looked = checkpoint.series.last().map_or(0.0, |row| row[0]);
+        let reached = looked.max(checkpoint.time);
+        if times.end < reached {
+            let reason = format!("the checkpoint is at {reached} already");
+            return Err(Failure::value(&times.end.to_string(), "--end", &reason));
+        }
+        for (option, path) in output.results() {
+            record.check(option, &path)?;
+        }
+        let count = checkpoint.series.len();
+        let last_again = checkpoint.time <= looked;
+        notes.extend(output.check_snapshots(count, last_again, &record)?);
+        let results = output.results();
+        record.allow_what_is_there(results.iter().map(|(_, path)| path.as_path()))?;
+        record.extend(START, "end", times.end);
+        let worst = record.value(REPORT, WORST).cloned().unwrap_or_default();
+        let worst = serde_json::from_value(worst).ok();
+        Ok(Self {
+            state: State::Resumed(Box::new(checkpoint), worst),
+            times,
+            output,
+            record: Some(record),
+            notes,
+            claim,
+        })
+    }
+}

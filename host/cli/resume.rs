@@ -1,0 +1,143 @@
+//! Options beside `--resume`: a checkpoint holds the whole run, so that they can only repeat what it holds, extend it, or say how to
+//! compute and report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use trisolar::run::{Paths, RecordError, Refused};
+
+use super::Failure;
+
+/// Headings of options that are not a part of a run: no output depends on them.
+const FREE: [&str; 2] = ["Computation", "Report"];
+
+/// The options that were typed, by their names with `_` for `-`.
+#[derive(Debug, Default)]
+pub(crate) struct Typed {
+    /// With the headings that they have in the help text.
+    options: BTreeMap<String, String>,
+}
+
+impl Typed {
+    /// Those of the subcommand.
+    pub(crate) fn of(command: &Command, matches: &ArgMatches) -> Self {
+        let Some((name, matches)) = matches.subcommand() else {
+            return Self::default();
+        };
+        let arguments = command
+            .find_subcommand(name)
+            .into_iter()
+            .flat_map(Command::get_arguments);
+        let typed = arguments.filter(|argument| {
+            let id = argument.get_id().as_str();
+            matches.try_contains_id(id).is_ok()
+                && matches.value_source(id) == Some(ValueSource::CommandLine)
+        });
+        let options = typed.map(|argument| {
+            let heading = argument.get_help_heading().unwrap_or_default();
+            (argument.get_id().to_string(), heading.to_owned())
+        });
+        Self {
+            options: options.collect(),
+        }
+    }
+
+    /// Refuses options beside `--resume FILE` that are not those of the run.
+    pub(crate) fn refuse_others(&self, run: &Resumed<'_>) -> Result<(), Failure> {
+        for (option, heading) in &self.options {
+            let has = run.has.get(option);
+            let given = run.given.get(option);
+            let listed = |list: &[&str]| list.contains(&option.as_str());
+            if option == "resume"
+                || listed(run.extends)
+                || listed(run.elsewhere)
+                || run.elsewhere.contains(&heading.as_str())
+                || (has.is_some() && has == given)
+                || (has.is_none() && FREE.contains(&heading.as_str()))
+            {
+                continue;
+            }
+            let name = format!("--{}", option.replace('_', "-"));
+            let file = run.file.display();
+            let what = match has {
+                None | Some(Value::Null | Value::Bool(false)) => {
+                    format!("the run of {file} has no {name}")
+                }
+                Some(Value::Array(all)) if all.is_empty() => {
+                    format!("the run of {file} has no {name}")
+                }
+                Some(has) => format!("the run of {file} has {}", in_words(has)),
+            };
+            let may = match run.extends {
+                [] => String::new(),
+                extends => {
+                    let names: Vec<String> = extends.iter().map(|e| format!("--{e}")).collect();
+                    format!("; beside --resume {} can extend it", names.join(", "))
+                }
+            };
+            let given = given.map_or_else(String::new, in_words);
+            return Err(Failure::value(&given, &name, &format!("{what}{may}")));
+        }
+        Ok(())
+    }
+}
+
+/// A run that goes on, and what is given beside it.
+pub(crate) struct Resumed<'a> {
+    pub file: &'a Path,
+    /// What the run has, all of it.
+    pub has: Map<String, Value>,
+    /// What the command line has, given or not.
+    pub given: Map<String, Value>,
+    /// Options that may differ.
+    pub extends: &'a [&'a str],
+    /// Options, or headings of them, that are compared elsewhere.
+    pub elsewhere: &'a [&'a str],
+}
+
+/// Options under their names, to be compared.
+pub(crate) fn plain(options: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(options) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// The same, where the same file has the same path.
+pub(crate) fn with_paths<T: Paths>(options: &T) -> Map<String, Value> {
+    let mut options = options.clone();
+    for path in options.paths() {
+        *path = trisolar::run::resolved(path);
+    }
+    plain(&options)
+}
+
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().map(in_words).collect();
+            all.join(", ")
+        }
+        value => value.to_string(),
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(error: Refused) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Io(error) => error.into(),
+            error => Self::BadInput(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What tells whether a file still has the bytes that were written: their number and a CRC-32.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::IoError;
+
+/// Length and CRC-32 of a file. Damage and changes show; it is no protection against forgery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sum {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// CRC-32 (IEEE 802.3) of these bytes.
+    pub crc32: u32,
+}
+
+impl Sum {
+    /// Of bytes in memory.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.len() as u64,
+            crc32: crc32fast::hash(bytes),
+        }
+    }
+
+    /// Of a file, or `None` if there is no regular file at `path`.
+    ///
+    /// # Errors
+    /// [`IoError`] if it cannot be read.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, IoError> {
+        let failed = |e| IoError::system(path, "read", e);
+        // A pipe or a device would be waited for, or read without end.
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Ok(None),
+            Err(e) if is_missing(&e) => return Ok(None),
+            Err(e) => return Err(failed(e)),
+        }
+        let file = File::open(path).map_err(failed)?;
+        Self::of_reader(file).map(Some).map_err(failed)
+    }
+
+    /// Of what a reader gives until its end.
+    pub(super) fn of_reader(mut reader: impl Read) -> io::Result<Self> {
+        let mut buffer = vec![0; 1 << 18];
+        let mut hasher = crc32fast::Hasher::new();
+        let mut bytes = 0;
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => {
+                    hasher.update(&buffer[..n]);
+                    bytes += n as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let crc32 = hasher.finalize();
+        Ok(Self { bytes, crc32 })
+    }
+
+    /// How a file that should have this sum differs from it; `None` if it does not.
+    ///
+    /// # Errors
+    /// [`IoError`] if it cannot be read.
+    pub fn difference(&self, path: &Path) -> Result<Option<String>, IoError> {
+        Ok(match Self::of_file(path)? {
+            None => Some("it is missing".into()),
+            Some(there) if there.bytes != self.bytes => Some(format!(
+                "it has {} bytes instead of {}",
+                there.bytes, self.bytes
+            )),
+            Some(there) if there != *self => Some("its bytes have changed".into()),
+            Some(_) => None,
+        })
+    }
+}
+
+/// Whether nothing is at a path, as far as it can be reached.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_changed_or_removed_is_told_from_the_one_that_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let sum = Sum::of(b"123456789");
+        // The check value of this CRC.
+        assert_eq!((sum.bytes, sum.crc32), (9, 0xcbf4_3926));
+        assert_eq!(Sum::of_file(&path).unwrap(), None);
+        assert_eq!(sum.difference(&path).unwrap().unwrap(), "it is missing");
+        fs::write(&path, b"123456789").unwrap();
+        assert_eq!(Sum::of_file(&path).unwrap(), Some(sum));
+        assert_eq!(sum.difference(&path).unwrap(), None);
+        fs::write(&path, b"12345").unwrap();
+        let said = sum.difference(&path).unwrap().unwrap();
+        assert_eq!(said, "it has 5 bytes instead of 9");
+        fs::write(&path, b"123456780").unwrap();
+        assert!(sum.difference(&path).unwrap().is_some());
+        assert_eq!(Sum::of_file(Path::new("/dev/zero")).unwrap(), None);
+    }
+}

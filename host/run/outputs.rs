@@ -1,0 +1,452 @@
+//! The outputs of a run, declared once: checked against each other and against its inputs before work starts, and locked while it
+//! lasts.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use super::lock::Lock;
+use super::place::Place;
+use crate::io::IoError;
+use crate::io::atomic::{self, check_writable, directory_of, short_name};
+
+/// Names of the files that a run writes into a folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// What they are, in a word.
+    pub what: &'static str,
+    /// Whether a file of this name is one of them.
+    pub owns: fn(&OsStr) -> bool,
+    /// Whether folders that are missing above theirs are created as well.
+    pub parents: bool,
+}
+
+/// What an output is.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    /// A file of this name.
+    File,
+    /// A file that is there only while the run lasts.
+    Working,
+    /// A folder of files, which is created.
+    Folder(Names),
+    /// A file that is read.
+    Input,
+}
+
+/// A path and the option that gave it.
+#[derive(Clone, Debug)]
+struct Entry {
+    option: String,
+    given: PathBuf,
+    role: Role,
+    /// Where it leads; not known of what cannot be reached.
+    place: Option<Place>,
+}
+
+/// What a run is going to write, and what it reads.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    entries: Vec<Entry>,
+}
+
+/// An output that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid value '{given}' for '{option}': {reason}")]
+pub struct Refused {
+    /// The option, as it is written.
+    pub option: String,
+    /// What was given.
+    pub given: String,
+    /// Why not.
+    pub reason: String,
+}
+
+impl Refused {
+    /// A path that an option gave.
+    pub fn new(option: &str, given: &Path, reason: impl ToString) -> Self {
+        Self {
+            option: option.into(),
+            given: given.display().to_string(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl Outputs {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(&mut self, option: &str, path: &Path, role: Role) -> &mut Self {
+        self.entries.push(Entry {
+            option: option.into(),
+            given: path.to_owned(),
+            role,
+            place: Place::of(path),
+        });
+        self
+    }
+
+    /// A file that the run writes; `option` gave its name (`--out`).
+    pub fn file(&mut self, option: &str, path: &Path) -> &mut Self {
+        self.add(option, path, Role::File)
+    }
+
+    /// A file that the run keeps beside an output until that is complete.
+    pub fn working(&mut self, option: &str, path: &Path) -> &mut Self {
+        self.add(option, path, Role::Working)
+    }
+
+    /// A folder that the run writes files of these names into.
+    pub fn folder(&mut self, option: &str, path: &Path, names: Names) -> &mut Self {
+        self.add(option, path, Role::Folder(names))
+    }
+
+    /// A file that the run reads.
+    pub fn input(&mut self, option: &str, path: &Path) -> &mut Self {
+        self.add(option, path, Role::Input)
+    }
+
+    /// That all of them can be written, and that no file has two purposes: not two outputs, nor output and input, by whatever
+    /// names, links or folders they are reached. Leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`Refused`] with the option, the path and what is in the way.
+    pub fn check(&self) -> Result<(), Refused> {
+        for entry in &self.entries {
+            let refuse = |e: IoError| Refused::new(&entry.option, &entry.given, e);
+            match entry.role {
+                Role::File => check_writable(&entry.given).map_err(refuse)?,
+                Role::Folder(names) => check_folder(&entry.given, names.parents).map_err(refuse)?,
+                Role::Working | Role::Input => {}
+            }
+        }
+        for (n, entry) in self.entries.iter().enumerate() {
+            for other in &self.entries[..n] {
+                match (entry.role, other.role) {
+                    (Role::Input, Role::Input) => {}
+                    (Role::Input, _) => other.refuse_if_it_is(entry)?,
+                    _ => entry.refuse_if_it_is(other)?,
+                }
+            }
+            entry.refuse_if_it_is_a_stream()?;
+        }
+        Ok(())
+    }
+
+    /// Checks them, creates the folders, and locks everything for this process until the claim is dropped. What killed runs left of
+    /// these files is removed.
+    ///
+    /// # Errors
+    /// [`Refused`], as [`check`](Self::check), or because another run writes one of them.
+    pub fn claim(mut self) -> Result<Claim, Refused> {
+        self.check()?;
+        for entry in &mut self.entries {
+            if let Role::Folder(_) = entry.role {
+                let failed = |e| {
+                    let e = IoError::system(&entry.given, "create", e);
+                    Refused::new(&entry.option, &entry.given, e)
+                };
+                fs::create_dir_all(&entry.given).map_err(failed)?;
+                entry.place = Place::of(&entry.given);
+            }
+        }
+        // In one order for all runs, so that of two that begin together one gets all.
+        let mut wanted: BTreeMap<(PathBuf, OsString), &Entry> = BTreeMap::new();
+        for entry in &self.entries {
+            if let Some(lock) = entry.lock() {
+                wanted.insert(lock, entry);
+            }
+        }
+        let mut locks = Vec::new();
+        for ((folder, name), entry) in &wanted {
+            let taken = Lock::take(folder, name);
+            let refuse = |busy| Refused::new(&entry.option, &entry.given, format!("it {busy}"));
+            locks.extend(taken.map_err(refuse)?);
+        }
+        self.remove_abandoned();
+        Ok(Claim { _locks: locks })
+    }
+
+    /// Removes the temporaries that killed runs left of these outputs.
+    fn remove_abandoned(&self) {
+        let mut folders: BTreeMap<PathBuf, Vec<&Entry>> = BTreeMap::new();
+        for entry in &self.entries {
+            if let (Some(place), false) = (&entry.place, matches!(entry.role, Role::Input)) {
+                let folder = match entry.role {
+                    Role::Folder(_) => place.path(),
+                    _ => place.directory.clone(),
+                };
+                folders.entry(folder).or_default().push(entry);
+            }
+        }
+        for (folder, entries) in folders {
+            atomic::remove_abandoned(&folder, |name| {
+                entries
+                    .iter()
+                    .any(|entry| match (entry.role, &entry.place) {
+                        (Role::Folder(names), _) => (names.owns)(name),
+                        (_, Some(place)) => short_name(&place.name) == name,
+                        _ => false,
+                    })
+            });
+        }
+    }
+}
+
+impl Entry {
+    /// What to lock: a folder, and a name in it.
+    fn lock(&self) -> Option<(PathBuf, OsString)> {
+        let place = self.place.as_ref()?;
+        match self.role {
+            Role::File if self.is_kept() => Some((place.directory.clone(), place.name.clone())),
+            Role::Folder(names) => Some((place.path(), names.what.into())),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a regular file, or going to be one: several runs may write to a device.
+    fn is_kept(&self) -> bool {
+        fs::metadata(&self.given).map_or(true, |m| m.is_file())
+    }
+
+    fn refuse(&self, reason: String) -> Refused {
+        Refused::new(&self.option, &self.given, reason)
+    }
+
+    /// Refuses an output that is another output, or an input.
+    fn refuse_if_it_is(&self, other: &Self) -> Result<(), Refused> {
+        let (Some(place), Some(its)) = (&self.place, &other.place) else {
+            return Ok(());
+        };
+        let (option, path) = (&other.option, other.given.display());
+        if place.is(its) {
+            return Err(self.refuse(match other.role {
+                Role::Input => {
+                    format!("it is the input '{path}' of {option}, which would be overwritten")
+                }
+                Role::Working => {
+                    format!("it is '{path}', which {option} needs while the run lasts")
+                }
+                Role::File | Role::Folder(_) => {
+                    format!("it is the same as '{path}' of {option}; each output needs a file of its own")
+                }
+            }));
+        }
+        if other.writes(place) {
+            let reason = format!("it is one of the files that {option} writes into '{path}'");
+            return Err(self.refuse(reason));
+        }
+        if self.writes(its) {
+            let reason = format!("one of the files that it writes there is '{path}' of {option}");
+            return Err(self.refuse(reason));
+        }
+        Ok(())
+    }
+
+    /// Whether it is a folder, and the file one of those that are written into it.
+    fn writes(&self, file: &Place) -> bool {
+        let (Role::Folder(names), Some(folder)) = (self.role, &self.place) else {
+            return false;
+        };
+        (file.is_in(folder) && (names.owns)(&file.name))
+            || (file.has_other_names()
+                && folder
+                    .entries()
+                    .any(|(name, id)| (names.owns)(&name) && file.id() == Some(id)))
+    }
+
+    /// Refuses an output that the standard output or the standard error is redirected to.
+    fn refuse_if_it_is_a_stream(&self) -> Result<(), Refused> {
+        let (Some(id), false) = (
+            self.place.as_ref().and_then(Place::id),
+            matches!(self.role, Role::Input),
+        ) else {
+            return Ok(());
+        };
+        for (name, stream) in [
+            ("output", io::stdout().as_fd().try_clone_to_owned()),
+            ("error", io::stderr().as_fd().try_clone_to_owned()),
+        ] {
+            if let Ok(stream) = stream
+                && Place::id_of(&File::from(stream)) == Some(id)
+            {
+                let reason = format!("the standard {name} goes to the same file");
+                return Err(self.refuse(reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// That a folder can be used: it exists and takes files, or can be created.
+fn check_folder(path: &Path, parents: bool) -> Result<(), IoError> {
+    const PROBE: &str = ".trisolar";
+    if path.exists() {
+        if path.is_dir() {
+            return check_writable(path.join(PROBE));
+        }
+        let e = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(IoError::system(path, "create", e));
+    }
+    let mut above = directory_of(path);
+    while parents && !above.exists() {
+        above = directory_of(&above);
+    }
+    check_writable(above.join(PROBE)).map_err(|e| match e {
+        IoError::NoDirectory { directory, .. } => IoError::NoDirectory {
+            path: path.to_owned(),
+            operation: "create",
+            directory,
+        },
+        e => e,
+    })
+}
+
+/// Outputs that are locked for this process, until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Claim {
+    _locks: Vec<Lock>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    const FRAMES: Names = Names {
+        what: "frames",
+        owns: |name| name.to_string_lossy().starts_with("frame-"),
+        parents: false,
+    };
+
+    fn refused(declare: impl FnOnce(&mut Outputs)) -> Option<String> {
+        let mut outputs = Outputs::new();
+        declare(&mut outputs);
+        outputs.check().err().map(|e| e.to_string())
+    }
+
+    #[test]
+    fn two_purposes_of_one_file_are_refused_by_whatever_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("there"), "x").unwrap();
+        symlink(at("there"), at("link")).unwrap();
+        fs::hard_link(at("there"), at("hard")).unwrap();
+        fs::create_dir(at("d")).unwrap();
+        symlink(at("d"), at("e")).unwrap();
+        for (a, b) in [
+            ("new", "new"),
+            ("new", "./new"),
+            ("new", "d/../new"),
+            ("d/new", "e/new"),
+            ("there", "link"),
+            ("there", "hard"),
+            ("link", "hard"),
+        ] {
+            let said = refused(|o| {
+                o.file("--series", &at(a)).file("--out", &at(b));
+            });
+            let said = said.expect("the same");
+            assert!(said.contains("for '--out'"), "{said}");
+            assert!(said.contains(&format!("{a}' of --series")), "{said}");
+            // As an input, whichever is declared first.
+            for input_first in [false, true] {
+                let said = refused(|o| {
+                    if input_first {
+                        o.input("--config", &at(a)).file("--out", &at(b));
+                    } else {
+                        o.file("--out", &at(b)).input("--config", &at(a));
+                    }
+                });
+                let said = said.expect("the same");
+                assert!(said.contains("for '--out'"), "{said}");
+                assert!(
+                    said.contains("of --config, which would be overwritten"),
+                    "{said}"
+                );
+            }
+        }
+        let said = refused(|o| {
+            o.file("--out", &at("a")).file("--series", &at("b"));
+            o.input("--config", &at("c")).input("--input", &at("c"));
+        });
+        assert_eq!(said, None);
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            5,
+            "nothing is left"
+        );
+    }
+
+    #[test]
+    fn a_folder_and_the_files_it_takes_are_the_same_purpose() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for made in [false, true] {
+            if made {
+                fs::create_dir(at("z")).unwrap();
+                fs::write(at("z/frame-1"), "x").unwrap();
+                fs::hard_link(at("z/frame-1"), at("hard")).unwrap();
+            }
+            let with = |name: &str| {
+                refused(|o| {
+                    o.folder("--out", &at("z"), FRAMES);
+                    o.file("--film", &at(name));
+                })
+            };
+            assert!(with("z").is_some());
+            if made {
+                let said = with("z/frame-2").expect("a frame's name");
+                assert!(
+                    said.contains("one of the files that --out writes into"),
+                    "{said}"
+                );
+                assert!(with("hard").is_some());
+                assert_eq!(with("z/film"), None);
+                let said = refused(|o| {
+                    o.input("--config", &at("z/frame-1"));
+                    o.folder("--out", &at("z"), FRAMES);
+                });
+                assert!(said.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_keeps_others_away_and_removes_what_the_dead_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("z")).unwrap();
+        for left in [
+            ".trisolar-a.npz-abcdef.tmp",
+            ".trisolar-b.npz-abcdef.tmp",
+            "z/.trisolar-frame-3-abcdef.tmp",
+            "z/.trisolar-mine-abcdef.tmp",
+        ] {
+            fs::write(at(left), "").unwrap();
+        }
+        let claim = || {
+            let mut outputs = Outputs::new();
+            outputs.file("--out", &at("a.npz"));
+            outputs.folder("--frames", &at("z"), FRAMES);
+            outputs.claim()
+        };
+        let first = claim().unwrap();
+        let there = |name: &str| at(name).exists();
+        assert!(!there(".trisolar-a.npz-abcdef.tmp") && there(".trisolar-b.npz-abcdef.tmp"));
+        assert!(!there("z/.trisolar-frame-3-abcdef.tmp") && there("z/.trisolar-mine-abcdef.tmp"));
+        let said = claim().unwrap_err().to_string();
+        let expected = format!("another run (process {} on", std::process::id());
+        assert!(said.contains(&expected), "{said}");
+        drop(first);
+        drop(claim().unwrap());
+        assert!(!there(".trisolar-a.npz.lock") && !there("z/.trisolar-frames.lock"));
+    }
+}

@@ -1,0 +1,540 @@
+//! What a checkpoint holds of its run beside the state: what was asked for, and what the files contain that the run has written.
+//!
+//! Paths that were given relative to the working directory are kept relative to the checkpoint's folder: a run can be resumed from
+//! any working directory, and its folder can be moved as a whole. Absolute paths stay as they are.
+//!
+//! An output may hold what was there when the run began, and what the run wrote. Sums of the latter go into the checkpoint before the
+//! file appears ([`stage`](crate::io::atomic::stage)), so that the checkpoint knows every file, whenever the run is killed; anything else
+//! is somebody else's work, and is not overwritten.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Refused;
+use super::place::Place;
+use crate::io::IoError;
+use crate::io::atomic::{Staged, directory_of, write_with};
+use crate::io::npz::{NpzReader, NpzWriter};
+use crate::io::sum::Sum;
+
+/// Options among which there are paths.
+pub trait Paths: Clone + Serialize + DeserializeOwned {
+    /// All of them.
+    fn paths(&mut self) -> Vec<&mut PathBuf>;
+}
+
+/// The version of [`Record`]'s form.
+const FORMAT: u32 = 1;
+/// The member of an npz that holds a record.
+const MEMBER: &str = "run.json";
+
+/// What was asked for and what was written; see the module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    format: u32,
+    /// What wrote it.
+    program: String,
+    /// Which command (`nbody`).
+    command: String,
+    /// How far the run is, in words, if it has not ended and something would be lost with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unfinished: Option<String>,
+    /// Groups of options under the names that they have on the command line, with `_` for `-`.
+    options: BTreeMap<String, Map<String, Value>>,
+    /// What outputs may contain, by their paths.
+    files: BTreeMap<String, Vec<Sum>>,
+    /// The folder that paths are relative to, without symbolic links.
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file cannot be read, or is no checkpoint.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// There is none in it.
+    #[error(
+        "{} is a checkpoint without a record of its run: an older version or the library wrote it, and its outputs are not known; \
+         only a run from the start has them all", .path.display()
+    )]
+    None {
+        /// The checkpoint.
+        path: PathBuf,
+    },
+    /// A later version wrote it.
+    #[error("{} was written by {program}, which keeps more than this version knows of", .path.display())]
+    Newer {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What wrote it.
+        program: String,
+    },
+    /// It is of another command.
+    #[error("{} is a checkpoint of `trisolar {command}`", .path.display())]
+    Other {
+        /// The checkpoint.
+        path: PathBuf,
+        /// Which.
+        command: String,
+    },
+    /// It makes no sense.
+    #[error("{}: its record of the run is damaged: {reason}", .path.display())]
+    Damaged {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A path cannot be written down.
+    #[error("the path {} is not valid UTF-8, so that no checkpoint can hold it", .path.display())]
+    NotText {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+/// What is read first.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    program: String,
+}
+
+impl Record {
+    /// Of a run that begins, whose checkpoint will be at `path`.
+    pub fn new(command: &str, path: &Path) -> Self {
+        Self {
+            format: FORMAT,
+            program: concat!("trisolar ", env!("CARGO_PKG_VERSION")).into(),
+            command: command.into(),
+            unfinished: None,
+            options: BTreeMap::new(),
+            files: BTreeMap::new(),
+            folder: folder_of(path),
+        }
+    }
+
+    /// From the text that a checkpoint of this `command` holds.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn from_json(text: &str, path: &Path, command: &str) -> Result<Self, RecordError> {
+        let damaged = |e: serde_json::Error| RecordError::Damaged {
+            path: path.to_owned(),
+            reason: e.to_string(),
+        };
+        let head: Head = serde_json::from_str(text).map_err(damaged)?;
+        if head.format > FORMAT {
+            return Err(RecordError::Newer {
+                path: path.to_owned(),
+                program: head.program,
+            });
+        }
+        let record: Self = serde_json::from_str(text).map_err(damaged)?;
+        record.placed(path, command)
+    }
+
+    /// As it was read as a part of the file at `path`: whose paths can be found from there.
+    ///
+    /// # Errors
+    /// [`RecordError::Other`].
+    pub fn placed(self, path: &Path, command: &str) -> Result<Self, RecordError> {
+        if self.command != command {
+            return Err(RecordError::Other {
+                path: path.to_owned(),
+                command: self.command,
+            });
+        }
+        let folder = folder_of(path);
+        Ok(Self { folder, ..self })
+    }
+
+    /// The record of a checkpoint that is an npz.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn read(path: &Path, command: &str) -> Result<Self, RecordError> {
+        let mut file = NpzReader::open(path)?;
+        if !file.names()?.iter().any(|name| name == MEMBER) {
+            let path = path.to_owned();
+            return Err(RecordError::None { path });
+        }
+        Self::from_json(&file.text(MEMBER)?, path, command)
+    }
+
+    /// Says how far the run is, in words, or that nothing would be lost with the checkpoint.
+    pub fn set_unfinished(&mut self, progress: Option<String>) {
+        self.unfinished = progress;
+    }
+
+    /// Refuses a checkpoint of a new run where that of an unfinished one is, of whatever command.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn refuse_unfinished(option: &str, path: &Path) -> Result<(), Refused> {
+        let read = || -> Option<Self> {
+            let text = NpzReader::open(path).ok()?.text(MEMBER).ok()?;
+            serde_json::from_str(&text).ok()
+        };
+        match read() {
+            Some(Self {
+                command,
+                unfinished: Some(progress),
+                ..
+            }) => {
+                let reason = format!(
+                    "it holds an unfinished run ({progress}); trisolar {command} --resume goes on with it; remove it to begin anew"
+                );
+                Err(Refused::new(option, path, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain data")
+    }
+
+    /// Puts it into a checkpoint that is an npz.
+    ///
+    /// # Errors
+    /// [`IoError`].
+    pub fn write(&self, file: &mut NpzWriter) -> Result<(), IoError> {
+        file.text(MEMBER, &self.to_json())
+    }
+
+    /// Writes it to a JSON file of its own.
+    ///
+    /// # Errors
+    /// [`IoError`].
+    pub fn write_alone(&self, path: &Path) -> Result<(), IoError> {
+        write_with(path, |file| {
+            file.write_all(self.to_json().as_bytes())
+                .map_err(|e| file.error(e))
+        })
+    }
+
+    /// Takes down a group of options.
+    ///
+    /// # Errors
+    /// [`RecordError::NotText`].
+    pub fn set<T: Paths>(&mut self, group: &str, options: &T) -> Result<(), RecordError> {
+        let mut options = options.clone();
+        for path in options.paths() {
+            *path = self.kept(path)?.into();
+        }
+        let Ok(Value::Object(map)) = serde_json::to_value(&options) else {
+            unreachable!("options have names, and values that JSON has")
+        };
+        self.options.insert(group.into(), map);
+        Ok(())
+    }
+
+    /// Changes an option, or takes down another.
+    pub fn extend(&mut self, group: &str, option: &str, value: impl Into<Value>) {
+        let group = self.options.entry(group.into()).or_default();
+        group.insert(option.into(), value.into());
+    }
+
+    /// A single value of a group.
+    pub fn value(&self, group: &str, name: &str) -> Option<&Value> {
+        self.options.get(group)?.get(name)
+    }
+
+    /// A group of options, their paths as they are to be reached now.
+    ///
+    /// # Errors
+    /// [`RecordError::Damaged`].
+    pub fn get<T: Paths>(&self, group: &str) -> Result<T, RecordError> {
+        let map = self.options.get(group).cloned().unwrap_or_default();
+        let read: Result<T, _> = serde_json::from_value(Value::Object(map));
+        let mut options = read.map_err(|e| RecordError::Damaged {
+            path: self.folder.clone(),
+            reason: format!("{group}: {e}"),
+        })?;
+        for path in options.paths() {
+            *path = self.found(path);
+        }
+        Ok(options)
+    }
+
+    /// Lets the run overwrite what is at these paths now, which is what its user asked for.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn allow_what_is_there<'a>(
+        &mut self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), RecordError> {
+        for path in paths {
+            let key = self.kept(path)?;
+            match Sum::of_file(path)? {
+                Some(sum) => self.files.insert(key, vec![sum]),
+                None => self.files.remove(&key),
+            };
+        }
+        Ok(())
+    }
+
+    /// That the run may overwrite an output: nothing is there, or what the run knows.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn check(&self, option: &str, path: &Path) -> Result<(), Refused> {
+        let refuse = |reason: String| Refused::new(option, path, reason);
+        let there = Sum::of_file(path).map_err(|e| refuse(e.to_string()))?;
+        match there {
+            Some(sum) if !self.sums(path).contains(&sum) => Err(refuse(
+                "it is not what this run has written there, and would be overwritten; move it away to go on".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the run knows of a file: what was there before, or what it wrote.
+    pub fn sums(&self, path: &Path) -> &[Sum] {
+        let key = self.kept(path).ok();
+        key.and_then(|key| self.files.get(&key))
+            .map_or(&[], |sums| &sums[..])
+    }
+
+    /// Files are about to appear: until then the older ones count as well.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn expect(&mut self, staged: &Staged) -> Result<(), RecordError> {
+        for (path, sum) in staged.sums()? {
+            let sums = self.files.entry(self.kept(&path)?).or_default();
+            if !sums.contains(&sum) {
+                // Of older ones only the last can be there.
+                let last = sums.pop();
+                *sums = last.into_iter().chain([sum]).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that were expected are there; says whether that is news.
+    pub fn settle(&mut self) -> bool {
+        let mut news = false;
+        for sums in self.files.values_mut().filter(|sums| sums.len() > 1) {
+            sums.drain(..sums.len() - 1);
+            news = true;
+        }
+        news
+    }
+
+    /// A path as it is kept.
+    fn kept(&self, path: &Path) -> Result<String, RecordError> {
+        let kept = if path.is_absolute() {
+            path.to_owned()
+        } else {
+            between(&self.folder, &resolved(path))
+        };
+        kept.into_os_string()
+            .into_string()
+            .map_err(|path| RecordError::NotText { path: path.into() })
+    }
+
+    /// A kept path as it is reached from the working directory.
+    fn found(&self, kept: &Path) -> PathBuf {
+        if kept.is_absolute() {
+            return kept.to_owned();
+        }
+        let here = std::env::current_dir().and_then(std::fs::canonicalize);
+        let whole = lexical(&self.folder.join(kept));
+        here.map_or(whole.clone(), |here| between(&here, &whole))
+    }
+}
+
+/// The folder of a file, without symbolic links.
+fn folder_of(path: &Path) -> PathBuf {
+    Place::of(path).map_or_else(|| directory_of(path), |place| place.directory)
+}
+
+/// A path from the root on, its folder without symbolic links.
+pub fn resolved(path: &Path) -> PathBuf {
+    let folder = std::fs::canonicalize(directory_of(path));
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => std::fs::canonicalize(path)
+            .or_else(|_| std::path::absolute(path))
+            .map_or_else(|_| path.to_owned(), |path| lexical(&path)),
+    }
+}
+
+/// Without `.` and `..`, as if there were no symbolic links.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            component => out.push(component),
+        }
+    }
+    out
+}
+
+/// The way from a folder to a path, both from the root on.
+fn between(folder: &Path, path: &Path) -> PathBuf {
+    let (mut from, mut to) = (folder.components().peekable(), path.components().peekable());
+    while from.peek().is_some() && from.peek() == to.peek() {
+        (from.next(), to.next());
+    }
+    let way: PathBuf = from.map(|_| Component::ParentDir).chain(to).collect();
+    if way.as_os_str().is_empty() {
+        ".".into()
+    } else {
+        way
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::atomic::stage;
+    use std::fs;
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Options {
+        every: f64,
+        out: Vec<PathBuf>,
+    }
+
+    impl Paths for Options {
+        fn paths(&mut self) -> Vec<&mut PathBuf> {
+            self.out.iter_mut().collect()
+        }
+    }
+
+    #[test]
+    fn paths_are_found_from_the_checkpoint_wherever_its_folder_is() {
+        for (folder, path, way) in [
+            ("/a/b", "/a/b/c", "c"),
+            ("/a/b", "/a/c", "../c"),
+            ("/a/b", "/c/d", "../../c/d"),
+            ("/", "/c", "c"),
+            ("/a/b", "/a/b", "."),
+        ] {
+            let found = between(Path::new(folder), Path::new(path));
+            assert_eq!(found, Path::new(way));
+            assert_eq!(lexical(&Path::new(folder).join(found)), Path::new(path));
+        }
+        let parent = tempfile::tempdir().unwrap();
+        let parent = fs::canonicalize(parent.path()).unwrap();
+        let (a, b) = (parent.join("a"), parent.join("b"));
+        fs::create_dir_all(a.join("run/out")).unwrap();
+        // Relative to the working directory of this test, which is somewhere else.
+        let here = fs::canonicalize(std::env::current_dir().unwrap()).unwrap();
+        let given = between(&here, &a.join("run/out/end.npz"));
+        let options = Options {
+            every: 0.125,
+            out: vec![given.clone(), "/absolute/end.npz".into()],
+        };
+        let mut record = Record::new("nbody", &a.join("run/c.npz"));
+        record.set("output", &options).unwrap();
+        assert_eq!(record.get::<Options>("output").unwrap(), options);
+        let json = record.to_json();
+        assert!(json.contains("\"out/end.npz\""), "{json}");
+        fs::rename(&a, &b).unwrap();
+        let moved = Record::from_json(&json, &b.join("run/c.npz"), "nbody").unwrap();
+        let found = moved.get::<Options>("output").unwrap();
+        assert_eq!(resolved(&found.out[0]), b.join("run/out/end.npz"));
+        assert_eq!(found.out[1], Path::new("/absolute/end.npz"));
+        // What is kept does not change by being found and kept again.
+        let mut again = moved.clone();
+        again.set("output", &found).unwrap();
+        assert_eq!(again, moved);
+    }
+
+    #[test]
+    fn what_others_wrote_is_told_from_what_the_run_wrote_or_was_told_to_replace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("end.txt");
+        let mut record = Record::new("nbody", &folder.path().join("c.npz"));
+        let write = |text: &str| {
+            stage(|| {
+                write_with(&path, |file| {
+                    file.write_all(text.as_bytes()).map_err(|e| file.error(e))
+                })
+            })
+            .unwrap()
+            .1
+        };
+        record.check("--out", &path).unwrap();
+        fs::write(&path, "before").unwrap();
+        assert!(record.check("--out", &path).is_err());
+        record.allow_what_is_there([path.as_path()]).unwrap();
+        record.check("--out", &path).unwrap();
+        for text in ["first", "second"] {
+            let staged = write(text);
+            record.expect(&staged).unwrap();
+            record.check("--out", &path).unwrap();
+            staged.commit().unwrap();
+            record.check("--out", &path).unwrap();
+            assert!(record.settle() && !record.settle());
+        }
+        fs::write(&path, "first").unwrap();
+        let said = record.check("--out", &path).unwrap_err().to_string();
+        assert!(
+            said.contains("for '--out': it is not what this run"),
+            "{said}"
+        );
+        fs::remove_file(&path).unwrap();
+        record.check("--out", &path).unwrap();
+    }
+
+    #[test]
+    fn an_unfinished_run_is_kept_from_new_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.npz");
+        let mut record = Record::new("cluster", &path);
+        let refused = || Record::refuse_unfinished("--checkpoint", &path);
+        refused().unwrap();
+        for (progress, words) in [
+            (Some("time 1 of 2".to_owned()), Some("(time 1 of 2)")),
+            (None, None),
+        ] {
+            record.set_unfinished(progress);
+            let mut file = NpzWriter::create(&path).unwrap();
+            record.write(&mut file).unwrap();
+            file.finish().unwrap();
+            let said = refused().err().map(|e| e.to_string());
+            assert_eq!(said.is_some(), words.is_some());
+            let all = ["for '--checkpoint'", "trisolar cluster --resume"]
+                .into_iter()
+                .chain(words);
+            assert!(said.is_none_or(|said| all.into_iter().all(|word| said.contains(word))));
+        }
+        fs::write(&path, "not a checkpoint").unwrap();
+        refused().unwrap();
+    }
+
+    #[test]
+    fn records_of_other_commands_and_versions_are_told() {
+        let path = Path::new("c.npz");
+        let record = Record::new("nbody", path);
+        let json = record.to_json();
+        let read = |text: &str, command| Record::from_json(text, path, command);
+        assert_eq!(read(&json, "nbody").unwrap(), record);
+        let said = |result: Result<Record, RecordError>| result.unwrap_err().to_string();
+        assert_eq!(
+            said(read(&json, "cluster")),
+            "c.npz is a checkpoint of `trisolar nbody`"
+        );
+        let newer = json.replace("\"format\":1", "\"format\":2");
+        assert!(said(read(&newer, "nbody")).contains("more than this version"));
+        assert!(said(read("{}", "nbody")).contains("damaged"));
+    }
+}
