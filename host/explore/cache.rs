@@ -61,7 +61,9 @@ impl Cache {
     /// # Errors
     /// The folder cannot be made or read.
     pub fn new(memory: usize, folder: Option<(&Path, u64)>) -> io::Result<Self> {
-        let disk = folder.map(|(path, bytes)| Disk::open(path, bytes)).transpose()?;
+        let disk = folder
+            .map(|(path, bytes)| Disk::open(path, bytes))
+            .transpose()?;
         Ok(Self {
             memory: Mutex::new(Memory::new(memory)),
             disk,
@@ -210,7 +212,10 @@ impl Index {
 /// Whether a file of this name is one of the cache's: 32 hexadecimal digits and the extension.
 fn is_ours(name: &str) -> bool {
     name.strip_suffix(EXTENSION).is_some_and(|stem| {
-        stem.len() == 32 && stem.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+        stem.len() == 32
+            && stem
+                .bytes()
+                .all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
     })
 }
 

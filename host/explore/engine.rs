@@ -60,11 +60,17 @@ impl Values {
         (rest == 0).then(|| match kind {
             Kind::U32 => {
                 let each = bytes.chunks_exact(4);
-                Self::U32(each.map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes"))).collect())
+                Self::U32(
+                    each.map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes")))
+                        .collect(),
+                )
             }
             Kind::F64 => {
                 let each = bytes.chunks_exact(8);
-                Self::F64(each.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes"))).collect())
+                Self::F64(
+                    each.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")))
+                        .collect(),
+                )
             }
         })
     }
@@ -99,7 +105,9 @@ impl Kind {
 
     /// The type that a tag marks.
     pub(crate) fn of_tag(tag: u8) -> Option<Self> {
-        [Self::U32, Self::F64].into_iter().find(|kind| kind.tag() == tag)
+        [Self::U32, Self::F64]
+            .into_iter()
+            .find(|kind| kind.tag() == tag)
     }
 
     /// Bytes of a value.

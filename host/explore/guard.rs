@@ -80,15 +80,23 @@ fn is_loopback_name(host: &str) -> bool {
         _ => (host, "80"),
     };
     let is_port = port.parse::<u16>().is_ok();
-    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    let address = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'))
+        .unwrap_or(name);
     let is_name = address.eq_ignore_ascii_case("localhost")
-        || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        || address
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
     is_port && is_name
 }
 
 /// In a time that does not depend on where they differ.
 fn equal(a: &str, b: &str) -> bool {
-    let differing = a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    let differing = a
+        .bytes()
+        .zip(b.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
     a.len() == b.len() && differing == 0
 }
 
@@ -107,16 +115,41 @@ mod tests {
     #[test]
     fn on_loopback_the_host_must_be_this_machine_and_the_origin_this_server() {
         let guard = Guard::new("127.0.0.1".parse().unwrap()).unwrap();
-        for host in ["127.0.0.1:8000", "localhost:9", "[::1]:80", "LOCALHOST", "127.9.9.9:1"] {
-            assert_eq!(check(&guard, "/api/tiles", &[("host", host)]), Ok(()), "{host}");
+        for host in [
+            "127.0.0.1:8000",
+            "localhost:9",
+            "[::1]:80",
+            "LOCALHOST",
+            "127.9.9.9:1",
+        ] {
+            assert_eq!(
+                check(&guard, "/api/tiles", &[("host", host)]),
+                Ok(()),
+                "{host}"
+            );
             let origin = format!("http://{host}");
             let same = [("host", host), ("origin", origin.as_str())];
             assert_eq!(check(&guard, "/api/tiles", &same), Ok(()));
         }
-        for host in ["evil.example", "127.0.0.1.evil.example:80", "10.0.0.1:80", "", "localhost:x"] {
-            assert!(check(&guard, "/api/tiles", &[("host", host)]).is_err(), "{host}");
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example:80",
+            "10.0.0.1:80",
+            "",
+            "localhost:x",
+        ] {
+            assert!(
+                check(&guard, "/api/tiles", &[("host", host)]).is_err(),
+                "{host}"
+            );
         }
-        for origin in ["http://evil.example", "null", "https://localhost:9", "http://localhost:10", ""] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://localhost:9",
+            "http://localhost:10",
+            "",
+        ] {
             let other = [("host", "localhost:9"), ("origin", origin)];
             assert!(check(&guard, "/api/tiles", &other).is_err(), "{origin}");
         }
@@ -125,7 +158,14 @@ mod tests {
             assert!(check(&guard, "/api/tiles", &other).is_err(), "{site}");
         }
         assert!(check(&guard, "/api/tiles", &[]).is_err());
-        assert!(check(&guard, "/api/tiles", &[("host", "localhost"), ("host", "localhost")]).is_err());
+        assert!(
+            check(
+                &guard,
+                "/api/tiles",
+                &[("host", "localhost"), ("host", "localhost")]
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -134,13 +174,22 @@ mod tests {
         let token = guard.token().unwrap().to_owned();
         assert_eq!(token.len(), 32);
         let host = ("host", "node7.cluster:8000");
-        assert_eq!(check(&guard, "/api/tiles", &[host, (TOKEN, &token)]), Ok(()));
+        assert_eq!(
+            check(&guard, "/api/tiles", &[host, (TOKEN, &token)]),
+            Ok(())
+        );
         for wrong in ["", "0", &token[1..], &token.replace(&token[..1], "g")] {
-            assert!(check(&guard, "/api/tiles", &[host, (TOKEN, wrong)]).is_err(), "{wrong}");
+            assert!(
+                check(&guard, "/api/tiles", &[host, (TOKEN, wrong)]).is_err(),
+                "{wrong}"
+            );
         }
         assert!(check(&guard, "/api/tiles", &[host]).is_err());
         // The page itself is no secret.
         assert_eq!(check(&guard, "/style.css", &[host]), Ok(()));
-        assert_ne!(Guard::new("0.0.0.0".parse().unwrap()).unwrap().token(), Some(token.as_str()));
+        assert_ne!(
+            Guard::new("0.0.0.0".parse().unwrap()).unwrap().token(),
+            Some(token.as_str())
+        );
     }
 }

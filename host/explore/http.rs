@@ -145,7 +145,9 @@ impl Patient {
             self.waits = None;
             return written;
         }
-        let waits = self.waits.get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
+        let waits = self
+            .waits
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
         ready!(waits.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -15,7 +15,8 @@ mod server;
 mod tile;
 
 pub use engine::{
-    Cancel, Ended, Engine, Kind, Map, Orbit, OrbitEngine, Refusal, TileEngine, TileSink, Values, View,
+    Cancel, Ended, Engine, Kind, Map, Orbit, OrbitEngine, Refusal, TileEngine, TileSink, Values,
+    View,
 };
 pub use live::{About, Cloud, LiveRun, Moment, Standing};
 pub use server::{Content, Options, Server};

@@ -140,7 +140,10 @@ impl LiveRun {
 
     /// Whether it is time for another picture.
     pub fn wants_cloud(&self) -> bool {
-        let past = self.state().published.map(|then| then.elapsed().as_secs_f64());
+        let past = self
+            .state()
+            .published
+            .map(|then| then.elapsed().as_secs_f64());
         past.is_none_or(|seconds| seconds >= 1.0 / RATE)
     }
 
@@ -204,7 +207,9 @@ impl LiveRun {
 
     /// The run has ended.
     pub fn finish(&self) {
-        self.0.newest.send_modify(|frame| frame.standing = Standing::Finished);
+        self.0
+            .newest
+            .send_modify(|frame| frame.standing = Standing::Finished);
     }
 
     /// Pauses the run, or lets it go on.
@@ -213,7 +218,11 @@ impl LiveRun {
         self.0.changed.notify_all();
         self.0.newest.send_modify(|frame| {
             if frame.standing != Standing::Finished {
-                frame.standing = if paused { Standing::Paused } else { Standing::Running };
+                frame.standing = if paused {
+                    Standing::Paused
+                } else {
+                    Standing::Running
+                };
             }
         });
     }

@@ -157,7 +157,9 @@ impl Scheduler {
         });
         let threads = (0..shared.workers).map(|_| {
             let shared = shared.clone();
-            std::thread::Builder::new().name("tiles".into()).spawn(move || work(&shared))
+            std::thread::Builder::new()
+                .name("tiles".into())
+                .spawn(move || work(&shared))
         });
         let threads = threads.collect::<Result<_, _>>()?;
         Ok(Self { shared, threads })
@@ -188,7 +190,10 @@ impl Scheduler {
             }
         }
         let mut state = self.shared.lock();
-        let new = keys.iter().filter(|(_, key)| !state.jobs.contains_key(key)).count();
+        let new = keys
+            .iter()
+            .filter(|(_, key)| !state.jobs.contains_key(key))
+            .count();
         if state.jobs.len() + new > MAX_JOBS {
             return Err(Full);
         }
@@ -214,7 +219,8 @@ impl Scheduler {
             });
             if job.batch.is_none() {
                 let urgency = job.urgency(key);
-                most_urgent = Some(most_urgent.map_or(urgency, |other: Urgency| other.min(urgency)));
+                most_urgent =
+                    Some(most_urgent.map_or(urgency, |other: Urgency| other.min(urgency)));
             }
         }
         if let Some(urgency) = most_urgent {
@@ -233,7 +239,10 @@ impl Scheduler {
     pub fn hold(&self) -> Hold {
         let mut state = self.shared.lock();
         state.holds += 1;
-        state.batches.values().for_each(|batch| batch.stop.store(true, Ordering::Relaxed));
+        state
+            .batches
+            .values()
+            .for_each(|batch| batch.stop.store(true, Ordering::Relaxed));
         Hold(self.shared.clone())
     }
 
@@ -248,7 +257,10 @@ impl Drop for Scheduler {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.ended = true;
-        state.batches.values().for_each(|batch| batch.stop.store(true, Ordering::Relaxed));
+        state
+            .batches
+            .values()
+            .for_each(|batch| batch.stop.store(true, Ordering::Relaxed));
         drop(state);
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
@@ -347,11 +359,19 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
         if state.ended {
             return None;
         }
-        let free = state.jobs.iter().filter(|(_, job)| job.batch.is_none() && !job.waiting.is_empty());
+        let free = state
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.batch.is_none() && !job.waiting.is_empty());
         let best = free.min_by_key(|(key, job)| (job.urgency(key), job.order));
         match best {
             Some((key, job)) if state.holds == 0 => break (key.clone(), job.urgency(key)),
-            _ => state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            _ => {
+                state = shared
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner)
+            }
         }
     };
     let map = state.jobs[&first].map.clone();
@@ -362,7 +382,11 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
             let (a, b) = (&key.tile, &first.tile);
             let alike = (a.level, a.pixels) == (b.level, b.pixels) && key.content == first.content;
             let near = (a.x - b.x).abs() < NEAR && (a.y - b.y).abs() < NEAR;
-            alike && near && job.batch.is_none() && !job.waiting.is_empty() && job.urgency(key) == urgency
+            alike
+                && near
+                && job.batch.is_none()
+                && !job.waiting.is_empty()
+                && job.urgency(key) == urgency
         })
         .map(|(key, job)| (job.order, key.clone()))
         .collect();
@@ -468,7 +492,10 @@ impl Taken<'_> {
                 job.partial = Some(partial);
                 continue;
             }
-            let waiting = state.jobs.remove(key).map_or_else(Vec::new, |job| job.waiting);
+            let waiting = state
+                .jobs
+                .remove(key)
+                .map_or_else(Vec::new, |job| job.waiting);
             for waiter in waiting {
                 let message = failed.clone().unwrap_or_default();
                 let _ = waiter.reply.send((waiter.index, Err(message)));

@@ -118,7 +118,10 @@ impl Server {
         let listener = TcpListener::bind((options.bind, options.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let folder = options.cache.as_ref().map(|(path, bytes)| (path.as_path(), *bytes));
+        let folder = options
+            .cache
+            .as_ref()
+            .map(|(path, bytes)| (path.as_path(), *bytes));
         let cache = Cache::new(options.memory, folder)?;
         let scheduler = match &content.engine {
             Some(engine) => Some(Scheduler::new(engine.as_ref(), cache)?),
@@ -145,7 +148,9 @@ impl Server {
             });
             runtime.shutdown_timeout(FAREWELL);
         };
-        let thread = std::thread::Builder::new().name("explore".into()).spawn(serve)?;
+        let thread = std::thread::Builder::new()
+            .name("explore".into())
+            .spawn(serve)?;
         Ok(Self {
             address,
             token,
@@ -233,7 +238,9 @@ async fn unless<T>(end: impl Future, work: impl Future<Output = T>) -> Option<T>
 type Answer = Result<Response<Reply>, Response<Reply>>;
 
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Reply>, Infallible> {
-    let checked = app.guard.check(request.method(), request.uri(), request.headers());
+    let checked = app
+        .guard
+        .check(request.method(), request.uri(), request.headers());
     if let Err(reason) = checked {
         return Ok(http::error(StatusCode::FORBIDDEN, reason));
     }
@@ -283,9 +290,15 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Resp
     if request.method() != Method::POST {
         return Err(wrong_method());
     }
-    let media = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
     let is_json = media.is_some_and(|media| {
-        media.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
+        media
+            .split(';')
+            .next()
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
     });
     if !is_json {
         let message = "the body must be application/json";
@@ -367,7 +380,11 @@ impl Drop for Gone {
 
 impl App {
     fn about(&self) -> Response<Reply> {
-        let declaration = self.content.engine.as_ref().map(|engine| engine.declaration());
+        let declaration = self
+            .content
+            .engine
+            .as_ref()
+            .map(|engine| engine.declaration());
         http::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "map": declaration,
@@ -390,7 +407,9 @@ impl App {
         let (Some(engine), Some(scheduler)) = (&self.content.engine, &self.scheduler) else {
             return Err(http::error(StatusCode::NOT_FOUND, "there are no maps here"));
         };
-        let map = engine.map(specification).map_err(|refusal| http::refused(&refusal))?;
+        let map = engine
+            .map(specification)
+            .map_err(|refusal| http::refused(&refusal))?;
         Ok((map, scheduler))
     }
 
@@ -401,7 +420,9 @@ impl App {
 
     fn describe(&self, asked: &Describe) -> Answer {
         let (map, _) = self.map(&asked.specification)?;
-        let described = map.describe(&asked.view).map_err(|refusal| http::refused(&refusal))?;
+        let described = map
+            .describe(&asked.view)
+            .map_err(|refusal| http::refused(&refusal))?;
         Ok(http::json(&described))
     }
 
@@ -417,7 +438,10 @@ impl App {
         let (reply, mut outcomes) = mpsc::unbounded_channel();
         let request = scheduler.request(&map, &asked.tiles, asked.ahead, &reply);
         let request = request.map_err(|_| {
-            http::error(StatusCode::SERVICE_UNAVAILABLE, "too many tiles are being computed")
+            http::error(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many tiles are being computed",
+            )
         })?;
         drop(reply);
         let (sender, pieces) = mpsc::channel(PIECES);
@@ -446,9 +470,23 @@ impl App {
         &self,
         work: impl FnOnce(&dyn Cancel) -> Result<T, Ended> + Send + 'static,
     ) -> Result<T, Response<Reply>> {
-        let busy = |_| http::error(StatusCode::SERVICE_UNAVAILABLE, "too much is being computed");
-        let _waits = self.waiting.clone().try_acquire_owned().map_err(|_| busy(()))?;
-        let place = self.computing.clone().acquire_owned().await.map_err(|_| busy(()))?;
+        let busy = |_| {
+            http::error(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too much is being computed",
+            )
+        };
+        let _waits = self
+            .waiting
+            .clone()
+            .try_acquire_owned()
+            .map_err(|_| busy(()))?;
+        let place = self
+            .computing
+            .clone()
+            .acquire_owned()
+            .await
+            .map_err(|_| busy(()))?;
         let wanted = Wanted::default();
         let _gone = Gone(wanted.clone());
         let work = move || {
@@ -461,9 +499,10 @@ impl App {
             Ok(Err(Ended::Failed(message))) => {
                 Err(http::error(StatusCode::INTERNAL_SERVER_ERROR, &message))
             }
-            Ok(Err(Ended::Cancelled)) | Err(_) => {
-                Err(http::error(StatusCode::INTERNAL_SERVER_ERROR, "the computation ended early"))
-            }
+            Ok(Err(Ended::Cancelled)) | Err(_) => Err(http::error(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the computation ended early",
+            )),
         }
     }
 
@@ -478,9 +517,14 @@ impl App {
         }
         let checked = tile.check().and_then(|()| map.check(&tile));
         checked.map_err(|refusal| http::refused(&refusal))?;
-        let orbit = self.compute(move |cancel| map.orbit(&tile, asked.samples, cancel)).await?;
+        let orbit = self
+            .compute(move |cancel| map.orbit(&tile, asked.samples, cancel))
+            .await?;
         let head = json!({ "summary": orbit.summary, "columns": orbit.columns });
-        Ok(with_numbers(&head, orbit.samples.iter().flat_map(|x| x.to_le_bytes())))
+        Ok(with_numbers(
+            &head,
+            orbit.samples.iter().flat_map(|x| x.to_le_bytes()),
+        ))
     }
 
     async fn line(&self, asked: Line) -> Answer {

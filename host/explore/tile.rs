@@ -78,7 +78,9 @@ impl Tile {
             (-MAX_INDEX..MAX_INDEX).contains(&k) && (k as f64 * self.side()).abs() <= MAX_DISTANCE
         };
         if !within(self.x) || !within(self.y) {
-            let allowed = format!("tiles lie within {MAX_DISTANCE} of the origin, and have numbers below 2^51");
+            let allowed = format!(
+                "tiles lie within {MAX_DISTANCE} of the origin, and have numbers below 2^51"
+            );
             return Err(Refusal::new("tiles", given, allowed));
         }
         Ok(())

@@ -10,6 +10,7 @@ use trisolar::hermite::{
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 
+use super::explore::live::{self, Live};
 use super::report::{self, Lines};
 use super::{Failure, interrupt};
 
@@ -87,6 +88,7 @@ struct Run<'a> {
     /// What should be known about the choice of devices.
     notes: &'a [String],
     cluster: Cluster<'a>,
+    live: Live,
     series: Vec<Vec<f64>>,
     began: Instant,
     /// Operations and blocks before this process.
@@ -127,6 +129,7 @@ impl<'a> Run<'a> {
             args,
             times,
             notes: devices.notes(),
+            live: args.live.show(live::about_cluster(&cluster, times.end))?,
             cluster,
             series,
             began: Instant::now(),
@@ -148,8 +151,7 @@ impl<'a> Run<'a> {
                 line += 1;
                 continue;
             }
-            let mut go_on = |_| !interrupt::interrupted();
-            if !self.cluster.advance(time, &mut go_on)? {
+            if !self.live.advance(&mut self.cluster, time)? {
                 self.save()?;
                 return Err(Failure::Interrupted);
             }
@@ -158,6 +160,8 @@ impl<'a> Run<'a> {
                 self.save()?;
             }
             if time >= end {
+                self.live.show_stars(&mut self.cluster, time)?;
+                self.live.finish();
                 return Ok(());
             }
             line += 1;

@@ -16,6 +16,7 @@ use self::options::Format;
 use self::outputs::Outputs;
 use self::record::Record;
 use self::start::Start;
+use super::explore::live;
 use super::progress::Progress;
 use super::ranks::Team;
 use super::{Failure, interrupt, report};
@@ -26,6 +27,8 @@ const SUMMARY_ENERGY: usize = 20_000;
 const LOOKS: u64 = 1000;
 /// Pulls between two pauses for a checkpoint: about a second of a core.
 const PULLS: u64 = 1_000_000_000;
+/// Pulls between two pauses for a picture, on a CPU and on a GPU: some milliseconds.
+const LIVE_PULLS: [u64; 2] = [4_000_000, 4_000_000_000];
 
 /// Integrates and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -72,6 +75,7 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         every,
         pauses(
             args,
+            engine.name(),
             start.problem.specification(),
             start.problem.bodies().len(),
         ),
@@ -103,6 +107,9 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
     if start.from.step == 0 || (record.wants_energy && record.history.moments.is_empty()) {
         record.look(&start.from)?;
     }
+    let about = live::about_nbody(&start.name, &engine.device(), &start.problem);
+    let mut live = args.live.show(about)?;
+    live.show_bodies(&start.from, start.problem.specification());
     let progress = Progress::new(&start.name, args.quiet);
     let began = Instant::now();
     let outcome = nbody::integrate_with_pauses(
@@ -112,6 +119,10 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         pauses,
         &progress,
         &mut |snapshot, pause| {
+            let spec = start.problem.specification();
+            if live.wants_cloud() || snapshot.step == spec.steps {
+                live.show_bodies(&snapshot, spec);
+            }
             if pause == Pause::Look {
                 record.look(&snapshot)?;
             }
@@ -132,6 +143,7 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         }
         return Err(failure);
     }
+    live.finish();
     record.write()?;
     let steps = start.problem.specification().steps - start.from.step;
     record.report(&start.name, engine.as_ref(), &notes, steps, seconds)
@@ -176,14 +188,16 @@ fn every(args: &Args, start: &Start) -> u64 {
     }
 }
 
-/// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
-fn pauses(args: &Args, spec: &Specification, n: usize) -> u64 {
-    if args.checkpoint.is_none() {
-        return u64::MAX;
-    }
+/// Steps between pauses for checkpoints and pictures. Not a matter of time: all ranks pause together.
+fn pauses(args: &Args, engine: &str, spec: &Specification, n: usize) -> u64 {
+    let pulls = match (args.live.is_on(), args.checkpoint.is_some()) {
+        (true, _) => LIVE_PULLS[usize::from(engine == "gpu")],
+        (false, true) => PULLS,
+        (false, false) => return u64::MAX,
+    };
     // Not even two bodies are integrated in less than some hundred cycles.
     let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.accelerations());
-    (PULLS / step).max(1)
+    (pulls / step).max(1)
 }
 
 fn ended(error: RunError<Failure>) -> Failure {

@@ -6,6 +6,7 @@ use trisolar::divergence::Backend;
 use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Partials, Schedule};
 
+use super::super::explore::live::LiveArgs;
 use super::super::values;
 use super::given::{GivenArgs, steps};
 
@@ -101,6 +102,9 @@ pub(crate) struct Args {
     /// arrays: less memory for many bodies, but the last bits depend on threads and schedule)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Partials::Rows)]
     pub partials: Partials,
+
+    #[command(flatten)]
+    pub live: LiveArgs,
 
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report", conflicts_with = "format")]
