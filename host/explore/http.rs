@@ -101,24 +101,44 @@ pub(crate) fn pieces(pieces: mpsc::Receiver<Bytes>) -> Response<Reply> {
     )
 }
 
-/// Why there is no answer.
-pub(crate) fn error(status: StatusCode, message: &str) -> Response<Reply> {
-    let body = json!({ "error": message }).to_string();
-    answer(status, "application/json", Reply::Whole(Some(body.into())))
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// In words.
+    Status(StatusCode, String),
+    /// A value that is not allowed.
+    Refused(Refusal),
 }
 
-/// A value that is not allowed.
-pub(crate) fn refused(refusal: &Refusal) -> Response<Reply> {
-    let Refusal {
-        option,
-        given,
-        allowed,
-    } = refusal;
-    let body = json!({
-        "error": format!("{option} {given}: {allowed}"), "option": option, "given": given, "allowed": allowed,
-    });
-    let body = Reply::Whole(Some(body.to_string().into()));
-    answer(StatusCode::UNPROCESSABLE_ENTITY, "application/json", body)
+impl Failure {
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self::Status(status, message.into())
+    }
+
+    /// What is said to the client.
+    pub fn response(self) -> Response<Reply> {
+        let (status, body) = match self {
+            Self::Status(status, message) => (status, json!({ "error": message })),
+            Self::Refused(Refusal {
+                option,
+                given,
+                allowed,
+            }) => {
+                let error = format!("{option} {given}: {allowed}");
+                let body =
+                    json!({ "error": error, "option": option, "given": given, "allowed": allowed });
+                (StatusCode::UNPROCESSABLE_ENTITY, body)
+            }
+        };
+        let body = Reply::Whole(Some(body.to_string().into()));
+        answer(status, "application/json", body)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
 }
 
 /// A connection that is given up when its client leaves what it is sent unread.

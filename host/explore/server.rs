@@ -39,7 +39,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use crate::cache::Cache;
 use crate::engine::{Cancel, Ended, Engine, Map, View};
 use crate::guard::Guard;
-use crate::http::{self, Patient, Reply};
+use crate::http::{self, Failure, Patient, Reply};
 use crate::live::{Frame, LiveRun, Standing};
 use crate::page;
 use crate::scheduler::Scheduler;
@@ -234,18 +234,18 @@ async fn unless<T>(end: impl Future, work: impl Future<Output = T>) -> Option<T>
     .await
 }
 
-/// An answer, or another that says why not.
-type Answer = Result<Response<Reply>, Response<Reply>>;
+/// An answer, or why there is none.
+type Answer = Result<Response<Reply>, Failure>;
 
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Reply>, Infallible> {
     let checked = app
         .guard
         .check(request.method(), request.uri(), request.headers());
     if let Err(reason) = checked {
-        return Ok(http::error(StatusCode::FORBIDDEN, reason));
+        return Ok(Failure::new(StatusCode::FORBIDDEN, reason).response());
     }
     let answered = route(app, request).await;
-    Ok(answered.unwrap_or_else(|why_not| why_not))
+    Ok(answered.unwrap_or_else(Failure::response))
 }
 
 async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
@@ -266,7 +266,10 @@ async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
         "/api/orbit" => app.orbit(read(request).await?).await,
         "/api/line" => app.line(read(request).await?).await,
         "/api/pause" => app.pause(&read(request).await?),
-        _ => Err(http::error(StatusCode::NOT_FOUND, "there is no such thing")),
+        _ => Err(Failure::new(
+            StatusCode::NOT_FOUND,
+            "there is no such thing",
+        )),
     }
 }
 
@@ -277,16 +280,16 @@ fn allowed(is_allowed: bool, answer: impl FnOnce() -> Response<Reply>) -> Answer
     Err(wrong_method())
 }
 
-fn wrong_method() -> Response<Reply> {
-    http::error(StatusCode::METHOD_NOT_ALLOWED, "another method is needed")
+fn wrong_method() -> Failure {
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "another method is needed")
 }
 
-fn bad(message: &str) -> Response<Reply> {
-    http::error(StatusCode::BAD_REQUEST, message)
+fn bad(message: &str) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, message)
 }
 
 /// The JSON body of a POST.
-async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Response<Reply>> {
+async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Failure> {
     if request.method() != Method::POST {
         return Err(wrong_method());
     }
@@ -302,19 +305,19 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Resp
     });
     if !is_json {
         let message = "the body must be application/json";
-        return Err(http::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body = Limited::new(request.into_body(), MAX_BODY).collect();
     let body = match tokio::time::timeout(ARRIVAL, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
             let message = format!("a body may have up to {MAX_BODY} bytes");
-            return Err(http::error(StatusCode::PAYLOAD_TOO_LARGE, &message));
+            return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, &message));
         }
         Ok(Err(_)) => return Err(bad("the body could not be read")),
         Err(_) => {
             let message = "the body took too long to arrive";
-            return Err(http::error(StatusCode::REQUEST_TIMEOUT, message));
+            return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, message));
         }
     };
     serde_json::from_slice(&body).map_err(|error| bad(&format!("the body: {error}")))
@@ -403,26 +406,25 @@ impl App {
     }
 
     /// The map of a specification, and who computes its tiles.
-    fn map(&self, specification: &Value) -> Result<(Arc<dyn Map>, &Scheduler), Response<Reply>> {
+    fn map(&self, specification: &Value) -> Result<(Arc<dyn Map>, &Scheduler), Failure> {
         let (Some(engine), Some(scheduler)) = (&self.content.engine, &self.scheduler) else {
-            return Err(http::error(StatusCode::NOT_FOUND, "there are no maps here"));
+            return Err(Failure::new(
+                StatusCode::NOT_FOUND,
+                "there are no maps here",
+            ));
         };
-        let map = engine
-            .map(specification)
-            .map_err(|refusal| http::refused(&refusal))?;
+        let map = engine.map(specification)?;
         Ok((map, scheduler))
     }
 
-    fn live(&self) -> Result<&LiveRun, Response<Reply>> {
-        let missing = || http::error(StatusCode::NOT_FOUND, "there is no live run here");
+    fn live(&self) -> Result<&LiveRun, Failure> {
+        let missing = || Failure::new(StatusCode::NOT_FOUND, "there is no live run here");
         self.content.live.as_ref().ok_or_else(missing)
     }
 
     fn describe(&self, asked: &Describe) -> Answer {
         let (map, _) = self.map(&asked.specification)?;
-        let described = map
-            .describe(&asked.view)
-            .map_err(|refusal| http::refused(&refusal))?;
+        let described = map.describe(&asked.view)?;
         Ok(http::json(&described))
     }
 
@@ -433,12 +435,12 @@ impl App {
         }
         for tile in &asked.tiles {
             let checked = tile.check().and_then(|()| map.check(tile));
-            checked.map_err(|refusal| http::refused(&refusal))?;
+            checked?;
         }
         let (reply, mut outcomes) = mpsc::unbounded_channel();
         let request = scheduler.request(&map, &asked.tiles, asked.ahead, &reply);
         let request = request.map_err(|_| {
-            http::error(
+            Failure::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many tiles are being computed",
             )
@@ -469,9 +471,9 @@ impl App {
     async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Cancel) -> Result<T, Ended> + Send + 'static,
-    ) -> Result<T, Response<Reply>> {
+    ) -> Result<T, Failure> {
         let busy = |_| {
-            http::error(
+            Failure::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too much is being computed",
             )
@@ -497,9 +499,9 @@ impl App {
         match tokio::task::spawn_blocking(work).await {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(Ended::Failed(message))) => {
-                Err(http::error(StatusCode::INTERNAL_SERVER_ERROR, &message))
+                Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, &message))
             }
-            Ok(Err(Ended::Cancelled)) | Err(_) => Err(http::error(
+            Ok(Err(Ended::Cancelled)) | Err(_) => Err(Failure::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "the computation ended early",
             )),
@@ -516,7 +518,7 @@ impl App {
             return Err(bad("an orbit is that of a tile of one pixel"));
         }
         let checked = tile.check().and_then(|()| map.check(&tile));
-        checked.map_err(|refusal| http::refused(&refusal))?;
+        checked?;
         let orbit = self
             .compute(move |cancel| map.orbit(&tile, asked.samples, cancel))
             .await?;

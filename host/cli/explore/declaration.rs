@@ -67,13 +67,11 @@ fn kind(default: &Value) -> &'static str {
 
 /// The unit that a help text names in its first parentheses.
 fn unit(help: &str) -> Option<&str> {
+    const UNITS: [&str; 5] = ["length", "length^3", "mass", "time", "time^2"];
     let (_, rest) = help.split_once('(')?;
     let (unit, _) = rest.split_once(')')?;
-    let is_unit = |word: &str| matches!(word, "length" | "time" | "mass" | "length^3");
     unit.split(" / ")
-        .all(|word| {
-            is_unit(word.split('^').next().unwrap_or_default()) || is_unit(word) || word == "time^2"
-        })
+        .all(|word| UNITS.contains(&word))
         .then_some(unit)
 }
 

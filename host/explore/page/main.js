@@ -91,7 +91,7 @@ function startMap() {
     },
     changed: () => { marks(); place(); },
     coloured: () => { legend(); controls.drawHistogram(map.values, colours); },
-    resized: () => map && frame(),
+    resized: () => { frame(); refreshControls(); },
   });
 
   const orbitCard = new OrbitCard($("orbit"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
@@ -156,7 +156,7 @@ function startMap() {
     const pixel = map.scale;
     controls.show(state, {
       labels: axisNames(), atLimit: map.atLimit,
-      digits: (x) => String(x),
+      digits: (x) => String(Number(x.toFixed(Math.max(0, Math.min(20, Math.ceil(-Math.log10(pixel)) + 2))))),
       effective: `${steps(level).toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(level), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
     });
   }
@@ -187,9 +187,10 @@ function startMap() {
   // Marks: the pixel whose orbit is shown, and the line.
   let drawnLine = null;
   function marks() {
-    const { context: c } = { context: $("marks").getContext("2d") }, r = map.ratio;
-    c.setTransform(r, 0, 0, r, 0, 0);
-    c.clearRect(0, 0, map.width, map.height);
+    // In software: Chromium without a GPU does not show that an accelerated canvas has been cleared.
+    const c = map.marks.getContext("2d", { willReadFrequently: true }), r = map.ratio;
+    c.reset();
+    c.scale(r, r);
     const stroke = (path) => { for (const [color, width] of [["rgb(0 0 0 / 0.7)", 4], ["#fff", 1.6]]) { c.strokeStyle = color; c.lineWidth = width; c.beginPath(); path(); c.stroke(); } };
     if (state.orbit) {
       const [x, y] = map.toScreen(map.pixelCorner(state.orbit));

@@ -23,13 +23,13 @@ export class MapView {
     this.rate = about.map.gpu ? 2e10 : 1e8;
     this.family = "";
     this.clock = 0;
-    new ResizeObserver(() => this.resize()).observe(canvas);
-    this.resize();
+    this.measure();
+    new ResizeObserver(() => { this.measure(); this.hooks.resized(); }).observe(canvas);
   }
 
   get size() { return [this.width, this.height]; }
 
-  resize() {
+  measure() {
     const box = this.canvas.getBoundingClientRect();
     [this.width, this.height] = [Math.max(1, box.width), Math.max(1, box.height)];
     this.ratio = Math.min(3, devicePixelRatio || 1);
@@ -37,8 +37,6 @@ export class MapView {
       canvas.width = Math.round(this.width * this.ratio);
       canvas.height = Math.round(this.height * this.ratio);
     }
-    this.hooks.resized?.();
-    this.refresh();
   }
 
   show(center, scale, family) {

@@ -8,6 +8,15 @@ const SAMPLES = 4000;
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z" fill="currentColor"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14M16 5v14" stroke-width="3"/></svg>';
 
+/** How far the view reaches at each row: as far as the bodies do before and after it, without haste. */
+function smooth(radii) {
+  const reach = Math.max(20, Math.floor(radii.length / 16)), out = Float64Array.from(radii);
+  // What lies ahead is seen coming, what is over is left behind slowly.
+  for (let k = 1; k < out.length; k += 1) out[k] = Math.max(out[k], out[k - 1] * (1 - 2 / reach));
+  for (let k = out.length - 2; k >= 0; k -= 1) out[k] = Math.max(out[k], out[k + 1] * (1 - 8 / reach));
+  return out.map((r) => r || 1);
+}
+
 export class OrbitCard {
   constructor(root, hooks) {
     this.root = root; this.hooks = hooks;
@@ -78,19 +87,17 @@ export class OrbitCard {
     const n = orbit.columns.length, column = (name) => { const k = orbit.columns.indexOf(name); return Float64Array.from({ length: orbit.rows }, (_, row) => orbit.samples[row * n + k]); };
     [this.times, this.separation, this.error, this.errorTwin] = ["time", "separation", "energy_error", "energy_error_twin"].map(column);
     this.paths = ["", "_twin"].map((twin) => [1, 2, 3].map((body) => ["x", "y", "z"].map((axis) => column(`${axis}${body}${twin}`))));
-    // What is shown is centred on the middle of the bodies, in a frame that holds most of their paths.
-    const radii = [];
+    // What is shown is centred on the middle of the bodies, and as large as they are far apart.
     this.middle = Array.from({ length: orbit.rows }, (_, row) => [0, 1, 2].map((k) => {
       const masses = orbit.summary.masses, total = masses.reduce((a, b) => a + b, 0);
       const weights = total > 0 ? masses.map((m) => m / total) : [1 / 3, 1 / 3, 1 / 3];
       return this.paths[0].reduce((sum, path, body) => sum + weights[body] * path[k][row], 0);
     }));
-    for (let row = 0; row < orbit.rows; row += 8) for (const path of this.paths[0]) {
-      const r = Math.hypot(...[0, 1, 2].map((k) => path[k][row] - this.middle[row][k]));
-      if (Number.isFinite(r)) radii.push(r);
-    }
-    radii.sort((a, b) => a - b);
-    this.radius = radii[Math.floor(radii.length * 0.92)] || 1;
+    const radii = this.middle.map((middle, row) => Math.max(...this.paths[0].map((path) => {
+      const r = Math.hypot(...[0, 1, 2].map((k) => path[k][row] - middle[k]));
+      return Number.isFinite(r) ? r : 0;
+    })));
+    this.radii = smooth(radii);
     const { summary } = orbit;
     this.$("place").textContent = label;
     this.$("part").textContent = summary.parted === null ? "never" : `${brief(summary.parted, 6)} (${summary.together.toLocaleString("en")} steps)`;
@@ -152,7 +159,7 @@ export class OrbitCard {
   scene(row) {
     const { context: c, width, height } = fit(this.$("scene"));
     const [a, b] = this.turn, [sa, ca, sb, cb] = [Math.sin(a), Math.cos(a), Math.sin(b), Math.cos(b)];
-    const scale = ((Math.min(width, height) * 0.42) / this.radius) * this.zoom;
+    const scale = (Math.min(width * 0.46, height * 0.5) / this.radii[row]) * this.zoom;
     const place = (path, k) => {
       const [x, y, z] = [0, 1, 2].map((d) => path[d][k] - this.middle[k][d]);
       const [u, v] = [ca * x - sa * y, sa * x + ca * y];
@@ -160,7 +167,7 @@ export class OrbitCard {
     };
     const dark = document.documentElement.dataset.theme !== "light";
     c.globalCompositeOperation = dark ? "lighter" : "multiply";
-    const trail = Math.max(60, Math.floor(this.orbit.rows / 9)), first = Math.max(0, row - trail), parts = 14;
+    const trail = Math.max(60, Math.floor(this.orbit.rows / 6)), first = Math.max(0, row - trail), parts = 14;
     for (const [twin, paths] of [...this.paths.entries()].reverse()) {
       paths.forEach((path, body) => {
         c.strokeStyle = COLOURS[body];

@@ -421,8 +421,7 @@ fn what_is_wrong_is_refused_by_name() {
     )
     .unwrap();
     assert_eq!(parse(&large).status, 413);
-    let other =
-        format!("GET /api/about HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    let other = "GET /api/about HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
     assert_eq!(parse(&raw(at, other.as_bytes()).unwrap()).status, 403);
     assert_eq!(
         done.pixels.load(Ordering::SeqCst),
