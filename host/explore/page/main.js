@@ -6,7 +6,7 @@ import { Controls } from "./controls.js";
 import * as exporting from "./export.js";
 import { LineCard } from "./line.js";
 import { LiveView } from "./live.js";
-import { MapView, ulp } from "./map.js";
+import { DEPTH, MapView, ulp } from "./map.js";
 import { OrbitCard } from "./orbit.js";
 import { brief } from "./plot.js";
 import { DEFAULTS, History, fromLink } from "./state.js";
@@ -70,7 +70,7 @@ function startMap() {
   let described = null;
 
   // The specification of a level: with every halving of the span shift and steps go as in the published zoom.
-  const home = Math.ceil(Math.log2(about.limits.side / zoom.span)) + 1;
+  const home = Math.ceil(Math.log2(about.limits.side / zoom.span)) + 2;
   const halvings = (level) => (state.follow ? Math.max(0, level - home) : 0);
   const value = (name) => state.spec[name] ?? usual[name];
   const steps = (level) => Math.round(value("steps") * (1 + (halvings(level) * zoom.steps_added) / zoom.steps_at));
@@ -212,7 +212,7 @@ function startMap() {
       shownOrbit = orbit;
       if (orbit) {
         const [level] = state.orbit, [x, y] = map.pixelCorner(state.orbit), [a, b] = axisNames();
-        orbitCard.show(specification(level - 8), state.orbit, `${a} = ${brief(x, 7)}, ${b} = ${brief(y, 7)}`);
+        orbitCard.show(specification(level - DEPTH), state.orbit, `${a} = ${brief(x, 7)}, ${b} = ${brief(y, 7)}`);
       } else if (!$("orbit").hidden) orbitCard.close();
     }
     const line = state.line && JSON.stringify([state.line, family()]);

@@ -2,7 +2,9 @@
 
 import * as api from "./api.js";
 
-const KEPT = 420;         // Tiles in memory.
+const TILE = 128;         // Pixels of a tile along a side: few of them lie beyond the edges of the screen.
+export const DEPTH = Math.log2(TILE); // Levels from a tile to one of its pixels.
+const KEPT = 1600;        // Tiles in memory.
 const FLYING = 3;         // Requests at a time; browsers open six connections to a server.
 const GROUP_SECONDS = 0.4; // Work of a request: what is asked for together is given up together.
 const SAMPLE = 24_000;    // Values for range and equalisation.
@@ -19,7 +21,7 @@ export class MapView {
     this.requests = new Set();
     this.center = [0, 0];
     this.scale = 0.1;      // Length of a CSS pixel.
-    this.ladder = about.map.gpu ? [32, 256] : [4, 16, 32, 64, 128, 256];
+    this.ladder = about.map.gpu ? [16, TILE] : [8, 32, 64, TILE];
     this.rate = about.map.gpu ? 2e10 : 1e8;
     this.family = "";
     this.clock = 0;
@@ -56,14 +58,14 @@ export class MapView {
   /** The level whose pixels are nearest to the screen's. On a CPU four times the pixels of a fine screen would take four times as long. */
   get level() {
     const pixel = this.scale / (this.about.map.gpu ? this.ratio : 1);
-    const { side, pixels, level } = this.about.limits;
-    return Math.max(0, Math.min(level - 8, Math.round(Math.log2(side / pixels / pixel))));
+    const { side, level } = this.about.limits;
+    return Math.max(0, Math.min(level - DEPTH, Math.round(Math.log2(side / TILE / pixel))));
   }
   side(level) { return this.about.limits.side * 2 ** -level; }
 
   /** The pixel of the present level at a place of the screen, as a tile of one pixel. */
   pixelAt(place) {
-    const level = this.level + 8, side = this.side(level);
+    const level = this.level + DEPTH, side = this.side(level);
     const [x, y] = this.toMap(place).map((v) => Math.floor(v / side));
     return [level, x, y];
   }
@@ -93,7 +95,7 @@ export class MapView {
     const found = [], [cx, cy] = this.center.map((v) => v / side - 0.5);
     for (let y = y0; y <= Math.max(y0, y1); y += 1) for (let x = x0; x <= Math.max(x0, x1); x += 1) found.push({ level, x, y, far: (x - cx) ** 2 + (y - cy) ** 2 });
     const within = 2 ** 20;
-    return found.filter((t) => Math.abs(t.x * side) <= within && Math.abs(t.y * side) <= within).sort((p, q) => p.far - q.far).slice(0, 360);
+    return found.filter((t) => Math.abs(t.x * side) <= within && Math.abs(t.y * side) <= within).sort((p, q) => p.far - q.far).slice(0, 1200);
   }
 
   key(family, level, x, y) { return `${level}/${x}/${y}/${family}`; }
@@ -139,7 +141,7 @@ export class MapView {
     }
     if (!this.requests.size) {
       // Nothing to do: what may be wanted next, coarser on a CPU.
-      const pixels = ladder[ladder.length - (this.about.map.gpu ? 1 : 3)];
+      const pixels = ladder[ladder.length - (this.about.map.gpu ? 1 : 2)];
       const wanted = missing(ring, pixels);
       if (wanted.length && !this.pressed) this.ask(wanted.slice(0, this.groupSize(level, pixels)), pixels, true);
     }
@@ -207,7 +209,7 @@ export class MapView {
       // Edges at whole pixels: neither gaps nor overlaps of neighbours.
       const [x, y] = [left, top].map((v) => Math.round(v * ratio)), [x2, y2] = [left, top].map((v) => Math.round((v + length) * ratio));
       const texel = (length * ratio) / tile.pixels;
-      context.imageSmoothingEnabled = Math.abs(texel - 1) > 0.001 && (texel < 3 || tile.pixels < 256);
+      context.imageSmoothingEnabled = Math.abs(texel - 1) > 0.001 && (texel < 3 || tile.pixels < TILE);
       context.imageSmoothingQuality = "high";
       context.drawImage(tile.image, x, y, x2 - x, y2 - y);
     }
@@ -267,5 +269,5 @@ export class MapView {
   }
 
   /** Whether 64-bit numbers tell neighbouring pixels apart. */
-  get atLimit() { return this.side(this.level + 8) < Math.max(...this.center.map(ulp)); }
+  get atLimit() { return this.side(this.level + DEPTH) < Math.max(...this.center.map(ulp)); }
 }
