@@ -107,8 +107,8 @@ fn npy(path: &Path) -> Vec<u32> {
 /// A specification in which much happens in few steps.
 fn random_specification(random: &mut Random) -> Value {
     let mut spec = json!({
-        "steps": 100 + random.below(400), "dt": random.pick(&[0.01, 0.02, 0.05]),
-        "critical_distance": random.between(0.002, 0.3), "shift": [random.between(1e-4, 2e-3), 0.001, -0.0005],
+        "steps": 300 + random.below(1200), "dt": random.pick(&[0.01, 0.02, 0.05]),
+        "critical_distance": random.between(0.0022, 0.02), "shift": [random.between(1e-4, 2e-3), 0.001, -0.0005],
         "plane": random.pick(&["xy", "xz", "yz"]), "body": 1 + random.below(3),
     });
     match random.below(4) {
@@ -163,13 +163,13 @@ fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
     let (mut equal, mut varied) = (0, 0);
     while equal < 50 {
         let spec = random_specification(&mut random);
-        let level = random.below(36) as i64;
+        let level = random.pick(&[4, 6, 7, 8, 10, 13, 20, 35]) as i64;
         let side = 1024.0 * (-level as f64).exp2();
         let near = |random: &mut Random| (random.between(-20.0, 20.0) / side).floor() as i64;
         let (x, y, n) = (
             near(&mut random),
             near(&mut random),
-            random.pick(&[1, 4, 16, 32, 64]),
+            random.pick(&[4, 16, 32, 64]),
         );
         let asked = json!({ "specification": spec, "tiles": [[level, x, y, n]] });
         let answer = post(server.at, "/api/tiles", &asked);

@@ -160,6 +160,12 @@ impl Live {
             return;
         };
         let Snapshot { time, bodies, .. } = snapshot;
+        let points = bodies.position.iter().zip(&bodies.velocity);
+        run.show(&Cloud {
+            time: *time,
+            progress: share(*time, run.about().end),
+            points: points.map(|(x, v)| point(*x, *v)).collect(),
+        });
         let start = &mut self.start_energy;
         let found = run.measure(|| {
             let d = Diagnostics::of(bodies, spec.g, spec.softening);
@@ -171,12 +177,6 @@ impl Live {
             })
         });
         let Ok(()) = found;
-        let points = bodies.position.iter().zip(&bodies.velocity);
-        run.show(&Cloud {
-            time: *time,
-            progress: share(*time, run.about().end),
-            points: points.map(|(x, v)| point(*x, *v)).collect(),
-        });
         run.wait_while_paused(&interrupt::interrupted);
     }
 

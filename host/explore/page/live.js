@@ -25,7 +25,7 @@ void main() {
   colour = vec4(texture(palette, vec2(speed, 0.5)).rgb, 1.0) * a * strength;
 }`;
 /** Cool for slow bodies, warm for fast ones. */
-const STOPS = [[88, 110, 255], [126, 190, 255], [235, 240, 255], [255, 214, 140], [255, 140, 70]];
+const STOPS = [[70, 96, 255], [96, 178, 255], [226, 232, 255], [255, 196, 104], [255, 116, 48]];
 
 export class LiveView {
   constructor(canvas, controls, about, hooks) {
@@ -99,7 +99,7 @@ export class LiveView {
       this.frames = (this.frames ?? 0) + 1;
       if (this.low === undefined && points.length) this.measure();
     }
-    if (moments.length) this.plots();
+    if (moments.length && this.moments.length > 1) this.plots();
   }
 
   /** How large the cloud is and how fast: fixed from then on, so that what moves is the bodies. */
@@ -170,10 +170,10 @@ export class LiveView {
     gl.blendFunc(gl.ONE, gl.ONE);
     gl.uniformMatrix4fv(this.at.view, false, this.matrix(w / h));
     const n = this.points.length / 4, size = 2 ** Number(this.$("size").value), strength = 2 ** Number(this.$("strength").value);
-    gl.uniform1f(this.at.size, Math.max(6, 120 / Math.cbrt(n)) * size * ratio * 2.2);
+    gl.uniform1f(this.at.size, Math.max(9, 150 / Math.cbrt(n)) * size * ratio * 2.2);
     gl.uniform1f(this.at.low, this.low); gl.uniform1f(this.at.high, this.high);
     gl.uniform1i(this.at.palette, 0);
-    gl.uniform1f(this.at.strength, Math.min(1, Math.max(0.06, 12 / Math.sqrt(n))) * strength);
+    gl.uniform1f(this.at.strength, Math.min(1, Math.max(0.16, 14 / Math.sqrt(n))) * strength);
     gl.drawArrays(gl.POINTS, 0, n);
   }
 
