@@ -1,7 +1,7 @@
 // The controls of the map, made from the declaration that the server sends.
 
 import { swatch } from "./colour.js";
-import { brief, fit, style } from "./plot.js";
+import { brief, fit } from "./plot.js";
 
 const LETTERS = ["x", "y", "z"];
 
@@ -19,7 +19,7 @@ const number = (text) => { const x = Number(text.trim().replace("−", "-")); re
 const help = (text) => text.replace(/\s*\[default:[^\]]*\]/, "");
 
 export class Controls {
-  /** `hooks`: state(), set(change, what), preset(name), view(center, span), actions: { name: [label, function] }. */
+  /** `hooks`: state(), set(change), preset(name), theme(choice), actions: { name: [label, function] }. */
   constructor(root, declaration, hooks) {
     Object.assign(this, { root, declaration, hooks });
     this.fields = new Map();
@@ -36,14 +36,19 @@ export class Controls {
   }
 
   view() {
-    const input = (label, id) => {
-      const made = element("input", { type: "text", id, inputMode: "decimal", autocomplete: "off", spellcheck: false, onchange: () => this.takeView() });
+    // One at a time: what the others show is rounded.
+    const input = (label, id, key) => {
+      const made = element("input", { type: "text", id, inputMode: "decimal", autocomplete: "off", spellcheck: false, onchange: () => {
+        const value = number(made.value), bad = value === null || (key === "span" && value <= 0);
+        made.setAttribute("aria-invalid", String(bad));
+        if (!bad) this.hooks.set({ [key]: value });
+      } });
       return [element("label", { htmlFor: id }, label), made];
     };
-    const [xl, x] = input("Centre x", "view-x"), [yl, y] = input("Centre y", "view-y"), [sl, s] = input("Span", "view-span");
+    const [xl, x] = input("Centre x", "view-x", "x"), [yl, y] = input("Centre y", "view-y", "y"), [sl, s] = input("Span", "view-span", "span");
     [this.x, this.y, this.span, this.axes] = [x, y, s, [xl, yl]];
     sl.append(element("span", { className: "unit", textContent: "length" }));
-    const follow = element("input", { type: "checkbox", id: "follow", onchange: () => this.hooks.set({ follow: follow.checked }, "zoom") });
+    const follow = element("input", { type: "checkbox", id: "follow", onchange: () => this.hooks.set({ follow: follow.checked }) });
     this.follow = follow;
     this.limit = element("p", { className: "warning", hidden: true, textContent: "64-bit numbers end here: neighbouring pixels start at the same place." });
     this.facts = element("p", { className: "facts" });
@@ -52,15 +57,6 @@ export class Controls {
       element("div", { className: "row" }, sl, s),
       element("label", { className: "check", title: "As in the published zoom: with every halving of the span the shift halves and steps are added." }, follow, "Shift and steps follow the zoom"),
       this.facts, this.limit);
-  }
-
-  takeView() {
-    const [x, y, span] = [this.x, this.y, this.span].map((field) => {
-      const value = number(field.value);
-      field.setAttribute("aria-invalid", String(value === null || (field === this.span && value <= 0)));
-      return value;
-    });
-    if (x !== null && y !== null && span > 0) this.hooks.view([x, y], span);
   }
 
   // Colours
@@ -162,7 +158,7 @@ export class Controls {
     }
     const spec = { ...this.hooks.state().spec };
     if (JSON.stringify(value) === JSON.stringify(usual)) delete spec[name]; else spec[name] = value;
-    this.hooks.set({ spec }, "spec");
+    this.hooks.set({ spec });
   }
 
   /** Says at the field what is not allowed. */
@@ -224,4 +220,3 @@ export class Controls {
   }
 }
 
-export { style };

@@ -102,7 +102,6 @@ function startMap() {
     state: () => state,
     set: (changes) => change(changes),
     preset: (name) => { const { colour, scale, reverse, follow } = state; change({ ...ofPreset(presets.get(name)), colour, scale, reverse, follow, fit: presets.get(name) }); },
-    view: ([x, y], span) => change({ x, y, span }),
     theme: (choice) => { theme(choice); map.refresh(); orbitCard.draw(); lineCard.draw(); },
     actions: {
       command: text("command", "command"), python: text("python", "Python"),
