@@ -87,6 +87,18 @@ fn mebibytes(text: &str) -> Result<u64, String> {
 }
 
 impl ServeArgs {
+    /// One of these options that has another value than its default.
+    fn given(self) -> Option<&'static str> {
+        let away = self.bind != IpAddr::from(Ipv4Addr::LOCALHOST);
+        [
+            ("--port", self.port != 0),
+            ("--bind", away),
+            ("--open", self.open),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+
     /// Serves, and says where.
     pub(super) fn serve(&self, options: Options, content: Content) -> Result<Server, Failure> {
         let options = Options {

@@ -49,6 +49,11 @@ impl LiveArgs {
     /// The page cannot be served.
     pub(crate) fn show(self, about: About) -> Result<Live, Failure> {
         let mut shown = None;
+        if let Some(option) = self.serve.given().filter(|_| !self.live) {
+            let message =
+                format!("{option} says where --live shows the run: give --live, or leave it out");
+            return Err(Failure::BadInput(message));
+        }
         if self.live {
             let run = LiveRun::new(about);
             let content = Content {
