@@ -245,7 +245,7 @@ impl<'a> Trace<'a> {
             summary: json!({
                 "steps": self.specification.steps,
                 "together": together,
-                "parted": parted.then(|| together as f64 * dt),
+                "parted": parted.then_some(together as f64 * dt),
                 "closest": {
                     "distance": distance2.sqrt() / self.unit,
                     "time": step as f64 * dt,
