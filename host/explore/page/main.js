@@ -128,6 +128,8 @@ function startMap() {
     state = { ...state, ...rest, ...(fit && fitted(fit.view)) };
     limit();
     apply(before);
+    // A drag is one change, however long it takes.
+    if (held.size) return;
     past.note(state, pause ?? (("x" in changes || "span" in changes) && !fit ? 450 : 0));
   }
 
@@ -269,9 +271,11 @@ function startMap() {
     const mine = held.delete(e.pointerId);
     canvas.classList.remove("dragging");
     map.pressed = held.size > 0;
+    if (mine && !held.size && !pressed) past.note(state, 0); // The end of a pinch.
     if (!mine || !pressed || e.type === "pointercancel") { pressed = held.size ? pressed : null; drawnLine = null; return; }
     if (pressed.line && pressed.moved) { const ends = drawnLine; drawnLine = null; lineTool(false); change({ line: ends, orbit: null }); }
     else if (!pressed.moved) orbitAt(local(e));
+    else past.note(state, 0);
     pressed = null;
   };
   canvas.onpointerleave = () => { pointer = null; place(); };
