@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How fast `trisolar explore` brings tiles over HTTP, and whether they are those of `trisolar divergence`.
 
-    python3 benches/explore.py target/release/trisolar [--backend gpu] [--steps 50000] [--repeats 3] [--json FILE]
+    python3 benches/explore.py target/release/trisolar [--backend gpu] [--preset headline] [--repeats 3] [--json FILE]
 
 Needs Python's standard library alone. It starts the program, asks for the tiles that the page asks for in a window of 1280x800
-pixels (the headline map, a span of 40 along the shorter side), and prints
+pixels (the preset that the page begins with, a span of 40 along the shorter side), and prints
 
 - start: from the start of the program to its link, to the coarse view and to the full view (nothing computed before);
 - zoom: the full view one level deeper, with the same steps, and with those of the published zoom (shift halved, steps added);
@@ -104,13 +104,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--steps", type=int, default=50000)
+    parser.add_argument("--preset", help="headline, or quick [default: as the page begins]")
+    parser.add_argument("--steps", type=int, help="[default: the preset's]")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--pixels", type=int, default=128, help="pixels of a tile in a view: 128 as the page has; less to try it on a CPU")
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     options = ["--backend", given.backend]
-    base = {"steps": given.steps}
     results = {}
 
     def say(name, value, unit=""):
@@ -121,6 +121,11 @@ def main():
     about = server.get("/api/about")
     say("device", about["map"]["device"])
     gpu = about["map"]["gpu"]
+    name = given.preset or about["map"]["start"]
+    base = dict(next(preset for preset in about["map"]["presets"] if preset["name"] == name)["specification"])
+    usual = {parameter["name"]: parameter["default"] for parameter in about["map"]["parameters"]}
+    base["steps"] = given.steps or base.get("steps", usual["steps"])
+    say("specification", json.dumps(base))
     # The page's first window: 1280x800 pixels, 0.05 wide each; level 7 has tiles of 8 in 128 pixels.
     screen = [64.0, 40.0]
     first = on_screen(7, given.pixels, [0.0, 0.0], screen)
@@ -137,8 +142,8 @@ def main():
     _, took = server.view(base, deeper, group)
     say("zoom by one level, same steps", took, "s")
     zoom = about["map"]["zoom"]
-    steps = round(given.steps * (1 + zoom["steps_added"] / zoom["steps_at"]))
-    followed = {"steps": steps, "shift": [0.001 * zoom["shift_factor"]] * 3}
+    steps = round(base["steps"] * (1 + zoom["steps_added"] / zoom["steps_at"]))
+    followed = {**base, "steps": steps, "shift": [0.001 * zoom["shift_factor"]] * 3}
     _, took = server.view(followed, deeper, group)
     say(f"zoom by one level, {steps} steps", took, "s")
 
@@ -149,7 +154,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for repeat in range(given.repeats):
-            specification = {"steps": given.steps, "shift": [0.001 + 1e-6 * (repeat + 1)] * 3}
+            specification = {**base, "shift": [0.001 + 1e-6 * (repeat + 1)] * 3}
             tiles, took = server.view(specification, region, 4)
             done = sum(map(sum, tiles))
             rates.append(done / took)
@@ -175,7 +180,7 @@ def main():
     alone = min(timed(lambda k=k: server.tiles(base, [[7, 3, k, 1]])) for k in range(3))
     waits = []
     for repeat in range(5):
-        specification = {"steps": 20 * given.steps, "shift": [0.001 + 1e-5 * (repeat + 1)] * 3}
+        specification = {**base, "steps": 20 * base["steps"], "shift": [0.001 + 1e-5 * (repeat + 1)] * 3}
         body = json.dumps({"specification": specification, "tiles": [[6, x, 0, 256] for x in range(8)]}).encode()
         stream = socket.create_connection((server.host, int(server.port)))
         stream.sendall(b"POST /api/tiles HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
