@@ -256,7 +256,7 @@ class Explorer(unittest.TestCase):
         self.orbit(page)
         wall = self.open(width=3840, height=2160, color_scheme="light")
         # All of it would take long on a small machine; a coarse picture of all of it does not.
-        self.wait(wall, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.family, t.level, t.x, t.y)))")
+        self.wait(wall, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
         self.wait(wall, "!!trisolar.colours.key")
         self.assertGreater(self.colours(wall), 100)
         self.picture(wall, "wall")

@@ -6,7 +6,7 @@ import { Controls } from "./controls.js";
 import * as exporting from "./export.js";
 import { LineCard } from "./line.js";
 import { LiveView } from "./live.js";
-import { DEPTH, MapView, ulp } from "./map.js";
+import { MapView, ulp } from "./map.js";
 import { OrbitCard } from "./orbit.js";
 import { brief } from "./plot.js";
 import { DEFAULTS, History, fromLink } from "./state.js";
@@ -69,17 +69,16 @@ function startMap() {
   let state = fromLink(location.hash.slice(1)) ?? ofPreset(first);
   let described = null;
 
-  // The specification of a level: with every halving of the span shift and steps go as in the published zoom.
-  const home = Math.ceil(Math.log2(about.limits.side / zoom.span)) + 2;
-  const halvings = (level) => (state.follow ? Math.max(0, level - home) : 0);
+  // With every halving of the span shift and steps go as in the published zoom. (The span is the link's, the same in every window.)
+  const halvings = () => (state.follow ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
   const value = (name) => state.spec[name] ?? usual[name];
-  const steps = (level) => Math.round(value("steps") * (1 + (halvings(level) * zoom.steps_added) / zoom.steps_at));
-  function specification(level) {
-    const deep = halvings(level), spec = { ...state.spec };
-    if (deep > 0) Object.assign(spec, { steps: steps(level), shift: value("shift").map((d) => d * zoom.shift_factor ** deep) });
+  const steps = () => Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at));
+  function specification() {
+    const deep = halvings(), spec = { ...state.spec };
+    if (deep > 0) Object.assign(spec, { steps: steps(), shift: value("shift").map((d) => d * zoom.shift_factor ** deep) });
     return spec;
   }
-  const from = (level) => (quantity.shown_from === "steps" ? steps(level) : null);
+  const from = () => (quantity.shown_from === "steps" ? steps() : null);
   const family = () => JSON.stringify([Object.entries(state.spec).sort(), state.follow]);
 
   const colours = new Colours(declaration.palettes);
@@ -113,7 +112,7 @@ function startMap() {
 
   // What a window shows beside and below the panels is the map's too: `span` is what the shorter side of the window shows.
   const scaleOf = (span) => span / Math.min(...map.size);
-  function frame() { map.show([state.x, state.y], scaleOf(state.span), family()); }
+  function frame() { map.show([state.x, state.y], scaleOf(state.span), family(), `${family()} ${halvings()}`); }
 
   /** A preset's rectangle as a whole, in this window. */
   function fitted({ center, span }) {
@@ -153,20 +152,20 @@ function startMap() {
   }
 
   function refreshControls() {
-    const level = map.level, deep = halvings(level) > 0;
+    const deep = halvings() > 0;
     const pixel = map.scale;
     controls.show(state, {
       labels: axisNames(), atLimit: map.atLimit,
       digits: (x) => String(Number(x.toFixed(Math.max(0, Math.min(20, Math.ceil(-Math.log10(pixel)) + 2))))),
-      effective: `${steps(level).toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(level), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
+      effective: `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
     });
   }
   const axisNames = () => ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
 
   async function describe() {
-    const [w, h] = map.size.map(Math.round), { level } = map;
+    const [w, h] = map.size.map(Math.round);
     const view = { center: [state.x, state.y], span: [w * map.scale, h * map.scale], size: [w, h] };
-    const response = await api.post("/api/describe", { specification: specification(level), view });
+    const response = await api.post("/api/describe", { specification: specification(), view });
     described = await response.json();
     controls.refused(null);
     // That pixels are square to rounding is seen.
@@ -212,14 +211,14 @@ function startMap() {
     if (orbit !== shownOrbit) {
       shownOrbit = orbit;
       if (orbit) {
-        const [level] = state.orbit, [x, y] = map.pixelCorner(state.orbit), [a, b] = axisNames();
-        orbitCard.show(specification(level - DEPTH), state.orbit, `${a} = ${brief(x, 7)}, ${b} = ${brief(y, 7)}`);
+        const [x, y] = map.pixelCorner(state.orbit), [a, b] = axisNames();
+        orbitCard.show(specification(), state.orbit, `${a} = ${brief(x, 7)}, ${b} = ${brief(y, 7)}`);
       } else if (!$("orbit").hidden) orbitCard.close();
     }
     const line = state.line && JSON.stringify([state.line, family()]);
     if (line !== shownLine) {
       shownLine = line;
-      if (line) lineCard.show(specification(map.level), from(map.level), state.line, LINE_POINTS, `${quantity.label} (${quantity.unit})`);
+      if (line) lineCard.show(specification(), from(), state.line, LINE_POINTS, `${quantity.label} (${quantity.unit})`);
       else if (!$("line").hidden) lineCard.close();
     }
   }

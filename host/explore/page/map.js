@@ -13,7 +13,7 @@ const SAMPLE = 24_000;    // Values for range and equalisation.
 export const ulp = (x) => (x === 0 ? Number.MIN_VALUE : 2 ** (Math.floor(Math.log2(Math.abs(x))) - 52));
 
 export class MapView {
-  /** `hooks`: specification(level), from(level), changed(), idle(busy), failed(error). */
+  /** `hooks`: specification(), from(), steps(), colouring(), changed(), coloured(), resized(), idle(how), failed(error). */
   constructor(canvas, marks, about, colours, hooks) {
     Object.assign(this, { canvas, marks, about, colours, hooks });
     this.context = canvas.getContext("2d", { alpha: false });
@@ -23,7 +23,8 @@ export class MapView {
     this.scale = 0.1;      // Length of a CSS pixel.
     this.ladder = about.map.gpu ? [16, TILE] : [8, 32, 64, TILE];
     this.rate = about.map.gpu ? 2e10 : 1e8;
-    this.family = "";
+    this.family = "";    // Maps of which one may stand in for another until that is there.
+    this.exact = "";     // The map itself.
     this.clock = 0;
     this.measure();
     new ResizeObserver(() => { this.measure(); this.hooks.resized(); }).observe(canvas);
@@ -41,9 +42,9 @@ export class MapView {
     }
   }
 
-  show(center, scale, family) {
-    if (family !== this.family) {
-      this.family = family;
+  show(center, scale, family, exact) {
+    if (exact !== this.exact) {
+      [this.family, this.exact] = [family, exact];
       this.giveUp(() => true);
     }
     this.center = center;
@@ -75,14 +76,16 @@ export class MapView {
   valueAt(place) {
     const at = this.toMap(place);
     let best = null;
+    // Of the present map before others, then of the detail nearest to the screen's.
+    const off = (tile, fineness) => Math.abs(Math.log2(fineness * this.scale)) + (tile.exact === this.exact ? 0 : 100);
     for (const tile of this.tiles.values()) {
       if (tile.family !== this.family) continue;
       const side = this.side(tile.level), [u, v] = [at[0] / side - tile.x, at[1] / side - tile.y];
       if (u < 0 || v < 0 || u >= 1 || v >= 1) continue;
       const fineness = tile.pixels / side;
-      if (!best || Math.abs(Math.log2(fineness * this.scale)) < best.off) {
+      if (!best || off(tile, fineness) < best.off) {
         const n = tile.pixels;
-        best = { off: Math.abs(Math.log2(fineness * this.scale)), raw: tile.values[Math.floor(v * n) * n + Math.floor(u * n)], from: tile.from };
+        best = { off: off(tile, fineness), raw: tile.values[Math.floor(v * n) * n + Math.floor(u * n)], from: tile.from };
       }
     }
     return best && (best.from === null ? best.raw : best.from - best.raw);
@@ -98,7 +101,7 @@ export class MapView {
     return found.filter((t) => Math.abs(t.x * side) <= within && Math.abs(t.y * side) <= within).sort((p, q) => p.far - q.far).slice(0, 1200);
   }
 
-  key(family, level, x, y) { return `${level}/${x}/${y}/${family}`; }
+  key(exact, level, x, y) { return `${level}/${x}/${y}/${exact}`; }
 
   refresh() {
     if (this.pending) return;
@@ -115,14 +118,14 @@ export class MapView {
     if (!this.family) return;
     const { level, ladder } = this;
     const shown = this.onScreen(level);
-    const visible = new Set(shown.map((t) => this.key(this.family, level, t.x, t.y)));
-    const ring = this.onScreen(level, 1).filter((t) => !visible.has(this.key(this.family, level, t.x, t.y)));
-    const near = new Set([...visible, ...ring.map((t) => this.key(this.family, level, t.x, t.y))]);
-    this.giveUp((r) => r.family !== this.family || r.keys.every((key) => !(r.ahead ? near : visible).has(key)));
+    const visible = new Set(shown.map((t) => this.key(this.exact, level, t.x, t.y)));
+    const ring = this.onScreen(level, 1).filter((t) => !visible.has(this.key(this.exact, level, t.x, t.y)));
+    const near = new Set([...visible, ...ring.map((t) => this.key(this.exact, level, t.x, t.y))]);
+    this.giveUp((r) => r.exact !== this.exact || r.keys.every((key) => !(r.ahead ? near : visible).has(key)));
     const flying = new Set();
     for (const r of this.requests) for (const key of r.keys) flying.add(key);
     const missing = (tiles, pixels) => tiles.filter((t) => {
-      const key = this.key(this.family, level, t.x, t.y);
+      const key = this.key(this.exact, level, t.x, t.y);
       return !flying.has(key) && !((this.tiles.get(key)?.pixels ?? 0) >= pixels);
     });
     let busy = this.requests.size > 0;
@@ -133,7 +136,7 @@ export class MapView {
       while (wanted.length && !waits && this.requests.size < FLYING) {
         this.giveUp((r) => r.ahead);
         const group = wanted.splice(0, this.groupSize(level, pixels));
-        group.forEach((t) => flying.add(this.key(this.family, level, t.x, t.y)));
+        group.forEach((t) => flying.add(this.key(this.exact, level, t.x, t.y)));
         this.ask(group, pixels, false);
         busy = true;
       }
@@ -146,32 +149,32 @@ export class MapView {
       if (wanted.length && !this.pressed) this.ask(wanted.slice(0, this.groupSize(level, pixels)), pixels, true);
     }
     const of = shown.length * ladder.length, done = shown.reduce((sum, t) => {
-      const have = this.tiles.get(this.key(this.family, level, t.x, t.y))?.pixels ?? 0;
+      const have = this.tiles.get(this.key(this.exact, level, t.x, t.y))?.pixels ?? 0;
       return sum + ladder.filter((n) => n <= have).length;
     }, 0);
     this.hooks.idle({ busy: [...this.requests].some((r) => !r.ahead) || (busy && done < of), done: done / of, level });
   }
 
   groupSize(level, pixels) {
-    const cost = pixels * pixels * this.hooks.steps(level);
+    const cost = pixels * pixels * this.hooks.steps();
     return Math.max(1, Math.min(64, Math.round((GROUP_SECONDS * this.rate) / cost)));
   }
 
   async ask(group, pixels, ahead) {
-    const { family } = this, level = group[0].level;
-    const request = { family, pixels, ahead, keys: group.map((t) => this.key(family, level, t.x, t.y)), abort: new AbortController() };
+    const { family, exact } = this, level = group[0].level;
+    const request = { exact, pixels, ahead, keys: group.map((t) => this.key(exact, level, t.x, t.y)), abort: new AbortController() };
     this.requests.add(request);
-    const from = this.hooks.from(level), began = performance.now();
+    const from = this.hooks.from(), work = group.length * pixels * pixels * this.hooks.steps(), began = performance.now();
     try {
-      const body = { specification: this.hooks.specification(level), tiles: group.map((t) => [level, t.x, t.y, pixels]), ahead };
+      const body = { specification: this.hooks.specification(), tiles: group.map((t) => [level, t.x, t.y, pixels]), ahead };
       for await (const { index, values } of api.tiles(body, request.abort.signal)) {
         const { x, y } = group[index], key = request.keys[index];
         request.keys[index] = null;
-        if (!((this.tiles.get(key)?.pixels ?? 0) > pixels)) this.tiles.set(key, { family, level, x, y, pixels, values, from, used: (this.clock += 1) });
+        if (!((this.tiles.get(key)?.pixels ?? 0) > pixels)) this.tiles.set(key, { family, exact, level, x, y, pixels, values, from, used: (this.clock += 1) });
         this.dirty = true;
         this.refresh();
       }
-      const seconds = (performance.now() - began) / 1000, work = group.length * pixels * pixels * this.hooks.steps(level);
+      const seconds = (performance.now() - began) / 1000;
       if (seconds > 0.02) this.rate = 0.7 * this.rate + (0.3 * work) / seconds;
     } catch (error) {
       if (error.name !== "AbortError") { this.hooks.failed(error); this.requests.delete(request); return; }
@@ -179,9 +182,6 @@ export class MapView {
     this.requests.delete(request);
     this.refresh();
   }
-
-  /** Takes note that the specification has changed: what failed may be asked for again. */
-  forget() { this.tiles.clear(); }
 
   // Drawing
 
@@ -193,8 +193,8 @@ export class MapView {
       const side = this.side(tile.level), [left, top] = this.toScreen([tile.x * side, tile.y * side]), length = side / this.scale;
       if (left < this.width && top < this.height && left + length > 0 && top + length > 0 && length < 1e6) found.push({ key, tile, left, top, length });
     }
-    // Those of the present level last, whatever their detail.
-    const off = (t) => Math.abs(t.level - this.level) * (t.level > this.level ? 1.01 : 1);
+    // Those of the present map and level last, whatever their detail.
+    const off = (t) => Math.abs(t.level - this.level) * (t.level > this.level ? 1.01 : 1) + (t.exact === this.exact ? 0 : 0.5);
     return found.sort((p, q) => off(q.tile) - off(p.tile) || p.tile.pixels - q.tile.pixels);
   }
 
@@ -219,8 +219,8 @@ export class MapView {
 
   /** Without the tiles that those of the present level hide. */
   uncovered(drawn) {
-    const { level } = this, whole = this.onScreen(level).every((t) => this.tiles.has(this.key(this.family, level, t.x, t.y)));
-    return whole ? drawn.filter((d) => d.tile.level === level) : drawn;
+    const { level } = this, whole = this.onScreen(level).every((t) => this.tiles.has(this.key(this.exact, level, t.x, t.y)));
+    return whole ? drawn.filter((d) => d.tile.level === level && d.tile.exact === this.exact) : drawn;
   }
 
   paint(tile) {
@@ -235,7 +235,7 @@ export class MapView {
 
   /** Finite shown values of what is on the screen, sorted. */
   sample(drawn) {
-    const tiles = drawn.filter((d) => d.tile.level === this.level);
+    const tiles = drawn.filter((d) => d.tile.level === this.level && d.tile.exact === this.exact);
     const use = tiles.length ? tiles : drawn, each = Math.max(16, Math.floor(SAMPLE / Math.max(1, use.length)));
     const out = [];
     for (const { tile, left, top, length } of use) {
