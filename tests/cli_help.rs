@@ -97,6 +97,9 @@ fn every_command_has_help_and_the_exit_codes_are_told() {
         &["compare"],
         &["zoom"],
         &["sweep"],
+        &["explore"],
+        &["nbody"],
+        &["cluster"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));
     }

@@ -10,6 +10,7 @@ mod compare;
 mod config;
 mod devices;
 mod divergence;
+mod explore;
 mod failure;
 mod interrupt;
 mod nbody;
@@ -58,6 +59,8 @@ enum Command {
     Cluster(Box<cluster::Args>),
     /// Integrate bodies that all pull each other
     Nbody(Box<nbody::Args>),
+    /// Look at maps and orbits in the browser
+    Explore(Box<explore::Args>),
     /// List the GPUs, and what the CPU offers
     Devices(devices::Args),
     /// Check every kernel and engine of this machine against each other, bit for bit
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
             ranks::refuse("cluster").and_then(|()| cluster::run(*args, &typed))
         }
         Command::Nbody(args) => nbody::run(*args, &typed),
+        Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Bench(args) => ranks::refuse("bench").and_then(|()| bench::run(&args)),

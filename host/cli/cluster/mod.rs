@@ -12,6 +12,7 @@ use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar::run::{self, Claim, Renewal};
 
+use super::explore::live::{self, Live};
 use super::report::{self, Lines};
 use super::resume::Typed;
 use super::{Failure, interrupt};
@@ -69,6 +70,7 @@ struct Run<'a> {
     /// What should be known about the run and the choice of devices.
     notes: Vec<String>,
     cluster: Cluster<'a>,
+    live: Live,
     series: Vec<Vec<f64>>,
     began: Instant,
     /// Operations and blocks before this process.
@@ -120,6 +122,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             args,
             times,
+            live: args.live.show(live::about_cluster(&cluster, times.end))?,
             output,
             notes,
             cluster,
@@ -152,6 +155,8 @@ impl<'a> Run<'a> {
                 self.look(time)?;
             }
             if time >= end {
+                self.live.show_stars(&mut self.cluster, time)?;
+                self.live.finish();
                 return Ok(());
             }
             line += 1;
@@ -163,7 +168,7 @@ impl<'a> Run<'a> {
         loop {
             let due = self.record.as_ref().map(|_| &self.renewal);
             let mut go_on = |_| !interrupt::interrupted() && !due.is_some_and(Renewal::is_due);
-            if self.cluster.advance(time, &mut go_on)? {
+            if self.live.advance(&mut self.cluster, time, &mut go_on)? {
                 return Ok(());
             }
             self.put(|_| Ok(()))?;

@@ -6,6 +6,7 @@ use trisolar::divergence::Backend;
 use trisolar::hermite::{BlockStep, Given, Options, Order, Precision, Scheme, StartModel};
 
 use super::outputs::OutputArgs;
+use crate::cli::explore::live::LiveArgs;
 use crate::cli::{Failure, values};
 
 /// Integrate a star cluster with individual block time steps, G = 1.
@@ -106,6 +107,9 @@ pub(crate) struct Args {
     /// GPUs that share the work, with --backend gpu; the bits do not depend on it
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = values::gpu_count)]
     pub(super) gpus: u32,
+
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
 
     /// Print one JSON object at the end instead of lines
     #[arg(long, help_heading = "Report")]

@@ -20,6 +20,7 @@ use self::outputs::Outputs;
 use self::plan::{Bits, Plan};
 use self::record::Record;
 use self::start::Start;
+use super::explore::live;
 use super::progress::Progress;
 use super::ranks::Team;
 use super::resume::{Resumed, Typed, plain, with_paths};
@@ -116,15 +117,21 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         record.write_checkpoint()?;
         record.look(&start.from)?;
     }
+    let about = live::about_nbody(&start.name, &engine.device(), &start.problem);
+    let mut live = args.live.show(about)?;
+    live.show_bodies(&start.from, spec);
     let progress = Progress::new(&start.name, args.quiet);
     let began = Instant::now();
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,
         (&start.from, start.lower.as_ref()),
-        [plan.every, plan.pause],
+        plan.pauses(args.live, engine.as_ref(), &start.problem),
         &progress,
         &mut |snapshot, lower, pause| {
+            if live.wants_cloud() || snapshot.step == spec.steps {
+                live.show_bodies(&snapshot, spec);
+            }
             if pause == Pause::Look {
                 record.look(&snapshot)?;
             }
@@ -145,6 +152,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         }
         return Err(failure);
     }
+    live.finish();
     let steps = spec.steps - start.from.step;
     record.report(&start.name, engine.as_ref(), &notes, steps, seconds)
 }
@@ -169,7 +177,7 @@ fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Fa
         engine.as_ref(),
         &start.problem,
         (&start.from, None),
-        [plan.every, plan.pause],
+        plan.pauses(args.live, engine.as_ref(), &start.problem),
         &Progress::new("", true),
         &mut |_, _, _| Ok(()),
     );

@@ -8,6 +8,7 @@ use trisolar::io::plot::{Theme, View};
 use trisolar::nbody::{Partials, Schedule};
 use trisolar::run::Paths;
 
+use super::super::explore::live::LiveArgs;
 use super::super::values;
 use super::given::{GivenArgs, steps};
 
@@ -64,6 +65,9 @@ pub(crate) struct Args {
     /// arrays: less memory for many bodies, but the last bits depend on threads and schedule)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Partials::Rows)]
     pub partials: Partials,
+
+    #[command(flatten)]
+    pub live: LiveArgs,
 
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report", conflicts_with = "format")]

@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
 use trisolar::machine;
-use trisolar::nbody::{Options, Partials, Precision, Schedule, Specification};
+use trisolar::nbody::{Engine, Options, Partials, Precision, Schedule, Specification, Validated};
 use trisolar::run::Paths;
 
+use super::super::explore::live::LiveArgs;
 use super::options::{Args, OutputArgs};
 
 /// Looks of a run whose files show it over time, unless the user says how many.
 const LOOKS: u64 = 1000;
 /// Pulls between two pauses for a checkpoint: about a second of a core.
 const PULLS: u64 = 1_000_000_000;
+/// Pulls between two pauses for a picture of --live, on a CPU and on a GPU: some milliseconds.
+const LIVE_PULLS: [u64; 2] = [4_000_000, 4_000_000_000];
 
 /// When bodies are looked at and when they are saved, and what the last bits depend on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,6 +99,24 @@ impl Bits {
     }
 }
 
+impl Plan {
+    /// Steps between looks, and between pauses for checkpoints and the pictures of a live run.
+    pub(super) fn pauses(
+        &self,
+        live: LiveArgs,
+        engine: &dyn Engine,
+        problem: &Validated,
+    ) -> [u64; 2] {
+        let pulls = LIVE_PULLS[usize::from(engine.name() == "gpu")];
+        let picture = steps_of(pulls, problem.specification(), problem.bodies().len());
+        let pause = match live.is_on() {
+            true => self.pause.min(picture),
+            false => self.pause,
+        };
+        [self.every, pause]
+    }
+}
+
 impl OutputArgs {
     /// Steps between looks that these outputs need; `None` for looks at the start and the end only.
     pub(super) fn spacing(&self, steps: u64) -> Option<u64> {
@@ -112,8 +133,13 @@ impl OutputArgs {
         if self.checkpoint.is_none() {
             return u64::MAX;
         }
-        // Not even two bodies are integrated in less than some hundred cycles.
-        let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.accelerations());
-        (PULLS / step).max(1)
+        steps_of(PULLS, spec, n)
     }
+}
+
+/// Steps that take as long as so many pulls, at least one.
+fn steps_of(pulls: u64, spec: &Specification, n: usize) -> u64 {
+    // Not even two bodies are integrated in less than some hundred cycles.
+    let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.accelerations());
+    (pulls / step).max(1)
 }

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""How fast `trisolar explore` brings tiles over HTTP, and whether they are those of `trisolar divergence`.
+
+    python3 benches/explore.py target/release/trisolar [--backend gpu] [--preset headline] [--repeats 3] [--json FILE]
+
+Needs Python's standard library alone. It starts the program, asks for the tiles that the page asks for in a window of 1280x800
+pixels (the preset that the page begins with, a span of 40 along the shorter side), and prints
+
+- start: from the start of the program to its link, to the coarse view and to the full view (nothing computed before);
+- zoom: the full view one level deeper, with the same steps, and with those of the published zoom (shift halved, steps added);
+- tiles/s: 256x256 pixels of the headline region, and the share of the rate that the program itself reaches with the same
+  pixels as one map;
+- cancel: from the moment a client goes to the moment the next tile comes, less the time of that tile alone;
+- equal: whether tiles have the values of `trisolar divergence`, pixel for pixel.
+
+Exits with 1 if a tile differs.
+"""
+
+import argparse
+import array
+import concurrent.futures
+import http.client
+import json
+import pathlib
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+SIDE = 1024.0
+FLYING = 3  # Requests of the page at a time.
+
+
+class Server:
+    def __init__(self, program, options):
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen([program, "explore", *options], stdout=subprocess.PIPE, text=True)
+        link = self.process.stdout.readline().strip()
+        self.linked = time.perf_counter() - self.began
+        self.host, self.port = link.removeprefix("http://").rstrip("/").rsplit(":", 1)
+
+    def end(self):
+        self.process.terminate()
+        began = time.perf_counter()
+        self.process.wait()
+        return time.perf_counter() - began
+
+    def connect(self):
+        return http.client.HTTPConnection(self.host, int(self.port), timeout=600)
+
+    def get(self, path):
+        connection = self.connect()
+        connection.request("GET", path)
+        return json.load(connection.getresponse())
+
+    def tiles(self, specification, tiles):
+        """The values of these tiles, in their order."""
+        connection = self.connect()
+        body = json.dumps({"specification": specification, "tiles": tiles})
+        connection.request("POST", "/api/tiles", body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        if response.status != 200:
+            raise SystemExit(f"{response.status}: {response.read().decode()}")
+        found = [None] * len(tiles)
+        while head := response.read(16):
+            magic, tag, _, index, _, length = struct.unpack("<4sBBHII", head)
+            payload = response.read(length)
+            if magic != b"TSTL" or tag != 1:
+                raise SystemExit(payload.decode(errors="replace"))
+            found[index] = array.array("I", payload)
+        connection.close()
+        return found
+
+    def view(self, specification, tiles, group):
+        """All of these tiles, in requests of `group`, several at a time; and how long that took."""
+        began = time.perf_counter()
+        groups = [tiles[k:k + group] for k in range(0, len(tiles), group)]
+        with concurrent.futures.ThreadPoolExecutor(FLYING) as pool:
+            parts = list(pool.map(lambda part: self.tiles(specification, part), groups))
+        return [tile for part in parts for tile in part], time.perf_counter() - began
+
+
+def on_screen(level, pixels, center, span):
+    """Tiles of a rectangle, the nearest to its centre first."""
+    side = SIDE * 2.0**-level
+    ranges = [range(int((c - s / 2) // side), int(-(-(c + s / 2) // side))) for c, s in zip(center, span)]
+    tiles = [[level, x, y, pixels] for y in ranges[1] for x in ranges[0]]
+    return sorted(tiles, key=lambda t: (t[1] - center[0] / side + 0.5) ** 2 + (t[2] - center[1] / side + 0.5) ** 2)
+
+
+def divergence(program, backend, specification, center, span, size, folder):
+    """The map by the command line: its values, and the time of its computation."""
+    words = [f"--{name.replace('_', '-')}={','.join(map(str, v)) if isinstance(v, list) else v}" for name, v in specification.items()]
+    command = [program, "divergence", f"--size={size}", f"--center={center[0]!r},{center[1]!r}", f"--span={span!r}", *words,
+               "--backend", backend, "--json", "--out", str(folder / "map.npy")]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    data = (folder / "map.npy").read_bytes()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    return array.array("I", data[start:]), told
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--preset", help="headline, or quick [default: as the page begins]")
+    parser.add_argument("--steps", type=int, help="[default: the preset's]")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--pixels", type=int, default=128, help="pixels of a tile in a view: 128 as the page has; less to try it on a CPU")
+    parser.add_argument("--json", type=pathlib.Path)
+    given = parser.parse_args()
+    options = ["--backend", given.backend]
+    results = {}
+
+    def say(name, value, unit=""):
+        results[name] = value
+        print(f"{name:44} {value if isinstance(value, (bool, str)) else format(value, '.4g')} {unit}", flush=True)
+
+    server = Server(given.program, options)
+    about = server.get("/api/about")
+    say("device", about["map"]["device"])
+    gpu = about["map"]["gpu"]
+    name = given.preset or about["map"]["start"]
+    base = dict(next(preset for preset in about["map"]["presets"] if preset["name"] == name)["specification"])
+    usual = {parameter["name"]: parameter["default"] for parameter in about["map"]["parameters"]}
+    base["steps"] = given.steps or base.get("steps", usual["steps"])
+    say("specification", json.dumps(base))
+    # The page's first window: 1280x800 pixels, 0.05 wide each; level 7 has tiles of 8 in 128 pixels.
+    screen = [64.0, 40.0]
+    first = on_screen(7, given.pixels, [0.0, 0.0], screen)
+    coarse = [tile[:3] + [16 if gpu else 8] for tile in first]
+    group = 10 if gpu else 2
+    say("link after", server.linked, "s")
+    server.view(base, coarse, 64)
+    say("coarse view after the start", time.perf_counter() - server.began, "s")
+    _, took = server.view(base, first, group)
+    say("full view after the start", time.perf_counter() - server.began, "s")
+    say("full view of a page opened later", took, "s")
+    # One level deeper, about a point of the region.
+    deeper = on_screen(8, given.pixels, [5.30031, -0.45], [s / 2 for s in screen])
+    _, took = server.view(base, deeper, group)
+    say("zoom by one level, same steps", took, "s")
+    zoom = about["map"]["zoom"]
+    steps = round(base["steps"] * (1 + zoom["steps_added"] / zoom["steps_at"]))
+    followed = {**base, "steps": steps, "shift": [0.001 * zoom["shift_factor"]] * 3}
+    _, took = server.view(followed, deeper, group)
+    say(f"zoom by one level, {steps} steps", took, "s")
+
+    # Tiles of 256x256 pixels of the region from -32 to 32; another shift each time, so that none is known.
+    pixels = 2 * given.pixels
+    region = on_screen(6, pixels, [0.0, 0.0], [64.0, 64.0])
+    rates, tile_rates, equal = [], [], True
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for repeat in range(given.repeats):
+            specification = {**base, "shift": [0.001 + 1e-6 * (repeat + 1)] * 3}
+            tiles, took = server.view(specification, region, 4)
+            done = sum(map(sum, tiles))
+            rates.append(done / took)
+            tile_rates.append(len(tiles) / took)
+            whole, told = divergence(given.program, given.backend, specification, [0.0, 0.0], 64.0, 4 * pixels, folder)
+            own = sum(whole) / told["seconds"]
+            for (_, x, y, n), tile in zip(region, tiles):
+                for row in range(n):
+                    at = ((y + 2) * n + row) * 4 * n + (x + 2) * n
+                    equal = equal and tile[row * n:(row + 1) * n] == whole[at:at + n]
+        # And single tiles, deep and shallow.
+        for tile in ([9, -3, 5, 64], [20, 5427, -461, 64], [40, 5690998000, -483183821, 64], [3, 0, -1, 64]):
+            side = SIDE * 2.0**-tile[0]
+            found = server.tiles(base, [tile])[0]
+            whole, _ = divergence(given.program, given.backend, base, [(tile[1] + 0.5) * side, (tile[2] + 0.5) * side], side, tile[3], folder)
+            equal = equal and found == whole
+    say(f"tiles/s of {pixels}x{pixels} over HTTP", max(tile_rates))
+    say("pixel-steps/s over HTTP", max(rates))
+    say("pixel-steps/s of the same map by itself", own)
+    say("share", max(rates) / own)
+
+    # A client that goes: how long until the device has the next tile.
+    alone = min(timed(lambda k=k: server.tiles(base, [[7, 3, k, 1]])) for k in range(3))
+    waits = []
+    for repeat in range(5):
+        specification = {**base, "steps": 20 * base["steps"], "shift": [0.001 + 1e-5 * (repeat + 1)] * 3}
+        body = json.dumps({"specification": specification, "tiles": [[6, x, 0, 256] for x in range(8)]}).encode()
+        stream = socket.create_connection((server.host, int(server.port)))
+        stream.sendall(b"POST /api/tiles HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                       % (server.host.encode(), server.port.encode(), len(body)) + body)
+        time.sleep(0.3)
+        stream.close()
+        began = time.perf_counter()
+        while server.get("/api/status")["tiles"]:
+            time.sleep(0.001)
+        waits.append(time.perf_counter() - began)
+        server.tiles(base, [[7, 4, repeat, 1]])
+    say("cancelled until the device is free, worst of 5", max(waits), "s")
+    say("one pixel, alone", alone, "s")
+    say("Ctrl-C until the end", server.end(), "s")
+    say("equal to trisolar divergence", equal)
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=1))
+    return 0 if equal else 1
+
+
+def timed(work):
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,181 @@
+//! `trisolar explore`: the live map in the browser; and the pictures of `trisolar nbody --live` and `trisolar cluster --live`.
+//!
+//! The server is the package trisolar-explore. What stands between it and the library is here: [`maps`] and [`orbit`] answer what it
+//! asks of maps, [`declaration`] tells it of parameters, [`live`] shows runs.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use trisolar::divergence::{Driver, GpuChoice, MapBackend, RunOptions};
+use trisolar_explore::{Content, Options, Server};
+
+use super::{Failure, interrupt, report, values};
+
+mod declaration;
+pub(super) mod live;
+mod maps;
+mod orbit;
+
+/// Look at maps in the browser: pan and zoom as far as 64-bit numbers go, change every parameter, watch the orbit under the
+/// pointer. Everything is in this program; nothing is fetched from elsewhere.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Look at maps and orbits in the browser",
+    after_help = "On another machine: ssh -L 8000:127.0.0.1:8000 HOST trisolar explore --port 8000, and open the link that it prints.\n\
+                  Ctrl-C ends the server."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    serve: ServeArgs,
+    /// Keep tiles in this folder, for the next time
+    #[arg(long, value_name = "DIR", help_heading = "Cache")]
+    cache: Option<PathBuf>,
+    /// The most that the folder may hold, in MiB; tiles that have not been used for longest go first
+    #[arg(long, value_name = "MIB", help_heading = "Cache", default_value = "4096", allow_hyphen_values = true, value_parser = mebibytes, requires = "cache")]
+    cache_size: u64,
+    /// The most tiles in memory, in MiB
+    #[arg(long, value_name = "MIB", help_heading = "Cache", default_value = "256", allow_hyphen_values = true, value_parser = mebibytes)]
+    memory: u64,
+
+    /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    backend: MapBackend,
+    /// Which GPUs: all, or numbers as `trisolar devices` shows them, such as 0,2 [default: all, but only as many as
+    /// the tiles can keep busy]
+    #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
+    gpus: Option<GpuChoice>,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+}
+
+/// Where the page is served.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Page")]
+pub(super) struct ServeArgs {
+    /// Port of the page [default: a free one]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, allow_hyphen_values = true, value_parser = port)]
+    port: u16,
+    /// Address to listen on. Other than a loopback address it lets other machines in; the link then has a token, without which
+    /// nobody is served
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into(), allow_hyphen_values = true, value_parser = address)]
+    bind: IpAddr,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| "must be a whole number from 0 (a free port) to 65535".into())
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse()
+        .map_err(|_| "must be an IP address, such as 127.0.0.1, 0.0.0.0 or ::1".into())
+}
+
+/// The most MiB that can be asked for: the bytes fit a signed 64-bit number.
+const MAX_MIB: u64 = 1 << 43;
+
+fn mebibytes(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|n| (1..=MAX_MIB).contains(n));
+    number.ok_or_else(|| format!("must be a whole number of MiB from 1 to {MAX_MIB}"))
+}
+
+impl ServeArgs {
+    /// One of these options that has another value than its default.
+    fn given(self) -> Option<&'static str> {
+        let away = self.bind != IpAddr::from(Ipv4Addr::LOCALHOST);
+        [
+            ("--port", self.port != 0),
+            ("--bind", away),
+            ("--open", self.open),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+
+    /// Serves, and says where.
+    pub(super) fn serve(&self, options: Options, content: Content) -> Result<Server, Failure> {
+        let options = Options {
+            bind: self.bind,
+            port: self.port,
+            ..options
+        };
+        let place = SocketAddr::from((self.bind, self.port));
+        let server = Server::start(&options, content).map_err(|error| match &options.cache {
+            Some((path, _)) if error.kind() != std::io::ErrorKind::AddrInUse => {
+                Failure::Failed(format!(
+                    "cannot serve at {place} with tiles in {}: {error}",
+                    path.display()
+                ))
+            }
+            _ => Failure::Failed(format!("cannot serve at {place}: {error}")),
+        })?;
+        if self.open {
+            open(&server.link());
+        }
+        Ok(server)
+    }
+}
+
+/// Opens a link in the browser. That there is none is no failure: the link has been printed.
+fn open(link: &str) {
+    let (program, arguments): (_, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("cmd", &["/C", "start", ""])
+    } else {
+        ("xdg-open", &[])
+    };
+    let started = std::process::Command::new(program)
+        .args(arguments)
+        .arg(link)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    match started {
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => report::to_stderr(&format!("warning: cannot start {program}: {error}")),
+    }
+}
+
+/// Serves until Ctrl-C.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    interrupt::watch()?;
+    let options = RunOptions {
+        backend: args.backend.backend,
+        with_cpu: args.backend.with_cpu,
+        threads: args.threads,
+        gpus: args.gpus.unwrap_or_default(),
+        driver: Driver::default(),
+    };
+    let maps = Arc::new(maps::Maps::new(options)?);
+    let server = args.serve.serve(
+        Options {
+            cache: args.cache.clone().map(|path| (path, args.cache_size << 20)),
+            memory: usize::try_from(args.memory << 20).unwrap_or(usize::MAX),
+            ..Options::default()
+        },
+        Content {
+            engine: Some(maps.clone()),
+            live: None,
+        },
+    )?;
+    report::to_stdout(&format!(
+        "{}\n{}; Ctrl-C ends",
+        server.link(),
+        maps.device()
+    ))?;
+    maps.warm_up();
+    while !interrupt::interrupted() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(server);
+    Err(Failure::Interrupted)
+}

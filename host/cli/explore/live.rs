@@ -1,0 +1,232 @@
+//! Runs that are shown while they go on: `--live` of `trisolar nbody` and `trisolar cluster`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use trisolar::hermite::{self, Cluster, HermiteError, Shape, Star};
+use trisolar::nbody::{self, Diagnostics, Snapshot};
+use trisolar_explore::{About, Cloud, Content, LiveRun, Moment, Options, Server};
+
+use super::super::{Failure, interrupt, report};
+use super::ServeArgs;
+
+/// How long the last picture may take to reach those who watch.
+const LAST_PICTURE: Duration = Duration::from_millis(250);
+/// How long the wall clock should go between two looks at a cluster: less than between two pictures.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// Time of a cluster until the second look; then as the wall clock says.
+const FIRST_LOOK: f64 = 1.0 / 1024.0;
+
+/// Shows a run.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Page")]
+pub(crate) struct LiveArgs {
+    /// Show the run in the browser while it goes on, at a link that is printed; its results are those of a run without
+    #[arg(long)]
+    live: bool,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+/// A run that is shown, if it is to be.
+pub(crate) struct Live {
+    shown: Option<(LiveRun, Server)>,
+    start_energy: Option<f64>,
+    /// Time of a cluster between two looks.
+    look: f64,
+}
+
+impl LiveArgs {
+    /// Whether the run is to be shown.
+    pub(crate) fn is_on(self) -> bool {
+        self.live
+    }
+
+    /// Begins to show a run.
+    ///
+    /// # Errors
+    /// The page cannot be served.
+    pub(crate) fn show(self, about: About) -> Result<Live, Failure> {
+        let mut shown = None;
+        if let Some(option) = self.serve.given().filter(|_| !self.live) {
+            let message =
+                format!("{option} says where --live shows the run: give --live, or leave it out");
+            return Err(Failure::BadInput(message));
+        }
+        if self.live {
+            let run = LiveRun::new(about);
+            let content = Content {
+                engine: None,
+                live: Some(run.clone()),
+            };
+            let server = self.serve.serve(Options::default(), content)?;
+            report::to_stderr(&format!("live: {}", server.link()));
+            shown = Some((run, server));
+        }
+        Ok(Live {
+            shown,
+            start_energy: None,
+            look: FIRST_LOOK,
+        })
+    }
+}
+
+/// What a run of N bodies is.
+pub(crate) fn about_nbody(name: &str, device: &str, problem: &nbody::Validated) -> About {
+    let spec = problem.specification();
+    About {
+        title: format!("{name}, {} bodies", problem.bodies().len()),
+        device: device.to_owned(),
+        bodies: problem.bodies().len(),
+        end: spec.steps as f64 * spec.dt,
+        fractions: nbody::LAGRANGE_FRACTIONS.into(),
+        specification: serde_json::to_value(spec).unwrap_or(Value::Null),
+    }
+}
+
+/// What a run of a cluster is.
+pub(crate) fn about_cluster(cluster: &Cluster<'_>, end: f64) -> About {
+    let spec = cluster.specification();
+    About {
+        title: format!(
+            "Star cluster, {} particles, order {}",
+            cluster.stars().len(),
+            spec.order
+        ),
+        device: cluster.engine().device(),
+        bodies: cluster.stars().len(),
+        end,
+        fractions: hermite::LAGRANGE_FRACTIONS.into(),
+        specification: serde_json::to_value(spec).unwrap_or(Value::Null),
+    }
+}
+
+fn point(position: [f64; 3], velocity: [f64; 3]) -> [f32; 4] {
+    let speed = velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let [x, y, z] = position.map(|x| x as f32);
+    [x, y, z, speed as f32]
+}
+
+fn share(time: f64, end: f64) -> f64 {
+    if end == 0.0 {
+        1.0
+    } else {
+        (time / end).clamp(0.0, 1.0)
+    }
+}
+
+impl Live {
+    /// Advances a cluster to a time, and shows it on the way. False if `go_on` ended it before.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn advance(
+        &mut self,
+        cluster: &mut Cluster<'_>,
+        time: f64,
+        go_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<bool, HermiteError> {
+        if self.shown.is_none() {
+            return cluster.advance(time, go_on);
+        }
+        let mut from = cluster.time();
+        while from < time {
+            // Blocks are the same wherever the run is looked at.
+            let to = (from + self.look).min(time);
+            let began = Instant::now();
+            if !cluster.advance(to, go_on)? {
+                return Ok(false);
+            }
+            let took = began.elapsed();
+            self.look = if took > BETWEEN_LOOKS {
+                self.look / 2.0
+            } else {
+                self.look * 1.5
+            };
+            if self.wants_cloud() {
+                self.show_stars(cluster, to)?;
+            }
+            from = to;
+        }
+        Ok(!interrupt::interrupted())
+    }
+
+    /// Whether anything is shown, and it is time for another picture.
+    pub(crate) fn wants_cloud(&self) -> bool {
+        self.shown
+            .as_ref()
+            .is_some_and(|(run, _)| run.wants_cloud())
+    }
+
+    /// Shows bodies, and waits if the run has been paused.
+    pub(crate) fn show_bodies(&mut self, snapshot: &Snapshot, spec: &nbody::Specification) {
+        let Some((run, _)) = &self.shown else {
+            return;
+        };
+        let Snapshot { time, bodies, .. } = snapshot;
+        let points = bodies.position.iter().zip(&bodies.velocity);
+        run.show(&Cloud {
+            time: *time,
+            progress: share(*time, run.about().end),
+            points: points.map(|(x, v)| point(*x, *v)).collect(),
+        });
+        let start = &mut self.start_energy;
+        let found = run.measure(|| {
+            let d = Diagnostics::of(bodies, spec.g, spec.softening);
+            let start = *start.get_or_insert(d.total);
+            Ok::<_, std::convert::Infallible>(Moment {
+                time: *time,
+                energy_error: (d.total - start) / start.abs(),
+                lagrange: d.lagrange.into(),
+            })
+        });
+        let Ok(()) = found;
+        run.wait_while_paused(&interrupt::interrupted);
+    }
+
+    /// Shows the particles of a cluster at a time, and waits if the run has been paused.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn show_stars(
+        &mut self,
+        cluster: &mut Cluster<'_>,
+        time: f64,
+    ) -> Result<(), HermiteError> {
+        let Some((run, _)) = &self.shown else {
+            return Ok(());
+        };
+        let stars = cluster.at(time)?;
+        let start = &mut self.start_energy;
+        run.measure(|| {
+            let potentials = cluster.potentials(&stars)?;
+            let total = Cluster::energy_of(&stars, &potentials).total();
+            let start = *start.get_or_insert(total);
+            Ok::<_, HermiteError>(Moment {
+                time,
+                energy_error: (total - start) / start.abs(),
+                lagrange: Shape::of(&stars).lagrange.into(),
+            })
+        })?;
+        let place = |star: &Star| {
+            let [x, v] = [star.taylor[0], star.taylor[1]].map(|v| [v.x, v.y, v.z]);
+            point(x, v)
+        };
+        run.show(&Cloud {
+            time,
+            progress: share(time, run.about().end),
+            points: stars.iter().map(place).collect(),
+        });
+        run.wait_while_paused(&interrupt::interrupted);
+        Ok(())
+    }
+
+    /// Says to those who watch that the run has ended.
+    pub(crate) fn finish(&self) {
+        if let Some((run, _)) = &self.shown {
+            run.finish();
+            std::thread::sleep(LAST_PICTURE);
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! Maps of the library as the explorer's server asks for them: tiles, lines, and a view in other forms.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use trisolar::divergence::{
+    Backend, Devices, EngineError, Given, Monitor, OneOrTwo, Points, RunOptions, Sink, SpecError,
+    Specification, Task, Validated,
+};
+use trisolar::{config, gpu, machine, output};
+use trisolar_explore::{
+    Cancel, Ended, Engine, Kind, Map, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink,
+    Values, View,
+};
+
+use super::super::Failure;
+use super::{declaration, orbit};
+
+/// The most steps of a pixel: an orbit of so many takes seconds.
+const MAX_STEPS: u64 = 100_000_000;
+
+/// What is computed on, and how fast it is to begin with.
+enum Place {
+    Cpu { threads: usize },
+    Gpus { names: Vec<String> },
+}
+
+/// Opens maps of this process's devices.
+pub(super) struct Maps {
+    devices: Devices,
+    options: RunOptions,
+    place: Place,
+}
+
+impl Maps {
+    /// # Errors
+    /// GPUs are asked for and there are none.
+    pub fn new(options: RunOptions) -> Result<Self, Failure> {
+        let listed = match options.backend {
+            Backend::Cpu => None,
+            Backend::Auto => gpu::devices().ok(),
+            Backend::Gpu => Some(gpu::devices().map_err(EngineError::from)?),
+        };
+        let names: Vec<String> = listed.into_iter().flatten().map(|gpu| gpu.name).collect();
+        let place = if names.is_empty() {
+            let threads = options.threads.unwrap_or_else(machine::threads);
+            Place::Cpu { threads }
+        } else {
+            Place::Gpus { names }
+        };
+        Ok(Self {
+            devices: Devices::new(),
+            options,
+            place,
+        })
+    }
+
+    /// What is computed on, in words.
+    pub fn device(&self) -> String {
+        match &self.place {
+            Place::Cpu { threads: 1 } => format!("{}, 1 thread", machine::cpu_name()),
+            Place::Cpu { threads } => format!("{}, {threads} threads", machine::cpu_name()),
+            Place::Gpus { names } if names.len() == 1 => names[0].clone(),
+            Place::Gpus { names } => format!("{} x {}", names.len(), names[0]),
+        }
+    }
+
+    /// Opens the devices before anybody asks for a tile. What fails now fails again then, and is said then.
+    pub fn warm_up(self: &Arc<Self>) {
+        let maps = self.clone();
+        std::thread::spawn(move || {
+            let small = Specification {
+                size: [16, 16],
+                steps: 16,
+                ..Specification::default()
+            };
+            if let Ok(valid) = small.validate() {
+                drop(maps.devices.run(&valid, &maps.options, &Watch(&Always)));
+            }
+        });
+    }
+}
+
+struct Always;
+
+impl Cancel for Always {
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl Engine for Maps {
+    fn declaration(&self) -> Value {
+        declaration::of(&self.device(), matches!(self.place, Place::Gpus { .. }))
+    }
+
+    fn map(&self, specification: &Value) -> Result<Arc<dyn Map>, Refusal> {
+        let given = Given::deserialize_from(specification)?;
+        let specification = Specification {
+            size: [1, 1],
+            center: [0.0, 0.0],
+            span: [1.0, 1.0],
+            ..Specification::from(given)
+        };
+        if specification.steps > MAX_STEPS {
+            let allowed = format!("the explorer takes up to {MAX_STEPS}");
+            return Err(Refusal::new("steps", specification.steps, allowed));
+        }
+        let mut content = json!(specification);
+        if let Some(object) = content.as_object_mut() {
+            declaration::RECTANGLE
+                .iter()
+                .for_each(|key| drop(object.remove(*key)));
+        }
+        // Bits that depend on the device are kept apart.
+        let device = match (&self.place, specification.precision.is_portable()) {
+            (_, true) => String::new(),
+            (_, false) => format!(" on {}", self.device()),
+        };
+        Ok(Arc::new(OneMap {
+            content: format!("divergence{device} {content}"),
+            specification,
+            devices: self.devices.clone(),
+            options: self.options,
+        }))
+    }
+
+    fn concurrency(&self) -> usize {
+        match self.place {
+            Place::Cpu { .. } => 1,
+            Place::Gpus { .. } => 2,
+        }
+    }
+
+    fn takes_single_pixels(&self) -> bool {
+        matches!(self.place, Place::Cpu { .. })
+    }
+
+    fn expected_rate(&self) -> f64 {
+        match &self.place {
+            Place::Cpu { threads } => 1e8 * *threads as f64,
+            Place::Gpus { names } => 5e10 * names.len() as f64,
+        }
+    }
+}
+
+/// Reads what the page gives of a specification.
+trait FromPage: Sized {
+    fn deserialize_from(value: &Value) -> Result<Self, Refusal>;
+}
+
+impl FromPage for Given {
+    fn deserialize_from(value: &Value) -> Result<Self, Refusal> {
+        let Some(object) = value.as_object() else {
+            return Err(Refusal::new("specification", value, "must be an object"));
+        };
+        let known: Vec<String> = declaration::names();
+        // One at a time, so that a refusal names the parameter.
+        for (name, one) in object {
+            if !known.contains(name) {
+                let allowed = format!("there is no such parameter; there are {}", known.join(", "));
+                return Err(Refusal::new(name, one, allowed));
+            }
+            let alone = json!({ name: one });
+            if let Err(error) = serde_json::from_value::<Self>(alone) {
+                return Err(Refusal::new(name, one, error.to_string()));
+            }
+        }
+        serde_json::from_value(value.clone())
+            .map_err(|error| Refusal::new("specification", value, error.to_string()))
+    }
+}
+
+fn refusal(error: SpecError) -> Refusal {
+    Refusal {
+        option: error.option.replace('-', "_"),
+        given: error.given,
+        allowed: error.allowed,
+    }
+}
+
+fn ended(error: EngineError) -> Ended {
+    match error {
+        EngineError::Cancelled => Ended::Cancelled,
+        error => Ended::Failed(error.to_string()),
+    }
+}
+
+/// Ends a run when nobody wants its result.
+struct Watch<'a>(&'a dyn Cancel);
+
+impl Monitor for Watch<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
+/// A map whose rectangle is open.
+struct OneMap {
+    content: String,
+    specification: Specification,
+    devices: Devices,
+    options: RunOptions,
+}
+
+impl OneMap {
+    fn rectangle(
+        &self,
+        center: [f64; 2],
+        span: [f64; 2],
+        size: [u64; 2],
+    ) -> Result<Validated, Refusal> {
+        let specification = Specification {
+            size,
+            center,
+            span,
+            ..self.specification.clone()
+        };
+        specification.validate().map_err(refusal)
+    }
+
+    fn tile(&self, tile: &Tile) -> Result<Validated, Refusal> {
+        let pixels = u64::from(tile.pixels);
+        self.rectangle(tile.center(), [tile.side(); 2], [pixels; 2])
+    }
+}
+
+impl TileEngine for OneMap {
+    fn content(&self) -> &str {
+        &self.content
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::U32
+    }
+
+    fn steps(&self) -> u64 {
+        self.specification.steps
+    }
+
+    fn check(&self, tile: &Tile) -> Result<(), Refusal> {
+        self.tile(tile).map(drop)
+    }
+
+    fn describe(&self, view: &View) -> Result<Value, Refusal> {
+        let valid = self.rectangle(view.center, view.span, view.size)?;
+        let labels = output::labels(valid.specification(), "");
+        Ok(json!({
+            "command": declaration::command(valid.specification()),
+            "python": declaration::python(valid.specification()),
+            "toml": config::to_text(valid.specification()),
+            "warnings": valid.warnings(),
+            "labels": {
+                "x": format!("{} ({})", labels.x.name, labels.x.unit),
+                "y": format!("{} ({})", labels.y.name, labels.y.unit),
+                "value": format!("{} ({})", labels.value, labels.unit),
+            },
+        }))
+    }
+
+    fn compute(
+        &self,
+        tiles: &[Tile],
+        wanted: &[Vec<Range<usize>>],
+        sink: &dyn TileSink,
+        cancel: &dyn Cancel,
+    ) -> Result<(), Ended> {
+        let block = Block::around(tiles);
+        let valid = self.rectangle(block.center(), [block.span(); 2], [block.width(); 2]);
+        let valid = valid.map_err(|e| Ended::Failed(format!("{}: {}", e.option, e.allowed)))?;
+        let spans = block.spans(tiles, wanted);
+        if spans.is_empty() {
+            return Ok(());
+        }
+        let to_tiles = ToTiles {
+            places: block.places(tiles),
+            block,
+            sink,
+        };
+        let task = Task::new(&valid, &spans, &to_tiles);
+        let ran = self.devices.stream(&task, &self.options, &Watch(cancel));
+        ran.map(drop).map_err(ended)
+    }
+
+    fn line(&self, positions: &[[f64; 2]], cancel: &dyn Cancel) -> Result<Values, Ended> {
+        let s = &self.specification;
+        let grid_body = s.positions[usize::from(s.body) - 1];
+        let axes = s.plane.axes();
+        let states = positions.iter().flat_map(|position| {
+            let mut state = grid_body.to_array();
+            axes.into_iter()
+                .zip(position)
+                .for_each(|(axis, x)| state[axis] = *x);
+            state
+        });
+        let failed =
+            |error: SpecError| Ended::Failed(format!("{}: {}", error.option, error.allowed));
+        let points = Points::new(&[positions.len(), 3], states.collect()).map_err(failed)?;
+        let valid = s.clone().validate_points(points).map_err(failed)?;
+        let map = self
+            .devices
+            .run(&valid, &self.options, &Watch(cancel))
+            .map_err(ended)?;
+        Ok(Values::U32(map.times))
+    }
+}
+
+impl OrbitEngine for OneMap {
+    fn orbit(&self, tile: &Tile, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
+        let failed = |e: Refusal| Ended::Failed(format!("{}: {}", e.option, e.allowed));
+        orbit::of(&self.tile(tile).map_err(failed)?, samples, cancel)
+    }
+}
+
+/// The smallest square of 2ᵏ × 2ᵏ tiles that holds some tiles. Its pixels have the coordinates of theirs, bit for bit: corners and
+/// sides are dyadic numbers, and so are all quotients of a pixel's number and their count.
+#[derive(Clone, Copy)]
+struct Block {
+    first: Tile,
+    /// Tiles along a side.
+    tiles: u64,
+}
+
+impl Block {
+    fn around(tiles: &[Tile]) -> Self {
+        let low = |of: fn(&Tile) -> i64| tiles.iter().map(of).min().unwrap_or(0);
+        let high = |of: fn(&Tile) -> i64| tiles.iter().map(of).max().unwrap_or(0);
+        let (x, y) = (low(|t| t.x), low(|t| t.y));
+        let extent = (high(|t| t.x) - x).max(high(|t| t.y) - y) as u64 + 1;
+        Self {
+            first: Tile { x, y, ..tiles[0] },
+            tiles: extent.next_power_of_two(),
+        }
+    }
+
+    /// Pixels of a tile along a side.
+    fn pixels(&self) -> u64 {
+        u64::from(self.first.pixels)
+    }
+
+    /// Pixels along a side.
+    fn width(&self) -> u64 {
+        self.tiles * self.pixels()
+    }
+
+    fn span(&self) -> f64 {
+        self.first.side() * self.tiles as f64
+    }
+
+    fn center(&self) -> [f64; 2] {
+        [self.first.x, self.first.y]
+            .map(|k| (k as f64 + self.tiles as f64 / 2.0) * self.first.side())
+    }
+
+    /// Column and row of a tile in the block.
+    fn place(&self, tile: &Tile) -> [u64; 2] {
+        [tile.x - self.first.x, tile.y - self.first.y].map(|k| k as u64)
+    }
+
+    /// Which tile is at each place, row by row.
+    fn places(&self, tiles: &[Tile]) -> Vec<Option<usize>> {
+        let mut places = vec![None; (self.tiles * self.tiles) as usize];
+        for (number, tile) in tiles.iter().enumerate() {
+            let [column, row] = self.place(tile);
+            places[(row * self.tiles + column) as usize] = Some(number);
+        }
+        places
+    }
+
+    /// The wanted pixels of all tiles as numbers of the block's, in ascending order.
+    fn spans(&self, tiles: &[Tile], wanted: &[Vec<Range<usize>>]) -> Vec<Range<u64>> {
+        let n = self.pixels();
+        let mut spans = Vec::new();
+        for (tile, ranges) in tiles.iter().zip(wanted) {
+            let [column, row] = self.place(tile);
+            for range in ranges {
+                let (mut start, end) = (range.start as u64, range.end as u64);
+                while start < end {
+                    let stop = end.min((start / n + 1) * n);
+                    let at = (row * n + start / n) * self.width() + column * n + start % n;
+                    spans.push(at..at + (stop - start));
+                    start = stop;
+                }
+            }
+        }
+        spans.sort_by_key(|span| span.start);
+        let mut merged: Vec<Range<u64>> = Vec::new();
+        for span in spans {
+            match merged.last_mut() {
+                Some(last) if last.end == span.start => last.end = span.end,
+                _ => merged.push(span),
+            }
+        }
+        merged
+    }
+}
+
+/// Hands a block's results to its tiles.
+struct ToTiles<'a> {
+    block: Block,
+    places: Vec<Option<usize>>,
+    sink: &'a dyn TileSink,
+}
+
+impl Sink for ToTiles<'_> {
+    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        let (n, width) = (self.block.pixels(), self.block.width());
+        let mut at = 0;
+        while at < times.len() {
+            let pixel = first + at as u64;
+            let (row, column) = (pixel / width, pixel % width);
+            let left = (times.len() - at) as u64;
+            // A block of one tile has its rows one after the other.
+            let run = if width == n {
+                left
+            } else {
+                left.min(n - column % n)
+            };
+            let run = &times[at..at + run as usize];
+            let place = row / n * self.block.tiles + column / n;
+            if let Some(tile) = self.places[place as usize] {
+                let start = row % n * n + column % n;
+                self.sink
+                    .put(tile, start as usize, &Values::U32(run.to_vec()));
+            }
+            at += run.len();
+        }
+        Ok(())
+    }
+}
+
+/// The rectangle that a preset gives, if it gives one.
+pub(super) fn view_of(given: &Given) -> Option<Value> {
+    let span = match given.span? {
+        OneOrTwo::One(span) => [span; 2],
+        OneOrTwo::Two(span) => span,
+    };
+    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wanted_pixel_of_every_tile_comes_back_once_and_in_its_place() {
+        use std::sync::Mutex;
+        struct Record(Mutex<Vec<Vec<u32>>>);
+        impl TileSink for Record {
+            fn put(&self, tile: usize, first: usize, values: &Values) {
+                let Values::U32(values) = values else {
+                    panic!("counts");
+                };
+                let mut tiles = self.0.lock().unwrap();
+                for (k, value) in values.iter().enumerate() {
+                    assert_eq!(tiles[tile][first + k], 0, "once");
+                    tiles[tile][first + k] = *value;
+                }
+            }
+        }
+        let at = |x, y| Tile {
+            level: 9,
+            x,
+            y,
+            pixels: 8,
+        };
+        for tiles in [
+            vec![at(-3, 5)],
+            vec![at(-3, 5), at(-2, 5)],
+            vec![at(2, 2), at(-1, 0), at(0, 1)],
+        ] {
+            let block = Block::around(&tiles);
+            let wanted = vec![vec![0..3, 5..29, 40..64]; tiles.len()];
+            let spans = block.spans(&tiles, &wanted);
+            let record = Record(Mutex::new(vec![vec![0; 64]; tiles.len()]));
+            let to_tiles = ToTiles {
+                places: block.places(&tiles),
+                block,
+                sink: &record,
+            };
+            for span in spans {
+                let values: Vec<u32> = span.clone().map(|pixel| pixel as u32 + 1).collect();
+                to_tiles.put(span.start, &values).unwrap();
+            }
+            let corner = [0, 1].map(|k| block.center()[k] - block.span() / 2.0);
+            for (tile, values) in tiles.iter().zip(record.0.into_inner().unwrap()) {
+                for (pixel, value) in values.into_iter().enumerate() {
+                    assert_eq!(
+                        value > 0,
+                        wanted[0].iter().any(|r| r.contains(&pixel)),
+                        "{pixel}"
+                    );
+                    if value == 0 {
+                        continue;
+                    }
+                    let number = [
+                        (value - 1) as u64 % block.width(),
+                        (value - 1) as u64 / block.width(),
+                    ];
+                    for k in 0..2 {
+                        let in_block =
+                            corner[k] + block.span() * (number[k] as f64 / block.width() as f64);
+                        let in_tile = [pixel % 8, pixel / 8][k] as f64 / 8.0;
+                        let in_tile = tile.center()[k] - tile.side() / 2.0 + tile.side() * in_tile;
+                        assert_eq!(in_block.to_bits(), in_tile.to_bits());
+                    }
+                }
+            }
+        }
+    }
+}

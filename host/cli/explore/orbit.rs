@@ -1,0 +1,270 @@
+//! The orbit of a map's pixel and of its twin, step by step as the map's engines take them.
+
+use kernels_gpu::divergence::{Job, Twins};
+use kernels_gpu::gravity::{FromPulls as _, Relative};
+use kernels_gpu::integrator::three_body as by;
+use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
+use kernels_gpu::{Lanes, Mask as _, Vec3};
+use serde_json::json;
+use trisolar::divergence::{Integrator, Precision, Specification, Validated};
+use trisolar::nbody::{Bodies, Diagnostics};
+use trisolar_explore::{Cancel, Ended, Orbit};
+
+/// Steps between two questions whether anybody still waits: some milliseconds.
+const SLICE: u64 = 1 << 14;
+
+/// A number of a map's arithmetic as the nearest `f64`.
+trait Number: Lanes {
+    fn nearest(self) -> f64;
+}
+
+impl Number for f64 {
+    fn nearest(self) -> f64 {
+        self
+    }
+}
+
+impl Number for f32 {
+    fn nearest(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Number for FloatFloat<f32> {
+    fn nearest(self) -> f64 {
+        self.to_f64()
+    }
+}
+
+impl Number for Mixed<f64> {
+    fn nearest(self) -> f64 {
+        self.0
+    }
+}
+
+impl Number for Fixed {
+    fn nearest(self) -> f64 {
+        self.to_f64()
+    }
+}
+
+/// The orbit of the map's only pixel, with so many samples.
+///
+/// # Errors
+/// [`Ended::Cancelled`].
+pub(super) fn of(map: &Validated, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
+    let method = map.specification();
+    let trace = Trace::new(map, samples, cancel);
+    match (method.precision, method.integrator) {
+        (Precision::Mixed, _) => trace.follow::<Mixed<f64>, by::ExplicitEuler>(),
+        (Precision::F32, _) => trace.follow::<f32, by::ExplicitEuler>(),
+        (Precision::FloatFloat, _) => trace.follow::<FloatFloat<f32>, by::ExplicitEuler>(),
+        (Precision::Fixed { .. }, _) => trace.follow::<Fixed, by::FixedEuler>(),
+        (Precision::Exact | Precision::Fast, integrator) => match integrator {
+            Integrator::ExplicitEuler => trace.follow::<f64, by::ExplicitEuler>(),
+            Integrator::SemiImplicitEuler => trace.follow::<f64, by::SemiImplicitEuler>(),
+            Integrator::Leapfrog => trace.follow::<f64, by::Leapfrog>(),
+            Integrator::AdamsBashforth2 => trace.follow::<f64, by::AdamsBashforth2>(),
+            Integrator::AdamsBashforth4 => trace.follow::<f64, by::AdamsBashforth4>(),
+            Integrator::RungeKutta4 => trace.follow::<f64, by::RungeKutta4>(),
+            Integrator::Hermite4 => trace.follow::<f64, by::Hermite4>(),
+        },
+    }
+}
+
+/// The centre of mass of a system: where it is at the start, and its velocity.
+#[derive(Clone, Copy)]
+struct Centre {
+    position: [f64; 3],
+    velocity: [f64; 3],
+}
+
+/// An orbit being recorded.
+struct Trace<'a> {
+    specification: &'a Specification,
+    job: Job,
+    samples: usize,
+    cancel: &'a dyn Cancel,
+    /// The bodies as the kernels count them: the grid body first.
+    order: [usize; 3],
+    /// Units of the job's lengths in one of the specification's.
+    unit: f64,
+    /// Of the system and its twin.
+    centres: [Centre; 2],
+    /// Energies at the start.
+    energies: [Option<f64>; 2],
+    numbers: Vec<f64>,
+    /// Squared distance of the closest pair, when, and which.
+    closest: (f64, u64, usize),
+}
+
+/// The pairs of bodies in the kernels' order.
+const PAIRS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
+
+impl<'a> Trace<'a> {
+    fn new(map: &'a Validated, samples: usize, cancel: &'a dyn Cancel) -> Self {
+        let specification = map.specification();
+        let order = match specification.body {
+            1 => [0, 1, 2],
+            2 => [1, 0, 2],
+            _ => [2, 0, 1],
+        };
+        let job = map.job(0, 1);
+        let mut starts = specification.positions.map(|p| p.to_array());
+        starts[order[0]] = map.start(0);
+        let twin = |k: usize| starts[order[0]][k] + specification.shift[k];
+        let mut twins = starts;
+        twins[order[0]] = [0, 1, 2].map(twin);
+        let velocities = specification.velocities.map(|v| v.to_array());
+        let centres = [starts, twins].map(|positions| Centre {
+            position: weighted(specification.masses, order[0], &positions),
+            velocity: weighted(specification.masses, order[0], &velocities),
+        });
+        Self {
+            specification,
+            unit: job.grid.span[0] / specification.span[0],
+            job,
+            samples,
+            cancel,
+            order,
+            centres,
+            energies: [None; 2],
+            numbers: Vec::new(),
+            closest: (f64::INFINITY, 0, 0),
+        }
+    }
+
+    fn follow<R: Number, I: by::Integrator<R>>(mut self) -> Result<Orbit, Ended> {
+        let steps = self.specification.steps;
+        let pulls = I::Pulls::from_pulls(&self.job.pulls);
+        let parting = self.job.parting.spread::<R>();
+        let mut twins: Twins<R, I::Memory> = self.job.grid.twins(0);
+        I::begin(&mut twins.a, &pulls);
+        I::begin(&mut twins.b, &pulls);
+        // As the maps' engines count: the steps that began together, up to the first that did not.
+        let mut together = 0;
+        let mut parted = false;
+        let last = self.samples as u64 - 1;
+        let mut next = 0_u64;
+        for step in 0..=steps {
+            if step.is_multiple_of(SLICE) && self.cancel.cancelled() {
+                return Err(Ended::Cancelled);
+            }
+            self.look_at_pairs(&twins, step);
+            if u128::from(next) * u128::from(steps) <= u128::from(step) * u128::from(last) {
+                self.sample(&twins, step);
+                next += 1;
+            }
+            parted |= !twins.together(&parting).all();
+            if step == steps {
+                break;
+            }
+            together += u64::from(!parted);
+            if step < u64::from(I::STARTS) {
+                I::start(&mut twins.a, self.job.start, &pulls);
+                I::start(&mut twins.b, self.job.start, &pulls);
+            } else {
+                I::step_both(&mut twins.a, &mut twins.b, &pulls);
+            }
+        }
+        Ok(self.finish(together, parted))
+    }
+
+    /// Positions (or velocities) of the bodies in the kernels' order, relative to the first, in the specification's units.
+    fn relative<R: Number>(&self, r: &Relative<R>, factor: f64) -> [[f64; 3]; 3] {
+        let vector = |v: &Vec3<R>| [v.x, v.y, v.z].map(|x| x.nearest() * factor);
+        [[0.0; 3], vector(&r.a), vector(&r.b)]
+    }
+
+    fn look_at_pairs<R: Number, M>(&mut self, twins: &Twins<R, M>, step: u64) {
+        let bodies = self.relative(&twins.a.q, 1.0);
+        for (number, [i, j]) in PAIRS.into_iter().enumerate() {
+            let distance2: f64 = (0..3).map(|k| (bodies[i][k] - bodies[j][k]).powi(2)).sum();
+            if distance2 < self.closest.0 {
+                self.closest = (distance2, step, number);
+            }
+        }
+    }
+
+    fn sample<R: Number, M>(&mut self, twins: &Twins<R, M>, step: u64) {
+        let s = self.specification;
+        let time = step as f64 * s.dt;
+        let states = [&twins.a.q, &twins.b.q].map(|q| self.relative(q, 1.0 / self.unit));
+        let speeds = [&twins.a.u, &twins.b.u].map(|u| self.relative(u, 1.0 / self.unit / s.dt));
+        let bodies = [0, 1].map(|which| self.placed(&states[which], &speeds[which], which, time));
+        let errors = [0, 1].map(|which| {
+            let energy = Diagnostics::of(&bodies[which], s.g, s.softening).total;
+            let start = *self.energies[which].get_or_insert(energy);
+            (energy - start) / start.abs()
+        });
+        let grid_body = self.order[0];
+        let [p, q] = [0, 1].map(|which| bodies[which].position[grid_body]);
+        let separation = (0..3).map(|k| (p[k] - q[k]).powi(2)).sum::<f64>().sqrt();
+        self.numbers
+            .extend([time, separation, errors[0], errors[1]]);
+        let positions = bodies.iter().flat_map(|b| b.position.iter().flatten());
+        self.numbers.extend(positions);
+    }
+
+    /// The bodies in the specification's order and frame.
+    fn placed(
+        &self,
+        state: &[[f64; 3]; 3],
+        speed: &[[f64; 3]; 3],
+        which: usize,
+        time: f64,
+    ) -> Bodies {
+        let masses = self.order.map(|body| self.specification.masses[body]);
+        let (centre, drift) = (weighted(masses, 0, state), weighted(masses, 0, speed));
+        let frame = &self.centres[which];
+        let mut bodies = Bodies {
+            mass: self.specification.masses.into(),
+            position: vec![[0.0; 3]; 3],
+            velocity: vec![[0.0; 3]; 3],
+        };
+        for (number, body) in self.order.into_iter().enumerate() {
+            for k in 0..3 {
+                let moved = frame.position[k] + frame.velocity[k] * time;
+                bodies.position[body][k] = moved + state[number][k] - centre[k];
+                bodies.velocity[body][k] = frame.velocity[k] + speed[number][k] - drift[k];
+            }
+        }
+        bodies
+    }
+
+    fn finish(self, together: u64, parted: bool) -> Orbit {
+        let (distance2, step, pair) = self.closest;
+        let columns =
+            ["time", "separation", "energy_error", "energy_error_twin"].map(str::to_owned);
+        let positions = ["", "_twin"].into_iter().flat_map(|which| {
+            (1..=3).flat_map(move |body| ["x", "y", "z"].map(|axis| format!("{axis}{body}{which}")))
+        });
+        let names = PAIRS[pair].map(|body| self.order[body] + 1);
+        let dt = self.specification.dt;
+        Orbit {
+            summary: json!({
+                "steps": self.specification.steps,
+                "together": together,
+                "parted": parted.then_some(together as f64 * dt),
+                "closest": {
+                    "distance": distance2.sqrt() / self.unit,
+                    "time": step as f64 * dt,
+                    "bodies": [names[0].min(names[1]), names[0].max(names[1])],
+                },
+                "masses": self.specification.masses,
+                "body": self.specification.body,
+            }),
+            columns: columns.into_iter().chain(positions).collect(),
+            samples: self.numbers,
+        }
+    }
+}
+
+/// The mean of vectors by mass; that of the grid body if nothing has mass.
+fn weighted(masses: [f64; 3], grid_body: usize, of: &[[f64; 3]; 3]) -> [f64; 3] {
+    let total: f64 = masses.iter().sum();
+    if total <= 0.0 {
+        return of[grid_body];
+    }
+    [0, 1, 2].map(|k| (0..3).map(|body| masses[body] * of[body][k]).sum::<f64>() / total)
+}

@@ -1,0 +1,195 @@
+//! Who may ask: the page that this server has served, and programs of the same user. No other page in the browser.
+
+use std::net::IpAddr;
+
+use hyper::header::{self, HeaderMap};
+use hyper::{Method, Uri};
+
+/// The header in which the page sends the token of its link.
+const TOKEN: &str = "x-trisolar-token";
+
+/// What a request must show.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    /// The token of the link, unless only this machine is listened to.
+    token: Option<String>,
+}
+
+/// Why a request is refused.
+pub(crate) type Refused = &'static str;
+
+impl Guard {
+    /// For a server that listens on this address.
+    pub fn new(address: IpAddr) -> Result<Self, getrandom::Error> {
+        if address.is_loopback() {
+            return Ok(Self { token: None });
+        }
+        let mut random = [0_u8; 16];
+        getrandom::fill(&mut random)?;
+        let token = random.iter().map(|b| format!("{b:02x}")).collect();
+        Ok(Self { token: Some(token) })
+    }
+
+    /// The token, where there is one.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Whether this is a request of ours: sent to this server under a name of its own, by no other page, and with the token.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
+        if headers.get_all(header::HOST).iter().count() != 1 {
+            return Err("a request needs one Host");
+        }
+        let host = text(headers, "host").ok_or("Host is no text")?;
+        // A page of another site can have its name resolved to this machine; the browser still says that name.
+        if self.token.is_none() && !is_loopback_name(host) {
+            return Err("Host must be this machine");
+        }
+        if headers.contains_key(header::ORIGIN) {
+            let origin = text(headers, "origin").and_then(|origin| origin.strip_prefix("http://"));
+            if origin != Some(host) {
+                return Err("Origin must be this server");
+            }
+        }
+        let site = text(headers, "sec-fetch-site");
+        let opened = method == Method::GET && uri.path() == "/";
+        if !opened && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return Err("another page may not use this server");
+        }
+        let is_api = uri.path().starts_with("/api/");
+        match &self.token {
+            Some(token) if is_api && !equal(token, text(headers, TOKEN).unwrap_or_default()) => {
+                Err("the token of the link is missing")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Whether a Host names this machine by its loopback address. The port may be another one, that of a tunnel.
+fn is_loopback_name(host: &str) -> bool {
+    let (name, port) = match host.rfind(':') {
+        Some(at) if !host.ends_with(']') => (&host[..at], &host[at + 1..]),
+        _ => (host, "80"),
+    };
+    let is_port = port.parse::<u16>().is_ok();
+    let address = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'))
+        .unwrap_or(name);
+    let is_name = address.eq_ignore_ascii_case("localhost")
+        || address
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    is_port && is_name
+}
+
+/// In a time that does not depend on where they differ.
+fn equal(a: &str, b: &str) -> bool {
+    let differing = a
+        .bytes()
+        .zip(b.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    a.len() == b.len() && differing == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(guard: &Guard, path: &str, headers: &[(&'static str, &str)]) -> Result<(), Refused> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        guard.check(&Method::POST, &path.parse().unwrap(), &map)
+    }
+
+    #[test]
+    fn on_loopback_the_host_must_be_this_machine_and_the_origin_this_server() {
+        let guard = Guard::new("127.0.0.1".parse().unwrap()).unwrap();
+        for host in [
+            "127.0.0.1:8000",
+            "localhost:9",
+            "[::1]:80",
+            "LOCALHOST",
+            "127.9.9.9:1",
+        ] {
+            assert_eq!(
+                check(&guard, "/api/tiles", &[("host", host)]),
+                Ok(()),
+                "{host}"
+            );
+            let origin = format!("http://{host}");
+            let same = [("host", host), ("origin", origin.as_str())];
+            assert_eq!(check(&guard, "/api/tiles", &same), Ok(()));
+        }
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example:80",
+            "10.0.0.1:80",
+            "",
+            "localhost:x",
+        ] {
+            assert!(
+                check(&guard, "/api/tiles", &[("host", host)]).is_err(),
+                "{host}"
+            );
+        }
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://localhost:9",
+            "http://localhost:10",
+            "",
+        ] {
+            let other = [("host", "localhost:9"), ("origin", origin)];
+            assert!(check(&guard, "/api/tiles", &other).is_err(), "{origin}");
+        }
+        for site in ["cross-site", "same-site", "anything"] {
+            let other = [("host", "localhost:9"), ("sec-fetch-site", site)];
+            assert!(check(&guard, "/api/tiles", &other).is_err(), "{site}");
+        }
+        assert!(check(&guard, "/api/tiles", &[]).is_err());
+        assert!(
+            check(
+                &guard,
+                "/api/tiles",
+                &[("host", "localhost"), ("host", "localhost")]
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn elsewhere_the_token_is_needed() {
+        let guard = Guard::new("0.0.0.0".parse().unwrap()).unwrap();
+        let token = guard.token().unwrap().to_owned();
+        assert_eq!(token.len(), 32);
+        let host = ("host", "node7.cluster:8000");
+        assert_eq!(
+            check(&guard, "/api/tiles", &[host, (TOKEN, &token)]),
+            Ok(())
+        );
+        for wrong in ["", "0", &token[1..], &token.replace(&token[..1], "g")] {
+            assert!(
+                check(&guard, "/api/tiles", &[host, (TOKEN, wrong)]).is_err(),
+                "{wrong}"
+            );
+        }
+        assert!(check(&guard, "/api/tiles", &[host]).is_err());
+        // The page itself is no secret.
+        assert_eq!(check(&guard, "/style.css", &[host]), Ok(()));
+        assert_ne!(
+            Guard::new("0.0.0.0".parse().unwrap()).unwrap().token(),
+            Some(token.as_str())
+        );
+    }
+}

@@ -1,0 +1,287 @@
+//! A run that is watched while it goes on: the run publishes what it has, whoever watches takes the newest.
+//!
+//! The run never waits for those who watch, but it does pause when they ask it to.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::body::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// Pictures of a run a second, at most.
+const RATE: f64 = 30.0;
+/// The share of the run's time that finding its energy and radii may take.
+const SHARE: f64 = 0.05;
+/// Moments of the past that are kept for those who begin to watch late; of more, every other is dropped.
+const MOMENTS: usize = 2000;
+/// How often a paused run looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is known of a run at one time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// The run's time.
+    pub time: f64,
+    /// (E − E₀) / |E₀|.
+    pub energy_error: f64,
+    /// Radii that hold the fractions of the mass that [`About::fractions`] names (length).
+    pub lagrange: Vec<f64>,
+}
+
+/// What does not change during a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct About {
+    /// What is integrated, in words.
+    pub title: String,
+    /// Where.
+    pub device: String,
+    /// Number of bodies.
+    pub bodies: usize,
+    /// The time at which it ends.
+    pub end: f64,
+    /// Fractions of the mass whose radii are told.
+    pub fractions: Vec<f64>,
+    /// What it is of, by names.
+    pub specification: Value,
+}
+
+/// The bodies at one time: x, y, z and speed of each.
+#[derive(Clone, Debug, Default)]
+pub struct Cloud {
+    /// The run's time.
+    pub time: f64,
+    /// From 0 to 1.
+    pub progress: f64,
+    /// Four numbers a body.
+    pub points: Vec<[f32; 4]>,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It goes on.
+    Running,
+    /// It has been told to wait.
+    Paused,
+    /// It has reached its end.
+    Finished,
+}
+
+/// Everything that is sent of a run at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub time: f64,
+    pub progress: f64,
+    pub standing: Standing,
+    /// The numbers of [`Cloud::points`] as little-endian f32, encoded once for all who watch.
+    pub points: Bytes,
+    /// The newest moment, with its number.
+    pub moment: Option<(usize, Moment)>,
+}
+
+/// A run and those who watch it. Clones are the same run.
+#[derive(Clone, Debug)]
+pub struct LiveRun(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    about: About,
+    newest: watch::Sender<Frame>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    paused: bool,
+    published: Option<Instant>,
+    /// When a moment was last found, and how long that took.
+    measured: Option<(Instant, Duration)>,
+    moments: Vec<Moment>,
+    /// Moments ever found.
+    found: usize,
+}
+
+impl LiveRun {
+    /// A run that is about to start.
+    pub fn new(about: About) -> Self {
+        let frame = Frame {
+            time: 0.0,
+            progress: 0.0,
+            standing: Standing::Running,
+            points: Bytes::new(),
+            moment: None,
+        };
+        Self(Arc::new(Inner {
+            about,
+            newest: watch::Sender::new(frame),
+            state: Mutex::new(State {
+                paused: false,
+                published: None,
+                measured: None,
+                moments: Vec::new(),
+                found: 0,
+            }),
+            changed: Condvar::new(),
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What does not change.
+    pub fn about(&self) -> &About {
+        &self.0.about
+    }
+
+    /// Whether it is time for another picture.
+    pub fn wants_cloud(&self) -> bool {
+        let past = self
+            .state()
+            .published
+            .map(|then| then.elapsed().as_secs_f64());
+        past.is_none_or(|seconds| seconds >= 1.0 / RATE)
+    }
+
+    /// Shows the bodies as they are now.
+    pub fn show(&self, cloud: &Cloud) {
+        let numbers = cloud.points.iter().flatten();
+        let points: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        self.state().published = Some(Instant::now());
+        self.0.newest.send_modify(|frame| {
+            frame.points = points.into();
+            (frame.time, frame.progress) = (cloud.time, cloud.progress);
+        });
+    }
+
+    /// Finds energy and radii, if that has not been done lately for what it costs: it takes a small share of the time.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub fn measure<E>(&self, find: impl FnOnce() -> Result<Moment, E>) -> Result<(), E> {
+        let due = self.state().measured.is_none_or(|(then, took)| {
+            then.elapsed() >= took.div_f64(SHARE).max(Duration::from_millis(200))
+        });
+        if due {
+            self.remember(find)?;
+        }
+        Ok(())
+    }
+
+    /// Finds energy and radii.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub fn remember<E>(&self, find: impl FnOnce() -> Result<Moment, E>) -> Result<(), E> {
+        let began = Instant::now();
+        let moment = find()?;
+        let mut state = self.state();
+        state.measured = Some((Instant::now(), began.elapsed()));
+        if state.moments.len() >= MOMENTS {
+            let mut number = 0;
+            state.moments.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
+        state.found += 1;
+        let newest = Some((state.found, moment.clone()));
+        state.moments.push(moment);
+        drop(state);
+        self.0.newest.send_modify(|frame| frame.moment = newest);
+        Ok(())
+    }
+
+    /// Waits as long as the run is paused; `interrupted` ends the wait.
+    pub fn wait_while_paused(&self, interrupted: &dyn Fn() -> bool) {
+        let mut state = self.state();
+        while state.paused && !interrupted() {
+            let waited = self.0.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The run has ended.
+    pub fn finish(&self) {
+        self.0
+            .newest
+            .send_modify(|frame| frame.standing = Standing::Finished);
+    }
+
+    /// Pauses the run, or lets it go on.
+    pub fn set_paused(&self, paused: bool) {
+        self.state().paused = paused;
+        self.0.changed.notify_all();
+        self.0.newest.send_modify(|frame| {
+            if frame.standing != Standing::Finished {
+                frame.standing = if paused {
+                    Standing::Paused
+                } else {
+                    Standing::Running
+                };
+            }
+        });
+    }
+
+    /// The newest frame, and notice of newer ones.
+    pub(crate) fn watch(&self) -> watch::Receiver<Frame> {
+        self.0.newest.subscribe()
+    }
+
+    /// The moments so far.
+    pub(crate) fn moments(&self) -> Vec<Moment> {
+        self.state().moments.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> LiveRun {
+        LiveRun::new(About {
+            title: "two bodies".into(),
+            device: "none".into(),
+            bodies: 2,
+            end: 1.0,
+            fractions: vec![0.5],
+            specification: Value::Null,
+        })
+    }
+
+    #[test]
+    fn a_paused_run_waits_and_goes_on() {
+        let run = run();
+        run.set_paused(true);
+        let other = run.clone();
+        let waits = std::thread::spawn(move || other.wait_while_paused(&|| false));
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(!waits.is_finished());
+        assert_eq!(run.watch().borrow().standing, Standing::Paused);
+        run.set_paused(false);
+        waits.join().unwrap();
+        run.set_paused(true);
+        run.wait_while_paused(&|| true);
+    }
+
+    #[test]
+    fn moments_are_bounded_and_keep_the_first_and_the_last() {
+        let run = run();
+        for k in 0..10 * MOMENTS {
+            let moment = Moment {
+                time: k as f64,
+                energy_error: 0.0,
+                lagrange: vec![1.0],
+            };
+            run.remember(|| Ok::<_, ()>(moment)).unwrap();
+        }
+        let moments = run.moments();
+        assert!(moments.len() <= MOMENTS);
+        assert_eq!(moments[0].time, 0.0);
+        assert_eq!(moments.last().unwrap().time, (10 * MOMENTS - 1) as f64);
+    }
+}

@@ -1,0 +1,344 @@
+// The page: what is shown, and what the user does to it.
+
+import * as api from "./api.js";
+import { Colours, swatch } from "./colour.js";
+import { Controls } from "./controls.js";
+import * as exporting from "./export.js";
+import { LineCard } from "./line.js";
+import { LiveView } from "./live.js";
+import { MapView, ulp } from "./map.js";
+import { OrbitCard } from "./orbit.js";
+import { brief } from "./plot.js";
+import { DEFAULTS, History, fromLink } from "./state.js";
+
+const $ = (id) => document.getElementById(id);
+const MOVED = 5;        // Pixels beyond which a press is no click.
+const LINE_POINTS = 1024;
+
+let toasting;
+function toast(text) {
+  $("toast").textContent = text;
+  $("toast").classList.add("shown");
+  clearTimeout(toasting);
+  toasting = setTimeout(() => $("toast").classList.remove("shown"), 2600);
+}
+const failed = (error) => { toast(error.message); };
+
+function theme(choice) {
+  const dark = choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  try { localStorage.setItem("theme", choice); } catch { /* It is for this visit only, then. */ }
+}
+const remembered = () => { try { return localStorage.getItem("theme") ?? "dark"; } catch { return "dark"; } };
+theme(remembered());
+
+function toggleControls(open = $("controls").classList.contains("closed")) {
+  $("controls").classList.toggle("closed", !open);
+  $("toggle").setAttribute("aria-expanded", String(open));
+}
+$("toggle").onclick = () => toggleControls();
+// On a wide window the controls cover the button; they stay where they are.
+const narrow = matchMedia("(max-width: 760px)");
+
+const about = await api.get("/api/about").catch((error) => {
+  toast(`${error.message} Open the link that the program printed.`);
+  throw error;
+});
+if (narrow.matches) toggleControls(false);
+if (about.map) startMap(); else if (about.live) startLive();
+document.documentElement.dataset.ready = "true";
+
+function startLive() {
+  document.title = `${about.live.title} – Trisolar`;
+  $("live-view").hidden = false;
+  $("tools").hidden = $("legend").hidden = true;
+  window.trisolar = new LiveView($("cloud"), $("controls"), about.live, { failed });
+  $("place").textContent = about.live.title;
+  document.addEventListener("keydown", (e) => { if (e.key === "c" && !e.ctrlKey && e.target === document.body) toggleControls(); });
+}
+
+function startMap() {
+  const declaration = about.map, { zoom } = declaration, quantity = declaration.quantities[0];
+  const usual = Object.fromEntries(declaration.parameters.map((p) => [p.name, p.default]));
+  const presets = new Map(declaration.presets.map((p) => [p.name, p]));
+  const first = presets.get(declaration.start);
+  $("map-view").hidden = false;
+
+  const ofPreset = (preset) => ({ ...structuredClone(DEFAULTS), preset: preset.name, spec: { ...preset.specification },
+    x: preset.view.center[0], y: preset.view.center[1], span: Math.max(...preset.view.span) });
+  let state = fromLink(location.hash.slice(1)) ?? ofPreset(first);
+  let described = null;
+
+  // With every halving of the span shift and steps go as in the published zoom. (The span is the link's, the same in every window.)
+  const halvings = () => (state.follow ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
+  const value = (name) => state.spec[name] ?? usual[name];
+  const steps = () => Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at));
+  function specification() {
+    const deep = halvings(), spec = { ...state.spec };
+    if (deep > 0) Object.assign(spec, { steps: steps(), shift: value("shift").map((d) => d * zoom.shift_factor ** deep) });
+    return spec;
+  }
+  const from = () => (quantity.shown_from === "steps" ? steps() : null);
+  const family = () => JSON.stringify([Object.entries(state.spec).sort(), state.follow]);
+
+  const colours = new Colours(declaration.palettes);
+  const map = new MapView($("map"), $("marks"), about, colours, {
+    specification, from, steps, colouring: () => state, failed: refused,
+    idle: ({ busy, done }) => {
+      $("work").textContent = busy ? `computing ${Math.floor(100 * done)} %` : "";
+      document.documentElement.dataset.busy = String(busy);
+    },
+    changed: () => { marks(); place(); },
+    coloured: () => { legend(); controls.drawHistogram(map.values, colours); },
+    resized: () => { frame(); refreshControls(); },
+  });
+
+  const orbitCard = new OrbitCard($("orbit"), { closed: () => { if (state.orbit) change({ orbit: null }); } });
+  const lineCard = new LineCard($("line"), { closed: () => { if (state.line) change({ line: null }); } });
+  const past = new History(state, ({ undo, redo }) => { $("undo").disabled = !undo; $("redo").disabled = !redo; });
+  const text = (name, what) => [`Copy as ${what}`, async () => { try { await exporting.copy((await describe())[name]); toast(`Copied as ${what}.`); } catch (error) { refused(error); } }];
+  const controls = new Controls($("controls"), declaration, {
+    state: () => state,
+    set: (changes) => change(changes),
+    preset: (name) => { const { colour, scale, reverse, follow } = state; change({ ...ofPreset(presets.get(name)), colour, scale, reverse, follow, fit: presets.get(name) }); },
+    theme: (choice) => { theme(choice); map.refresh(); orbitCard.draw(); lineCard.draw(); },
+    actions: {
+      command: text("command", "command"), python: text("python", "Python"),
+      png: ["Save picture", async () => { try { exporting.save("trisolar.png", await exporting.picture(map, colours, (await describe()).labels, described.command)); } catch (error) { refused(error); } }],
+      toml: ["Save specification", async () => { try { exporting.save("trisolar.toml", new Blob([(await describe()).toml], { type: "text/plain" })); } catch (error) { refused(error); } }],
+    },
+  });
+  controls.theme.value = remembered();
+
+  // What a window shows beside and below the panels is the map's too: `span` is what the shorter side of the window shows.
+  const scaleOf = (span) => span / Math.min(...map.size);
+  function frame() { map.show([state.x, state.y], scaleOf(state.span), family(), `${family()} ${halvings()}`); }
+
+  /** A preset's rectangle as a whole, in this window. */
+  function fitted({ center, span }) {
+    const [w, h] = map.size, scale = Math.max(span[0] / w, span[1] / h);
+    return { x: center[0], y: center[1], span: scale * Math.min(w, h) };
+  }
+
+  let describing;
+  function change(changes, pause) {
+    const { fit, ...rest } = changes;
+    const before = family();
+    state = { ...state, ...rest, ...(fit && fitted(fit.view)) };
+    limit();
+    apply(before);
+    // A drag is one change, however long it takes.
+    if (held.size) return;
+    past.note(state, pause ?? (("x" in changes || "span" in changes) && !fit ? 450 : 0));
+  }
+
+  /** Keeps the view where there are numbers. */
+  function limit() {
+    const far = 2 ** 20;
+    state.x = Math.max(-far, Math.min(far, state.x));
+    state.y = Math.max(-far, Math.min(far, state.y));
+    const least = (Math.max(ulp(state.x), ulp(state.y), 2 ** -60) / 16) * Math.min(...map.size);
+    state.span = Math.max(least, Math.min(8192, state.span));
+  }
+
+  function apply(before) {
+    if (before !== family()) controls.refused(null);
+    map.stale = true;
+    frame();
+    refreshControls();
+    cards();
+    clearTimeout(describing);
+    describing = setTimeout(() => describe().catch(refused), 250);
+  }
+
+  function refreshControls() {
+    const deep = halvings() > 0;
+    const pixel = map.scale;
+    controls.show(state, {
+      labels: axisNames(), atLimit: map.atLimit,
+      digits: (x) => String(Number(x.toFixed(Math.max(0, Math.min(20, Math.ceil(-Math.log10(pixel)) + 2))))),
+      effective: `${steps().toLocaleString("en")} steps${deep ? `, shift ${brief(Math.abs(value("shift")[0]) * zoom.shift_factor ** halvings(), 3)}` : ""}; a pixel is ${brief(pixel, 3)} wide`,
+    });
+  }
+  const axisNames = () => ({ xy: ["x", "y"], xz: ["x", "z"], yz: ["y", "z"] })[value("plane")] ?? ["x", "y"];
+
+  async function describe() {
+    const [w, h] = map.size.map(Math.round);
+    const view = { center: [state.x, state.y], span: [w * map.scale, h * map.scale], size: [w, h] };
+    const response = await api.post("/api/describe", { specification: specification(), view });
+    described = await response.json();
+    controls.refused(null);
+    // That pixels are square to rounding is seen.
+    controls.warn(described.warnings.filter((text) => !(map.atLimit && text.includes("64-bit"))));
+    $("legend-name").textContent = described.labels.value;
+    return described;
+  }
+
+  function refused(error) {
+    if (error.option) controls.refused(error); else failed(error);
+  }
+
+  function legend() {
+    swatch($("bar-canvas"), colours.palette, state.reverse);
+    $("legend-low").textContent = brief(colours.low); $("legend-high").textContent = brief(colours.high);
+    $("legend").title = described?.labels.value ?? "";
+  }
+
+  // Marks: the pixel whose orbit is shown, and the line.
+  let drawnLine = null;
+  function marks() {
+    // In software: Chromium without a GPU does not show that an accelerated canvas has been cleared.
+    const c = map.marks.getContext("2d", { willReadFrequently: true }), r = map.ratio;
+    c.reset();
+    c.scale(r, r);
+    const stroke = (path) => { for (const [color, width] of [["rgb(0 0 0 / 0.7)", 4], ["#fff", 1.6]]) { c.strokeStyle = color; c.lineWidth = width; c.beginPath(); path(); c.stroke(); } };
+    if (state.orbit) {
+      const [x, y] = map.toScreen(map.pixelCorner(state.orbit));
+      stroke(() => { c.arc(x, y, 9, 0, 7); for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { c.moveTo(x + dx * 9, y + dy * 9); c.lineTo(x + dx * 16, y + dy * 16); } });
+    }
+    const ends = drawnLine ?? state.line;
+    if (ends) {
+      const [p, q] = [map.toScreen(ends.slice(0, 2)), map.toScreen(ends.slice(2))];
+      stroke(() => { c.moveTo(...p); c.lineTo(...q); });
+      for (const [x, y] of [p, q]) stroke(() => c.arc(x, y, 4, 0, 7));
+    }
+  }
+
+  // Cards follow the state, so that a link and an undo bring them back.
+  let shownOrbit = null, shownLine = null;
+  function cards() {
+    const orbit = state.orbit && JSON.stringify([state.orbit, family()]);
+    if (orbit !== shownOrbit) {
+      shownOrbit = orbit;
+      if (orbit) {
+        const [x, y] = map.pixelCorner(state.orbit), [a, b] = axisNames();
+        orbitCard.show(specification(), state.orbit, `${a} = ${brief(x, 7)}, ${b} = ${brief(y, 7)}`);
+      } else if (!$("orbit").hidden) orbitCard.close();
+    }
+    const line = state.line && JSON.stringify([state.line, family()]);
+    if (line !== shownLine) {
+      shownLine = line;
+      if (line) lineCard.show(specification(), from(), state.line, LINE_POINTS, `${quantity.label} (${quantity.unit})`);
+      else if (!$("line").hidden) lineCard.close();
+    }
+  }
+
+  // Input
+  const canvas = $("map"), held = new Map();
+  let pressed = null, pointer = null;
+  const local = (e) => [e.clientX, e.clientY];
+
+  function zoomAt(factor, [sx, sy] = [map.width / 2, map.height / 2]) {
+    const [ax, ay] = map.toMap([sx, sy]);
+    const span = state.span * factor, scale = scaleOf(span);
+    change({ span, x: ax - (sx - map.width / 2) * scale, y: ay - (sy - map.height / 2) * scale });
+  }
+  function pan(dx, dy) { change({ x: state.x - dx * map.scale, y: state.y - dy * map.scale }); }
+  function orbitAt(place) { change({ orbit: map.pixelAt(place), line: null }); }
+  function lineTool(on) { $("line-tool").setAttribute("aria-pressed", String(on)); }
+  const lining = () => $("line-tool").getAttribute("aria-pressed") === "true";
+
+  canvas.onpointerdown = (e) => {
+    if (e.button > 0) return;
+    canvas.focus({ preventScroll: true });
+    canvas.setPointerCapture(e.pointerId);
+    held.set(e.pointerId, local(e));
+    pressed = held.size === 1 ? { at: local(e), moved: false, line: e.shiftKey || lining() } : null;
+    if (held.size > 1) drawnLine = null;
+    map.pressed = true;
+  };
+  canvas.onpointermove = (e) => {
+    pointer = local(e);
+    const last = held.get(e.pointerId), now = pointer;
+    if (!last) return place();
+    if (held.size === 2) {
+      const other = [...held].find(([id]) => id !== e.pointerId)[1], apart = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
+      const middle = (p) => [(p[0] + other[0]) / 2, (p[1] + other[1]) / 2], [m, n] = [middle(last), middle(now)];
+      held.set(e.pointerId, now);
+      pan(n[0] - m[0], n[1] - m[1]);
+      return zoomAt(apart(last) / Math.max(1, apart(now)), n);
+    }
+    if (!pressed) return;
+    if (Math.hypot(now[0] - pressed.at[0], now[1] - pressed.at[1]) > MOVED) pressed.moved = true;
+    if (!pressed.moved) return;
+    if (pressed.line) { drawnLine = [...map.toMap(pressed.at), ...map.toMap(now)]; marks(); return; }
+    canvas.classList.add("dragging");
+    pan(now[0] - last[0], now[1] - last[1]);
+    held.set(e.pointerId, now);
+  };
+  canvas.onpointerup = canvas.onpointercancel = (e) => {
+    const mine = held.delete(e.pointerId);
+    canvas.classList.remove("dragging");
+    map.pressed = held.size > 0;
+    if (mine && !held.size && !pressed) past.note(state, 0); // The end of a pinch.
+    if (!mine || !pressed || e.type === "pointercancel") { pressed = held.size ? pressed : null; drawnLine = null; return; }
+    if (pressed.line && pressed.moved) { const ends = drawnLine; drawnLine = null; lineTool(false); change({ line: ends, orbit: null }); }
+    else if (!pressed.moved) orbitAt(local(e));
+    else past.note(state, 0);
+    pressed = null;
+  };
+  canvas.onpointerleave = () => { pointer = null; place(); };
+  canvas.addEventListener("wheel", (e) => {
+    e.preventDefault();
+    const lines = e.deltaMode === 1 ? 30 : 1;
+    zoomAt(2 ** Math.max(-2, Math.min(2, (e.deltaY * lines) / (e.ctrlKey ? 120 : 320))), local(e));
+  }, { passive: false });
+
+  let announcing;
+  function announce() {
+    clearTimeout(announcing);
+    announcing = setTimeout(() => {
+      const [a, b] = axisNames(), known = map.valueAt([map.width / 2, map.height / 2]);
+      $("announce").textContent = `Centre ${a} ${brief(state.x, 6)}, ${b} ${brief(state.y, 6)}, span ${brief(state.span, 3)}. ${known === null ? "Not computed yet." : `${brief(known, 6)} ${quantity.unit} ${quantity.label}.`}`;
+    }, 500);
+  }
+  canvas.onkeydown = (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const far = e.shiftKey ? 0.5 : 0.12, moves = { ArrowLeft: [far, 0], ArrowRight: [-far, 0], ArrowUp: [0, far], ArrowDown: [0, -far] }[e.key];
+    if (moves) pan(moves[0] * map.width, moves[1] * map.height);
+    else if (e.key === "+" || e.key === "=") zoomAt(1 / 2);
+    else if (e.key === "-" || e.key === "_") zoomAt(2);
+    else if (e.key === "Enter") orbitAt([map.width / 2, map.height / 2]);
+    else if (e.key === "Home") goHome();
+    else if (e.key === "l" || e.key === "L") { const q = map.width / 4; change({ line: [...map.toMap([q, map.height / 2]), ...map.toMap([3 * q, map.height / 2])], orbit: null }); }
+    else return;
+    e.preventDefault();
+    announce();
+  };
+  const goHome = () => change({ fit: presets.get(state.preset) ?? first });
+
+  function travel(how) {
+    const to = past[how](state);
+    if (!to) return;
+    const before = family();
+    state = to;
+    apply(before);
+  }
+  document.addEventListener("keydown", (e) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName);
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z" && !typing) { e.preventDefault(); travel(e.shiftKey ? "redo" : "undo"); }
+    else if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "y" && !typing) { e.preventDefault(); travel("redo"); }
+    else if (e.key === "Escape") { if (state.line) change({ line: null }); else if (state.orbit) change({ orbit: null }); }
+    else if (e.key === "c" && !typing && !e.ctrlKey && !e.metaKey) toggleControls();
+  });
+  $("undo").onclick = () => travel("undo");
+  $("redo").onclick = () => travel("redo");
+  $("zoom-in").onclick = () => zoomAt(1 / 2);
+  $("zoom-out").onclick = () => zoomAt(2);
+  $("home").onclick = goHome;
+  $("line-tool").onclick = () => lineTool(!lining());
+  $("share").onclick = async () => { try { await exporting.copy(past.link(state)); toast("Link copied."); } catch (error) { failed(error); } };
+  addEventListener("hashchange", () => { const to = fromLink(location.hash.slice(1)); if (to) { const before = family(); state = to; limit(); apply(before); past.note(state, 0); } });
+
+  function place() {
+    const [a, b] = axisNames(), at = pointer ?? [map.width / 2, map.height / 2], [x, y] = map.toMap(at), known = map.valueAt(at);
+    const places = Math.max(0, Math.min(15, Math.ceil(-Math.log10(map.scale)) + 1)), show = (v) => v.toFixed(places).replace("-", "−");
+    $("place").textContent = `${a} ${show(x)}  ${b} ${show(y)}${known === null ? "" : `  ·  ${Number.isInteger(known) ? known.toLocaleString("en") : brief(known, 6)} ${quantity.unit}`}`;
+  }
+
+  if (!location.hash) Object.assign(state, fitted(first.view));
+  limit();
+  apply("");
+  // For tests: what is shown, and whether it is complete.
+  window.trisolar = { map, colours, orbitCard, lineCard, get state() { return state; } };
+}

@@ -1,0 +1,273 @@
+// The map: which tiles are on the screen, in which detail, and how they are drawn.
+
+import * as api from "./api.js";
+
+const TILE = 128;         // Pixels of a tile along a side: few of them lie beyond the edges of the screen.
+export const DEPTH = Math.log2(TILE); // Levels from a tile to one of its pixels.
+const KEPT = 1600;        // Tiles in memory.
+const FLYING = 3;         // Requests at a time; browsers open six connections to a server.
+const GROUP_SECONDS = 0.4; // Work of a request: what is asked for together is given up together.
+const SAMPLE = 24_000;    // Values for range and equalisation.
+
+/** Distance of neighbouring 64-bit numbers at x. */
+export const ulp = (x) => (x === 0 ? Number.MIN_VALUE : 2 ** (Math.floor(Math.log2(Math.abs(x))) - 52));
+
+export class MapView {
+  /** `hooks`: specification(), from(), steps(), colouring(), changed(), coloured(), resized(), idle(how), failed(error). */
+  constructor(canvas, marks, about, colours, hooks) {
+    Object.assign(this, { canvas, marks, about, colours, hooks });
+    this.context = canvas.getContext("2d", { alpha: false });
+    this.tiles = new Map();
+    this.requests = new Set();
+    this.center = [0, 0];
+    this.scale = 0.1;      // Length of a CSS pixel.
+    this.ladder = about.map.gpu ? [16, TILE] : [8, 32, 64, TILE];
+    this.rate = about.map.gpu ? 2e10 : 1e8;
+    this.family = "";    // Maps of which one may stand in for another until that is there.
+    this.exact = "";     // The map itself.
+    this.clock = 0;
+    this.measure();
+    new ResizeObserver(() => { this.measure(); this.hooks.resized(); }).observe(canvas);
+  }
+
+  get size() { return [this.width, this.height]; }
+
+  measure() {
+    const box = this.canvas.getBoundingClientRect();
+    [this.width, this.height] = [Math.max(1, box.width), Math.max(1, box.height)];
+    this.ratio = Math.min(3, devicePixelRatio || 1);
+    for (const canvas of [this.canvas, this.marks]) {
+      canvas.width = Math.round(this.width * this.ratio);
+      canvas.height = Math.round(this.height * this.ratio);
+    }
+  }
+
+  show(center, scale, family, exact) {
+    if (exact !== this.exact) {
+      [this.family, this.exact] = [family, exact];
+      this.giveUp(() => true);
+    }
+    this.center = center;
+    this.scale = scale;
+    this.refresh();
+  }
+
+  // Coordinates. The differences are of numbers close to each other, and so exact, however deep the zoom.
+  toScreen([x, y]) { return [(x - this.center[0]) / this.scale + this.width / 2, (y - this.center[1]) / this.scale + this.height / 2]; }
+  toMap([sx, sy]) { return [this.center[0] + (sx - this.width / 2) * this.scale, this.center[1] + (sy - this.height / 2) * this.scale]; }
+
+  /** The level whose pixels are nearest to the screen's. On a CPU four times the pixels of a fine screen would take four times as long. */
+  get level() {
+    const pixel = this.scale / (this.about.map.gpu ? this.ratio : 1);
+    const { side, level } = this.about.limits;
+    return Math.max(0, Math.min(level - DEPTH, Math.round(Math.log2(side / TILE / pixel))));
+  }
+  side(level) { return this.about.limits.side * 2 ** -level; }
+
+  /** The pixel of the present level at a place of the screen, as a tile of one pixel. */
+  pixelAt(place) {
+    const level = this.level + DEPTH, side = this.side(level);
+    const [x, y] = this.toMap(place).map((v) => Math.floor(v / side));
+    return [level, x, y];
+  }
+  pixelCorner([level, x, y]) { const side = this.side(level); return [x * side, y * side]; }
+
+  /** The finest value known at a place of the screen. */
+  valueAt(place) {
+    const at = this.toMap(place);
+    let best = null;
+    // Of the present map before others, then of the detail nearest to the screen's.
+    const off = (tile, fineness) => Math.abs(Math.log2(fineness * this.scale)) + (tile.exact === this.exact ? 0 : 100);
+    for (const tile of this.tiles.values()) {
+      if (tile.family !== this.family) continue;
+      const side = this.side(tile.level), [u, v] = [at[0] / side - tile.x, at[1] / side - tile.y];
+      if (u < 0 || v < 0 || u >= 1 || v >= 1) continue;
+      const fineness = tile.pixels / side;
+      if (!best || off(tile, fineness) < best.off) {
+        const n = tile.pixels;
+        best = { off: off(tile, fineness), raw: tile.values[Math.floor(v * n) * n + Math.floor(u * n)], from: tile.from };
+      }
+    }
+    return best && (best.from === null ? best.raw : best.from - best.raw);
+  }
+
+  /** Tiles of a level that the screen shows, the nearest to its centre first; `margin` of them around it. */
+  onScreen(level, margin = 0) {
+    const side = this.side(level), [a, b] = [this.toMap([0, 0]), this.toMap([this.width, this.height])];
+    const [x0, y0] = a.map((v) => Math.floor(v / side) - margin), [x1, y1] = b.map((v) => Math.ceil(v / side) - 1 + margin);
+    const found = [], [cx, cy] = this.center.map((v) => v / side - 0.5);
+    for (let y = y0; y <= Math.max(y0, y1); y += 1) for (let x = x0; x <= Math.max(x0, x1); x += 1) found.push({ level, x, y, far: (x - cx) ** 2 + (y - cy) ** 2 });
+    const within = 2 ** 20;
+    return found.filter((t) => Math.abs(t.x * side) <= within && Math.abs(t.y * side) <= within).sort((p, q) => p.far - q.far).slice(0, 1200);
+  }
+
+  key(exact, level, x, y) { return `${level}/${x}/${y}/${exact}`; }
+
+  refresh() {
+    if (this.pending) return;
+    this.pending = requestAnimationFrame(() => { this.pending = 0; this.plan(); this.draw(); });
+  }
+
+  // Requests
+
+  giveUp(unwanted) {
+    for (const request of this.requests) if (unwanted(request)) { this.requests.delete(request); request.abort.abort(); }
+  }
+
+  plan() {
+    if (!this.family) return;
+    const { level, ladder } = this;
+    const shown = this.onScreen(level);
+    const visible = new Set(shown.map((t) => this.key(this.exact, level, t.x, t.y)));
+    const ring = this.onScreen(level, 1).filter((t) => !visible.has(this.key(this.exact, level, t.x, t.y)));
+    const near = new Set([...visible, ...ring.map((t) => this.key(this.exact, level, t.x, t.y))]);
+    this.giveUp((r) => r.exact !== this.exact || r.keys.every((key) => !(r.ahead ? near : visible).has(key)));
+    const flying = new Set();
+    for (const r of this.requests) for (const key of r.keys) flying.add(key);
+    const missing = (tiles, pixels) => tiles.filter((t) => {
+      const key = this.key(this.exact, level, t.x, t.y);
+      return !flying.has(key) && !((this.tiles.get(key)?.pixels ?? 0) >= pixels);
+    });
+    let busy = this.requests.size > 0;
+    for (const pixels of ladder) {
+      // A step of the ladder begins when nothing is missing of the one before.
+      let wanted = missing(shown, pixels);
+      const waits = [...this.requests].some((r) => !r.ahead && r.pixels < pixels);
+      while (wanted.length && !waits && this.requests.size < FLYING) {
+        this.giveUp((r) => r.ahead);
+        const group = wanted.splice(0, this.groupSize(level, pixels));
+        group.forEach((t) => flying.add(this.key(this.exact, level, t.x, t.y)));
+        this.ask(group, pixels, false);
+        busy = true;
+      }
+      if (wanted.length || [...this.requests].some((r) => !r.ahead)) break;
+    }
+    if (!this.requests.size) {
+      // Nothing to do: what may be wanted next, coarser on a CPU.
+      const pixels = ladder[ladder.length - (this.about.map.gpu ? 1 : 2)];
+      const wanted = missing(ring, pixels);
+      if (wanted.length && !this.pressed) this.ask(wanted.slice(0, this.groupSize(level, pixels)), pixels, true);
+    }
+    const of = shown.length * ladder.length, done = shown.reduce((sum, t) => {
+      const have = this.tiles.get(this.key(this.exact, level, t.x, t.y))?.pixels ?? 0;
+      return sum + ladder.filter((n) => n <= have).length;
+    }, 0);
+    this.hooks.idle({ busy: [...this.requests].some((r) => !r.ahead) || (busy && done < of), done: done / of, level });
+  }
+
+  groupSize(level, pixels) {
+    const cost = pixels * pixels * this.hooks.steps();
+    return Math.max(1, Math.min(64, Math.round((GROUP_SECONDS * this.rate) / cost)));
+  }
+
+  async ask(group, pixels, ahead) {
+    const { family, exact } = this, level = group[0].level;
+    const request = { exact, pixels, ahead, keys: group.map((t) => this.key(exact, level, t.x, t.y)), abort: new AbortController() };
+    this.requests.add(request);
+    const from = this.hooks.from(), work = group.length * pixels * pixels * this.hooks.steps(), began = performance.now();
+    try {
+      const body = { specification: this.hooks.specification(), tiles: group.map((t) => [level, t.x, t.y, pixels]), ahead };
+      for await (const { index, values } of api.tiles(body, request.abort.signal)) {
+        const { x, y } = group[index], key = request.keys[index];
+        request.keys[index] = null;
+        if (!((this.tiles.get(key)?.pixels ?? 0) > pixels)) this.tiles.set(key, { family, exact, level, x, y, pixels, values, from, used: (this.clock += 1) });
+        this.dirty = true;
+        this.refresh();
+      }
+      const seconds = (performance.now() - began) / 1000;
+      if (seconds > 0.02) this.rate = 0.7 * this.rate + (0.3 * work) / seconds;
+    } catch (error) {
+      if (error.name !== "AbortError") { this.hooks.failed(error); this.requests.delete(request); return; }
+    }
+    this.requests.delete(request);
+    this.refresh();
+  }
+
+  // Drawing
+
+  /** Tiles of this family that the screen shows, coarse ones first. */
+  drawn() {
+    const found = [];
+    for (const [key, tile] of this.tiles) {
+      if (tile.family !== this.family) continue;
+      const side = this.side(tile.level), [left, top] = this.toScreen([tile.x * side, tile.y * side]), length = side / this.scale;
+      if (left < this.width && top < this.height && left + length > 0 && top + length > 0 && length < 1e6) found.push({ key, tile, left, top, length });
+    }
+    // Those of the present map and level last, whatever their detail.
+    const off = (t) => Math.abs(t.level - this.level) * (t.level > this.level ? 1.01 : 1) + (t.exact === this.exact ? 0 : 0.5);
+    return found.sort((p, q) => off(q.tile) - off(p.tile) || p.tile.pixels - q.tile.pixels);
+  }
+
+  draw() {
+    const { context, ratio } = this, drawn = this.drawn();
+    this.recolour(drawn);
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--ground");
+    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    for (const { tile, left, top, length } of this.uncovered(drawn)) {
+      tile.used = this.clock += 1;
+      this.paint(tile);
+      // Edges at whole pixels: neither gaps nor overlaps of neighbours.
+      const [x, y] = [left, top].map((v) => Math.round(v * ratio)), [x2, y2] = [left, top].map((v) => Math.round((v + length) * ratio));
+      const texel = (length * ratio) / tile.pixels;
+      context.imageSmoothingEnabled = Math.abs(texel - 1) > 0.001 && (texel < 3 || tile.pixels < TILE);
+      context.imageSmoothingQuality = "high";
+      context.drawImage(tile.image, x, y, x2 - x, y2 - y);
+    }
+    this.evict();
+    this.hooks.changed();
+  }
+
+  /** Without the tiles that those of the present level hide. */
+  uncovered(drawn) {
+    const { level } = this, whole = this.onScreen(level).every((t) => this.tiles.has(this.key(this.exact, level, t.x, t.y)));
+    return whole ? drawn.filter((d) => d.tile.level === level && d.tile.exact === this.exact) : drawn;
+  }
+
+  paint(tile) {
+    if (tile.version === this.colours.version) return;
+    tile.image ??= Object.assign(document.createElement("canvas"), { width: tile.pixels, height: tile.pixels });
+    tile.data ??= tile.image.getContext("2d").createImageData(tile.pixels, tile.pixels);
+    this.colours.paint(tile.values, tile.from, new Uint32Array(tile.data.data.buffer));
+    tile.image.getContext("2d").putImageData(tile.data, 0, 0);
+    tile.data = null;
+    tile.version = this.colours.version;
+  }
+
+  /** Finite shown values of what is on the screen, sorted. */
+  sample(drawn) {
+    const tiles = drawn.filter((d) => d.tile.level === this.level && d.tile.exact === this.exact);
+    const use = tiles.length ? tiles : drawn, each = Math.max(16, Math.floor(SAMPLE / Math.max(1, use.length)));
+    const out = [];
+    for (const { tile, left, top, length } of use) {
+      const n = tile.pixels, stride = Math.max(1, Math.floor(Math.sqrt((n * n) / each)));
+      for (let j = stride >> 1; j < n; j += stride) for (let i = stride >> 1; i < n; i += stride) {
+        const [x, y] = [left + (length * i) / n, top + (length * j) / n];
+        if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
+        const raw = tile.values[j * n + i], shown = tile.from === null ? raw : tile.from - raw;
+        if (Number.isFinite(shown)) out.push(shown);
+      }
+    }
+    return Float64Array.from(out).sort();
+  }
+
+  recolour(drawn, force = false) {
+    const now = performance.now();
+    // Not with every tile that comes: colours would flicker.
+    if (!force && !this.stale && !(this.dirty && now - (this.coloured ?? 0) > 140) && this.colours.key) {
+      if (this.dirty && !this.later) this.later = setTimeout(() => { this.later = 0; this.refresh(); }, 150);
+      return;
+    }
+    [this.dirty, this.stale, this.coloured] = [false, false, now];
+    this.values = this.sample(drawn);
+    if (this.values.length) { this.colours.set(this.hooks.colouring(), this.values); this.hooks.coloured(); }
+  }
+
+  evict() {
+    if (this.tiles.size <= KEPT) return;
+    const oldest = [...this.tiles].sort((p, q) => p[1].used - q[1].used).slice(0, this.tiles.size - KEPT);
+    oldest.forEach(([key]) => this.tiles.delete(key));
+  }
+
+  /** Whether 64-bit numbers tell neighbouring pixels apart. */
+  get atLimit() { return this.side(this.level + DEPTH) < Math.max(...this.center.map(ulp)); }
+}

@@ -1,0 +1,512 @@
+//! Who computes which tile when. Tiles that someone looks at go before those that are fetched ahead, coarse ones before fine
+//! ones; a tile that several ask for is computed once; one that nobody wants any more is given up, also in the middle.
+//!
+//! What a computation that makes way for a more urgent one has brought back is kept, and only the rest is computed later.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::cache::{Cache, Key};
+use crate::engine::{Cancel, Ended, Engine, Map, TileSink, Values};
+use crate::tile::Tile;
+
+/// The most tiles that wait or are computed.
+pub(crate) const MAX_JOBS: usize = 4096;
+/// How long a batch of tiles should take: long enough to keep a GPU busy, short enough to look at while it goes on.
+const BATCH_TIME: Duration = Duration::from_millis(100);
+/// The most tiles of a batch.
+const MAX_BATCH: usize = 64;
+/// How far tiles of a batch may lie from the first.
+const NEAR: i64 = 32;
+
+/// A tile of a request, or why there is none.
+pub(crate) type Outcome = Result<Arc<Values>, String>;
+/// Where a request's tiles go, each with its number in the request.
+pub(crate) type Reply = UnboundedSender<(usize, Outcome)>;
+
+/// Why tiles are not taken on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// What is urgent: the lower, the more. A tile on the screen, by the number of its pixels; then tiles fetched ahead.
+type Urgency = (bool, u32);
+
+struct Job {
+    map: Arc<dyn Map>,
+    ahead: bool,
+    order: u64,
+    waiting: Vec<Waiter>,
+    partial: Option<Partial>,
+    /// The batch that computes it.
+    batch: Option<u64>,
+}
+
+impl Job {
+    fn urgency(&self, key: &Key) -> Urgency {
+        (self.ahead, key.tile.pixels)
+    }
+}
+
+struct Waiter {
+    request: u64,
+    index: usize,
+    reply: Reply,
+}
+
+/// What is known of a tile's pixels.
+struct Partial {
+    values: Values,
+    known: Vec<bool>,
+    missing: usize,
+}
+
+impl Partial {
+    fn new(key: &Key, map: &dyn Map) -> Self {
+        let count = key.tile.count();
+        Self {
+            values: Values::zeros(map.kind(), count),
+            known: vec![false; count],
+            missing: count,
+        }
+    }
+
+    fn learn(&mut self, pixel: usize, from: &Values, at: usize) {
+        if !std::mem::replace(&mut self.known[pixel], true) {
+            self.values.copy(pixel, from, at);
+            self.missing -= 1;
+        }
+    }
+
+    /// Takes the pixels of the same square in fewer pixels.
+    fn take_coarser(&mut self, pixels: u32, coarse_pixels: u32, coarse: &Values) {
+        let (n, m) = (pixels as usize, coarse_pixels as usize);
+        let stride = n / m;
+        for at in 0..coarse.len() {
+            let (row, column) = (at / m, at % m);
+            self.learn(row * stride * n + column * stride, coarse, at);
+        }
+    }
+
+    /// Ranges of pixels that are not known.
+    fn wanted(&self) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for (pixel, _) in self.known.iter().enumerate().filter(|(_, known)| !**known) {
+            match ranges.last_mut() {
+                Some(last) if last.end == pixel => last.end += 1,
+                _ => ranges.push(pixel..pixel + 1),
+            }
+        }
+        ranges
+    }
+}
+
+struct Batch {
+    urgency: Urgency,
+    stop: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: HashMap<Key, Job>,
+    batches: HashMap<u64, Batch>,
+    /// Computations of another kind, before which batches make way.
+    holds: usize,
+    next: u64,
+    ended: bool,
+    /// Steps of pixels a second, as measured.
+    rate: f64,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    cache: Cache,
+    workers: usize,
+    reuses_coarser: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Computes tiles on threads of its own.
+pub(crate) struct Scheduler {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Scheduler {
+    pub fn new(engine: &dyn Engine, cache: Cache) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                rate: engine.expected_rate(),
+                ..State::default()
+            }),
+            changed: Condvar::new(),
+            cache,
+            workers: engine.concurrency().max(1),
+            reuses_coarser: engine.takes_single_pixels(),
+        });
+        let threads = (0..shared.workers).map(|_| {
+            let shared = shared.clone();
+            std::thread::Builder::new()
+                .name("tiles".into())
+                .spawn(move || work(&shared))
+        });
+        let threads = threads.collect::<Result<_, _>>()?;
+        Ok(Self { shared, threads })
+    }
+
+    /// Asks for tiles, whose values come to `reply`. They are given up when the request is dropped.
+    ///
+    /// # Errors
+    /// [`Full`], and nothing is taken on.
+    pub fn request(
+        &self,
+        map: &Arc<dyn Map>,
+        tiles: &[Tile],
+        ahead: bool,
+        reply: &Reply,
+    ) -> Result<Request, Full> {
+        let content: Arc<str> = map.content().into();
+        let mut keys = Vec::new();
+        for (index, tile) in tiles.iter().enumerate() {
+            let key = Key {
+                content: content.clone(),
+                tile: *tile,
+            };
+            match self.shared.cache.get(&key) {
+                // A reply that nobody reads is one of a request that is being dropped.
+                Some(values) => drop(reply.send((index, Ok(values)))),
+                None => keys.push((index, key)),
+            }
+        }
+        let mut state = self.shared.lock();
+        let new = keys
+            .iter()
+            .filter(|(_, key)| !state.jobs.contains_key(key))
+            .count();
+        if state.jobs.len() + new > MAX_JOBS {
+            return Err(Full);
+        }
+        let number = state.next;
+        state.next += 1;
+        let mut most_urgent = None;
+        for (index, key) in &keys {
+            state.next += 1;
+            let order = state.next;
+            let job = state.jobs.entry(key.clone()).or_insert_with(|| Job {
+                map: map.clone(),
+                ahead,
+                order,
+                waiting: Vec::new(),
+                partial: None,
+                batch: None,
+            });
+            job.ahead &= ahead;
+            job.waiting.push(Waiter {
+                request: number,
+                index: *index,
+                reply: reply.clone(),
+            });
+            if job.batch.is_none() {
+                let urgency = job.urgency(key);
+                most_urgent =
+                    Some(most_urgent.map_or(urgency, |other: Urgency| other.min(urgency)));
+            }
+        }
+        if let Some(urgency) = most_urgent {
+            make_way(&state, self.shared.workers, urgency);
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+        Ok(Request {
+            shared: self.shared.clone(),
+            number,
+            keys: keys.into_iter().map(|(_, key)| key).collect(),
+        })
+    }
+
+    /// Lets batches make way, and none begin, until the result is dropped.
+    pub fn hold(&self) -> Hold {
+        let mut state = self.shared.lock();
+        state.holds += 1;
+        state
+            .batches
+            .values()
+            .for_each(|batch| batch.stop.store(true, Ordering::Relaxed));
+        Hold(self.shared.clone())
+    }
+
+    /// Tiles that wait or are computed, bytes of the cache in memory, and steps of pixels a second.
+    pub fn standing(&self) -> (usize, usize, f64) {
+        let state = self.shared.lock();
+        (state.jobs.len(), self.shared.cache.bytes(), state.rate)
+    }
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.ended = true;
+        state
+            .batches
+            .values()
+            .for_each(|batch| batch.stop.store(true, Ordering::Relaxed));
+        drop(state);
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // A panic of an engine was seen when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Stops the least urgent batch if all workers are busy and it is less urgent than what has come.
+fn make_way(state: &State, workers: usize, urgency: Urgency) {
+    if state.batches.len() < workers {
+        return;
+    }
+    let least = state.batches.values().max_by_key(|batch| batch.urgency);
+    if let Some(batch) = least.filter(|batch| batch.urgency > urgency) {
+        batch.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Keeps batches from running.
+pub(crate) struct Hold(Arc<Shared>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.lock().holds -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Tiles that somebody waits for.
+pub(crate) struct Request {
+    shared: Arc<Shared>,
+    number: u64,
+    keys: Vec<Key>,
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        for key in &self.keys {
+            let Some(job) = state.jobs.get_mut(key) else {
+                continue;
+            };
+            job.waiting.retain(|waiter| waiter.request != self.number);
+            if job.waiting.is_empty() && job.batch.is_none() {
+                state.jobs.remove(key);
+            }
+        }
+        let State { jobs, batches, .. } = &*state;
+        for (number, batch) in batches {
+            let unwanted = |job: &Job| job.batch != Some(*number) || job.waiting.is_empty();
+            if jobs.values().all(unwanted) {
+                batch.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What a worker has taken on.
+struct Taken<'a> {
+    shared: &'a Shared,
+    number: u64,
+    map: Arc<dyn Map>,
+    keys: Vec<Key>,
+    partials: Vec<Mutex<Option<Partial>>>,
+    stop: Arc<AtomicBool>,
+    /// The reply of this many pixels is measured.
+    pixels: usize,
+}
+
+fn work(shared: &Shared) {
+    while let Some(taken) = take(shared) {
+        let tiles: Vec<Tile> = taken.keys.iter().map(|key| key.tile).collect();
+        let wanted: Vec<Vec<Range<usize>>> = (taken.partials.iter())
+            .map(|p| lock(p).as_ref().map_or_else(Vec::new, Partial::wanted))
+            .collect();
+        let began = Instant::now();
+        // An engine that panics fails this batch; the worker lives on.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            taken.map.compute(&tiles, &wanted, &taken, &taken)
+        }));
+        let ended = ended.unwrap_or_else(|_| Err(Ended::Failed("the engine panicked".into())));
+        taken.finish(ended, began.elapsed());
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for the most urgent tile and takes it on, with others that can be computed together with it. `None` at the end.
+fn take(shared: &Shared) -> Option<Taken<'_>> {
+    let mut state = shared.lock();
+    let (first, urgency) = loop {
+        if state.ended {
+            return None;
+        }
+        let free = state
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.batch.is_none() && !job.waiting.is_empty());
+        let best = free.min_by_key(|(key, job)| (job.urgency(key), job.order));
+        match best {
+            Some((key, job)) if state.holds == 0 => break (key.clone(), job.urgency(key)),
+            _ => {
+                state = shared
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner)
+            }
+        }
+    };
+    let map = state.jobs[&first].map.clone();
+    let cost = first.tile.count() as f64 * map.steps() as f64;
+    let room = (BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
+    let mut keys: Vec<(u64, Key)> = (state.jobs.iter())
+        .filter(|(key, job)| {
+            let (a, b) = (&key.tile, &first.tile);
+            let alike = (a.level, a.pixels) == (b.level, b.pixels) && key.content == first.content;
+            let near = (a.x - b.x).abs() < NEAR && (a.y - b.y).abs() < NEAR;
+            alike
+                && near
+                && job.batch.is_none()
+                && !job.waiting.is_empty()
+                && job.urgency(key) == urgency
+        })
+        .map(|(key, job)| (job.order, key.clone()))
+        .collect();
+    keys.sort();
+    keys.truncate(room.clamp(1, MAX_BATCH));
+    let keys: Vec<Key> = keys.into_iter().map(|(_, key)| key).collect();
+    state.next += 1;
+    let number = state.next;
+    let stop = Arc::new(AtomicBool::new(false));
+    let batch = Batch {
+        urgency,
+        stop: stop.clone(),
+    };
+    state.batches.insert(number, batch);
+    let mut partials = Vec::new();
+    for key in &keys {
+        let job = state.jobs.get_mut(key).expect("it was there");
+        job.batch = Some(number);
+        partials.push(job.partial.take());
+    }
+    drop(state);
+    let mut pixels = 0;
+    let partials = keys.iter().zip(partials).map(|(key, partial)| {
+        let partial = partial.unwrap_or_else(|| {
+            let mut fresh = Partial::new(key, map.as_ref());
+            if shared.reuses_coarser
+                && let Some((n, coarse)) = shared.cache.coarser(key)
+            {
+                fresh.take_coarser(key.tile.pixels, n, &coarse);
+            }
+            fresh
+        });
+        pixels += partial.missing;
+        Mutex::new(Some(partial))
+    });
+    let partials = partials.collect();
+    Some(Taken {
+        shared,
+        number,
+        map,
+        keys,
+        partials,
+        stop,
+        pixels,
+    })
+}
+
+impl Cancel for Taken<'_> {
+    fn cancelled(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl TileSink for Taken<'_> {
+    fn put(&self, tile: usize, first: usize, values: &Values) {
+        let mut partial = lock(&self.partials[tile]);
+        let Some(known) = partial.as_mut() else {
+            return;
+        };
+        for at in 0..values.len() {
+            known.learn(first + at, values, at);
+        }
+        if known.missing == 0 {
+            let values = partial.take().expect("it is there").values;
+            drop(partial);
+            self.deliver(&self.keys[tile], Arc::new(values));
+        }
+    }
+}
+
+impl Taken<'_> {
+    /// Hands a whole tile to all who wait for it.
+    fn deliver(&self, key: &Key, values: Arc<Values>) {
+        // First the cache: whoever asks from now on finds it there or in the jobs.
+        self.shared.cache.put(key, &values);
+        let job = self.shared.lock().jobs.remove(key);
+        for waiter in job.into_iter().flat_map(|job| job.waiting) {
+            // One who has gone needs no answer.
+            let _ = waiter.reply.send((waiter.index, Ok(values.clone())));
+        }
+        self.shared.cache.store(key, &values);
+    }
+
+    fn finish(self, ended: Result<(), Ended>, took: Duration) {
+        let mut state = self.shared.lock();
+        state.batches.remove(&self.number);
+        let mut left = 0;
+        for (key, partial) in self.keys.iter().zip(self.partials) {
+            let Some(partial) = partial.into_inner().unwrap_or_else(PoisonError::into_inner) else {
+                continue;
+            };
+            left += partial.missing;
+            let Some(job) = state.jobs.get_mut(key) else {
+                continue;
+            };
+            job.batch = None;
+            let failed = match &ended {
+                Err(Ended::Cancelled) => None,
+                Err(Ended::Failed(message)) => Some(message.clone()),
+                Ok(()) => Some("the engine left out pixels".to_owned()),
+            };
+            if failed.is_none() && !job.waiting.is_empty() {
+                job.partial = Some(partial);
+                continue;
+            }
+            let waiting = state
+                .jobs
+                .remove(key)
+                .map_or_else(Vec::new, |job| job.waiting);
+            for waiter in waiting {
+                let message = failed.clone().unwrap_or_default();
+                let _ = waiter.reply.send((waiter.index, Err(message)));
+            }
+        }
+        let done = (self.pixels - left) as f64 * self.map.steps() as f64;
+        if ended.is_ok() && took > Duration::from_millis(2) {
+            let rate = done / took.as_secs_f64();
+            state.rate = (state.rate + rate) / 2.0;
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+}

@@ -1,0 +1,556 @@
+//! `trisolar explore` and `--live` as programs: tiles are the command line's maps, orbits count what maps count, Ctrl-C ends the
+//! server, and who watches a run changes nothing of it.
+
+#[path = "../host/explore/tests/support/mod.rs"]
+mod client;
+mod support;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use client::{address, counts, get, post, post_head};
+use serde_json::{Value, json};
+use support::trisolar;
+
+/// A server, which ends with the test.
+struct Explorer {
+    child: Child,
+    at: SocketAddr,
+}
+
+impl Explorer {
+    fn start(options: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
+            .args(["explore", "--backend", "cpu"])
+            .args(options)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut link = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut link).unwrap();
+        Self {
+            child,
+            at: address(link.trim()),
+        }
+    }
+
+    fn interrupt(&mut self) -> (Option<i32>, Duration) {
+        interrupt(&mut self.child)
+    }
+}
+
+impl Drop for Explorer {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends Ctrl-C; the exit code, and how long it took.
+fn interrupt(child: &mut Child) -> (Option<i32>, Duration) {
+    let began = Instant::now();
+    let id = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    (status.code(), began.elapsed())
+}
+
+/// Numbers that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize].clone()
+    }
+
+    /// From low to high.
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.below(1 << 20) as f64 / (1 << 20) as f64
+    }
+}
+
+/// A value as the command line takes it.
+fn word(value: &Value) -> String {
+    match value {
+        Value::Array(parts) => {
+            let separator = if parts.iter().any(Value::is_array) {
+                ":"
+            } else {
+                ","
+            };
+            parts.iter().map(word).collect::<Vec<_>>().join(separator)
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The numbers of an npy file of u32.
+fn npy(path: &Path) -> Vec<u32> {
+    let bytes = std::fs::read(path).unwrap();
+    let header = u16::from_le_bytes([bytes[8], bytes[9]]) as usize;
+    counts(&bytes[10 + header..])
+}
+
+/// A specification in which much happens in few steps.
+fn random_specification(random: &mut Random) -> Value {
+    let mut spec = json!({
+        "steps": 300 + random.below(1200), "dt": random.pick(&[0.01, 0.02, 0.05]),
+        "critical_distance": random.between(0.0022, 0.02), "shift": [random.between(1e-4, 2e-3), 0.001, -0.0005],
+        "plane": random.pick(&["xy", "xz", "yz"]), "body": 1 + random.below(3),
+    });
+    match random.below(4) {
+        0 => {
+            spec["precision"] = random
+                .pick(&[
+                    "fast",
+                    "mixed",
+                    "f32",
+                    "fixed:26",
+                    "fixed:40",
+                    "float-float",
+                ])
+                .into()
+        }
+        _ => {
+            let integrators = [
+                "explicit-euler",
+                "semi-implicit-euler",
+                "leapfrog",
+                "adams-bashforth-2",
+                "adams-bashforth-4",
+                "runge-kutta-4",
+                "hermite-4",
+            ];
+            spec["integrator"] = random.pick(&integrators).into();
+            if spec["integrator"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("adams"))
+            {
+                spec["start"] = random.pick(&["euler", "runge-kutta"]).into();
+            }
+        }
+    }
+    if random.below(2) == 0 {
+        spec["masses"] = json!([random.between(0.0, 20.0), 20, random.between(1.0, 40.0)]);
+        spec["softening"] = random.between(0.0, 0.5).into();
+        spec["velocities"] = json!([
+            [-1, 0.5, 0],
+            [0, 0, random.between(-2.0, 2.0)],
+            [1, 0, 0.25]
+        ]);
+    }
+    spec
+}
+
+#[test]
+fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut equal, mut varied) = (0, 0);
+    while equal < 50 {
+        let spec = random_specification(&mut random);
+        let level = random.pick(&[4, 6, 7, 8, 10, 13, 20, 35]) as i64;
+        let side = 1024.0 * (-level as f64).exp2();
+        let near = |random: &mut Random| (random.between(-20.0, 20.0) / side).floor() as i64;
+        let (x, y, n) = (
+            near(&mut random),
+            near(&mut random),
+            random.pick(&[4, 16, 32, 64]),
+        );
+        let asked = json!({ "specification": spec, "tiles": [[level, x, y, n]] });
+        let answer = post(server.at, "/api/tiles", &asked);
+
+        let center = [x, y].map(|k| (k as f64 + 0.5) * side);
+        let mut command = trisolar(folder.path());
+        command.args([
+            "divergence",
+            "--quiet",
+            "--backend",
+            "cpu",
+            "--out",
+            "map.npy",
+        ]);
+        command.args([
+            format!("--size={n}"),
+            format!("--center={},{}", center[0], center[1]),
+            format!("--span={side}"),
+        ]);
+        for (name, value) in spec.as_object().unwrap() {
+            command.arg(format!("--{}={}", name.replace('_', "-"), word(value)));
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if answer.status == 422 {
+            // Not a map that can be computed, on either way.
+            assert_eq!(
+                output.status.code(),
+                Some(2),
+                "{asked}: {}: {said}",
+                answer.text()
+            );
+            continue;
+        }
+        assert_eq!(
+            (answer.status, output.status.code()),
+            (200, Some(0)),
+            "{asked}: {}: {said}",
+            answer.text()
+        );
+        let (tag, _, pixels, payload) = answer.frames().remove(0);
+        assert_eq!((tag, pixels), (1, n as u32));
+        let (tile, map) = (counts(&payload), npy(&folder.path().join("map.npy")));
+        assert!(tile == map, "{asked}");
+        equal += 1;
+        varied += usize::from(tile.iter().any(|value| *value != tile[0]));
+    }
+    assert!(varied > 20, "{varied} of them have more than one value");
+}
+
+#[test]
+fn the_command_that_is_copied_makes_the_map_that_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Explorer::start(&[]);
+    let spec = json!({ "integrator": "leapfrog", "dt": 0.02, "steps": 900, "masses": [10, 20.5, 30], "shift": [1e-3, 0, 2e-3] });
+    // A tile as a view: 16 to 24 along x, -8 to 0 along y.
+    let view = json!({ "center": [20, -4], "span": [8, 8], "size": [32, 32] });
+    let described = post(
+        server.at,
+        "/api/describe",
+        &json!({ "specification": spec, "view": view }),
+    )
+    .json();
+    let command = described["command"].as_str().unwrap();
+    let words: Vec<&str> = command.split(' ').collect();
+    assert_eq!(words[..2], ["trisolar", "divergence"]);
+    let run = |extra: &[&str]| {
+        trisolar(folder.path())
+            .args(extra)
+            .args(["--quiet", "--backend", "cpu", "--out", "map.npy"])
+            .assert()
+            .success()
+    };
+    run(&words[1..]);
+    let map = npy(&folder.path().join("map.npy"));
+    let tile = post(
+        server.at,
+        "/api/tiles",
+        &json!({ "specification": spec, "tiles": [[7, 2, -1, 32]] }),
+    );
+    assert!(counts(&tile.frames()[0].3) == map);
+    std::fs::write(
+        folder.path().join("view.toml"),
+        described["toml"].as_str().unwrap(),
+    )
+    .unwrap();
+    std::fs::remove_file(folder.path().join("map.npy")).unwrap();
+    run(&["divergence", "--config", "view.toml"]);
+    assert!(npy(&folder.path().join("map.npy")) == map);
+    let python = described["python"].as_str().unwrap();
+    assert!(
+        python.contains("integrator=\"leapfrog\"") && python.contains("masses=[10.0,20.5,30.0]"),
+        "{python}"
+    );
+    assert_eq!(described["labels"]["x"], "start x of body 1 (length)");
+}
+
+#[test]
+fn an_orbit_counts_the_steps_that_its_pixel_has() {
+    let server = Explorer::start(&[]);
+    let methods = [
+        json!({ "integrator": "explicit-euler" }),
+        json!({ "integrator": "leapfrog" }),
+        json!({ "integrator": "adams-bashforth-4", "start": "runge-kutta" }),
+        json!({ "integrator": "hermite-4" }),
+        json!({ "precision": "f32" }),
+        json!({ "precision": "fixed:40" }),
+        json!({ "precision": "float-float" }),
+        json!({ "precision": "mixed" }),
+        json!({ "integrator": "runge-kutta-4", "body": 3, "plane": "xz" }),
+    ];
+    for mut spec in methods {
+        spec["dt"] = json!(0.01);
+        spec["steps"] = json!(3000);
+        let tile = json!([9, 2, -1, 8]);
+        let map = post(
+            server.at,
+            "/api/tiles",
+            &json!({ "specification": spec, "tiles": [tile] }),
+        );
+        let times = counts(&map.frames()[0].3);
+        for pixel in [0, 27, 63] {
+            // The pixel as a tile of one, three levels deeper.
+            let at = json!([12, 16 + pixel % 8, -8 + pixel / 8, 1]);
+            let orbit = post(
+                server.at,
+                "/api/orbit",
+                &json!({ "specification": spec, "tile": at, "samples": 101 }),
+            );
+            let length = u32::from_le_bytes(orbit.body[..4].try_into().unwrap()) as usize;
+            let head: Value = serde_json::from_slice(&orbit.body[4..4 + length]).unwrap();
+            assert_eq!(
+                head["summary"]["together"], times[pixel as usize],
+                "{spec} pixel {pixel}"
+            );
+            let numbers: Vec<f64> = orbit.body[4 + length..]
+                .chunks_exact(8)
+                .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+                .collect();
+            let columns = head["columns"].as_array().unwrap().len();
+            assert_eq!((columns, numbers.len()), (4 + 18, 101 * 22));
+            assert_eq!(
+                (numbers[0], numbers[100 * 22]),
+                (0.0, 30.0),
+                "from the start to the end"
+            );
+            assert!(
+                (numbers[1] - 0.001 * 3_f64.sqrt()).abs() < 1e-6,
+                "the twins start a shift apart: {}",
+                numbers[1]
+            );
+            assert_eq!(
+                (numbers[2], numbers[3]),
+                (0.0, 0.0),
+                "no energy error at the start"
+            );
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_server_within_a_second_whatever_it_computes() {
+    let mut server = Explorer::start(&[]);
+    let body = json!({ "specification": {}, "tiles": [[6, 0, 0, 256]] }).to_string();
+    let mut stream = TcpStream::connect(server.at).unwrap();
+    stream
+        .write_all(format!("{}{body}", post_head("/api/tiles", server.at, body.len())).as_bytes())
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let (code, took) = server.interrupt();
+    assert_eq!(code, Some(130));
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    // What was there is the beginning of an answer that says that it is not whole.
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest);
+    assert!(!rest.ends_with(b"0\r\n\r\n"));
+}
+
+#[test]
+fn tiles_in_a_folder_are_there_for_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("tiles").display().to_string();
+    let asked = json!({ "specification": { "steps": 3000, "dt": 0.01 }, "tiles": [[6, 0, 0, 64]] });
+    let ask = || {
+        let mut server = Explorer::start(&["--cache", &cache]);
+        let answer = post(server.at, "/api/tiles", &asked);
+        server.interrupt();
+        answer.frames().remove(0).3
+    };
+    let first = ask();
+    let files: Vec<_> = std::fs::read_dir(&cache)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 1);
+    assert!(ask() == first);
+    // A damaged file is computed anew.
+    let mut bytes = std::fs::read(&files[0]).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&files[0], bytes).unwrap();
+    assert!(ask() == first);
+}
+
+#[test]
+fn options_that_cannot_be_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |options: &[&str], code: i32, words: &[&str]| {
+        let output = trisolar(folder.path())
+            .arg("explore")
+            .args(options)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{options:?}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{options:?}: {said}");
+        }
+    };
+    refused(&["--port", "65536"], 2, &["--port", "65536", "from 0"]);
+    refused(&["--port", "-1"], 2, &["--port", "from 0"]);
+    refused(
+        &["--bind", "nowhere"],
+        2,
+        &["--bind", "nowhere", "IP address"],
+    );
+    refused(
+        &["--cache", "x", "--cache-size", "0"],
+        2,
+        &["--cache-size", "from 1"],
+    );
+    refused(&["--cache-size", "5"], 2, &["--cache"]);
+    refused(&["--memory", "0"], 2, &["--memory", "from 1"]);
+    refused(&["--threads", "0"], 2, &["--threads"]);
+    let server = Explorer::start(&[]);
+    refused(
+        &["--backend", "cpu", "--port", &server.at.port().to_string()],
+        1,
+        &["cannot serve at"],
+    );
+    std::fs::write(folder.path().join("file"), "no folder").unwrap();
+    refused(
+        &["--backend", "cpu", "--cache", "file"],
+        1,
+        &["cannot serve", "file"],
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("file")).unwrap(),
+        "no folder"
+    );
+    assert_eq!(get(server.at, "/api/about").status, 200);
+}
+
+/// Runs a command with `--live`; what it is, and where it is shown.
+fn live(folder: &Path, arguments: &[&str]) -> (Child, SocketAddr) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
+        .current_dir(folder)
+        .args(arguments)
+        .arg("--live")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    let at = address(
+        line.trim()
+            .strip_prefix("live: ")
+            .expect("the link comes first"),
+    );
+    std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
+    (child, at)
+}
+
+/// The first frame of a live run from now on.
+fn frame(at: SocketAddr) -> Value {
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream
+        .write_all(client::head("GET", "/api/live", at, "").as_bytes())
+        .unwrap();
+    let mut bytes = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "a frame comes");
+        bytes.extend(&piece[..count]);
+        let text = String::from_utf8_lossy(&bytes);
+        if let (Some(start), Some(_)) = (text.find("{\""), text.find('}'))
+            && let Some(Ok(value)) = serde_json::Deserializer::from_str(&text[start..])
+                .into_iter::<Value>()
+                .next()
+        {
+            return value;
+        }
+    }
+}
+
+#[test]
+fn a_live_run_can_be_watched_and_paused_and_has_the_bytes_of_one_that_is_not() {
+    let runs: [(&[&str], &str); 2] = [
+        (
+            &[
+                "nbody",
+                "--quiet",
+                "--backend",
+                "cpu",
+                "--threads",
+                "1",
+                "--n",
+                "300",
+                "--steps",
+                "4000",
+                "--out",
+                "end.npz",
+            ],
+            "end.npz",
+        ),
+        (
+            &[
+                "cluster",
+                "--quiet",
+                "--backend",
+                "cpu",
+                "--threads",
+                "1",
+                "--n",
+                "256",
+                "--end",
+                "3",
+                "--out",
+                "end.npz",
+            ],
+            "end.npz",
+        ),
+    ];
+    for (arguments, file) in runs {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(file);
+        trisolar(folder.path()).args(arguments).assert().success();
+        let alone = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let (mut child, at) = live(folder.path(), arguments);
+        assert_eq!(
+            post(at, "/api/pause", &json!({ "paused": true })).status,
+            200
+        );
+        std::thread::sleep(Duration::from_millis(400));
+        let first = frame(at);
+        std::thread::sleep(Duration::from_millis(400));
+        assert_eq!(
+            (&frame(at)["time"], frame(at)["standing"].as_str()),
+            (&first["time"], Some("paused"))
+        );
+        assert!(child.try_wait().unwrap().is_none(), "it waits");
+        let about = get(at, "/api/about").json();
+        assert!(about["live"]["bodies"].as_u64().unwrap() >= 256);
+        post(at, "/api/pause", &json!({ "paused": false }));
+        assert!(child.wait().unwrap().success());
+        assert!(std::fs::read(&path).unwrap() == alone, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_paused_run_ends_by_ctrl_c() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, at) = live(
+        folder.path(),
+        &[
+            "cluster",
+            "--quiet",
+            "--n",
+            "512",
+            "--end",
+            "100",
+            "--backend",
+            "cpu",
+        ],
+    );
+    post(at, "/api/pause", &json!({ "paused": true }));
+    std::thread::sleep(Duration::from_millis(200));
+    let (code, took) = interrupt(&mut child);
+    assert_eq!(code, Some(130));
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}

@@ -1,0 +1,292 @@
+"""The explorer in a real browser: the first picture, pan, zoom, click, orbit, line, link, undo, a phone, a live cluster.
+
+Run by .ci/run: `python tests/explore_browser.py PROGRAM [FOLDER]` with the package playwright and Debian's chromium. Pictures go
+to FOLDER, if it is given.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+from playwright.sync_api import sync_playwright
+
+PROGRAM = sys.argv[1]
+PICTURES = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
+]
+# Few steps: a machine with two cores shows all of it in seconds.
+QUICK = "preset=quick&p.dt=0.05&p.integrator=%22leapfrog%22&p.steps=500"
+
+
+class Program:
+    """A server, and the link that it prints."""
+
+    def __init__(self, *arguments, stream="stdout"):
+        self.process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = getattr(self.process, stream).readline()
+        found = re.search(r"http://\S+", line)
+        if not found:
+            raise AssertionError(f"no link in {line!r}")
+        self.link = found[0]
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(5)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class Explorer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.playwright = sync_playwright().start()
+        cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        cls.program = Program("explore", "--backend", "cpu")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.playwright.stop()
+        cls.program.end()
+
+    def open(self, link=None, width=1280, height=800, **options):
+        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.addCleanup(context.close)
+        page = context.new_page()
+        self.errors = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        self.requests = []
+        self.addCleanup(lambda: self.assertEqual(self.errors, []))
+        page.goto(link or f"{self.program.link}#{QUICK}")
+        self.wait(page, "!!window.trisolar")
+        return page
+
+    def wait(self, page, holds, arg=None, seconds=120):
+        """Waits until an expression, or a function of `arg`, holds. (Playwright's own way needs eval, which the page forbids.)"""
+        end = time.monotonic() + seconds
+        while not page.evaluate(holds, arg):
+            self.assertLess(time.monotonic(), end, holds)
+            page.wait_for_timeout(30)
+
+    def settle(self, page):
+        self.wait(page, "document.documentElement.dataset.busy === 'false' && trisolar.map.tiles.size > 0")
+
+    def picture(self, page, name):
+        if PICTURES:
+            page.screenshot(path=PICTURES / f"{name}.png")
+
+    def colours(self, page):
+        """Number of different colours that the map shows."""
+        return page.evaluate("""() => {
+            const { width, height } = trisolar.map.canvas, seen = new Set();
+            const data = new Uint32Array(trisolar.map.context.getImageData(0, 0, width, height).data.buffer);
+            for (let k = 0; k < data.length; k += 7) seen.add(data[k]);
+            return seen.size;
+        }""")
+
+    def state(self, page):
+        return page.evaluate("structuredClone(trisolar.state)")
+
+    def orbit(self, page):
+        self.wait(page, "document.getElementById('orbit').dataset.state === 'ready'")
+
+    def test_first_picture_and_nothing_from_elsewhere(self):
+        page = self.open()
+        self.settle(page)
+        self.assertGreater(self.colours(page), 100)
+        self.picture(page, "map")
+        for url in self.requests:
+            self.assertTrue(url.startswith(self.program.link), url)
+
+    def test_pan_zoom_undo_redo_and_the_link(self):
+        page = self.open()
+        self.settle(page)
+        before = self.state(page)
+        page.mouse.move(300, 400)
+        page.mouse.down()
+        page.mouse.move(420, 340, steps=4)
+        page.mouse.up()
+        moved = self.state(page)
+        scale = before["span"] / 800
+        self.assertAlmostEqual(moved["x"], before["x"] - 120 * scale, places=9)
+        self.assertAlmostEqual(moved["y"], before["y"] + 60 * scale, places=9)
+        page.wait_for_timeout(700)
+        page.mouse.move(600, 300)
+        at = page.evaluate("trisolar.map.toMap([600, 300])")
+        page.mouse.wheel(0, -640)
+        self.wait(page, "span => trisolar.state.span < span / 3.9", before["span"])
+        held = page.evaluate("trisolar.map.toMap([600, 300])")
+        for a, b in zip(at, held):
+            self.assertAlmostEqual(a, b, places=9)
+        page.wait_for_timeout(700)
+        self.settle(page)
+        self.assertGreater(self.colours(page), 100)
+        link = page.url
+        zoomed = self.state(page)
+        page.keyboard.press("Control+z")
+        self.assertEqual(self.state(page)["span"], before["span"])
+        page.click("#undo")
+        self.assertEqual(self.state(page)["x"], before["x"])
+        self.assertTrue(page.is_disabled("#undo"))
+        page.click("#redo")
+        page.keyboard.press("Control+Shift+z")
+        self.assertEqual(self.state(page), zoomed)
+        other = self.open(link)
+        self.assertEqual(self.state(other), zoomed)
+
+    def test_keys_alone_reach_everything(self):
+        page = self.open()
+        page.focus("#map")
+        x = self.state(page)["x"]
+        page.keyboard.press("ArrowRight")
+        self.assertGreater(self.state(page)["x"], x)
+        span = self.state(page)["span"]
+        page.keyboard.press("+")
+        self.assertAlmostEqual(self.state(page)["span"], span / 2)
+        page.keyboard.press("-")
+        page.keyboard.press("Enter")
+        self.orbit(page)
+        page.keyboard.press("Escape")
+        self.assertTrue(page.is_hidden("#orbit"))
+        self.wait(page, "document.getElementById('announce').textContent.startsWith('Centre')")
+        # Every control has a name, and can be reached.
+        unnamed = page.evaluate("""() => [...document.querySelectorAll('button, input, select, canvas[tabindex]')].filter((e) => {
+            const labelled = e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim() || e.title;
+            return !labelled || e.tabIndex < 0;
+        }).map((e) => e.outerHTML)""")
+        self.assertEqual(unnamed, [])
+
+    def test_click_shows_the_orbit_which_plays_and_is_scrubbed(self):
+        page = self.open()
+        self.settle(page)
+        page.mouse.click(700, 420)
+        self.orbit(page)
+        value = page.evaluate("trisolar.map.valueAt([700, 420])")
+        summary = page.evaluate("trisolar.orbitCard.orbit.summary")
+        self.assertEqual(summary["steps"] - summary["together"], value)
+        at = page.evaluate("trisolar.orbitCard.at")
+        self.wait(page, "at => trisolar.orbitCard.at > at", at)
+        self.picture(page, "orbit")
+        page.click("#orbit-play")
+        at = page.evaluate("trisolar.orbitCard.at")
+        page.wait_for_timeout(200)
+        self.assertEqual(page.evaluate("trisolar.orbitCard.at"), at)
+        page.locator("#orbit-time").fill("20")
+        self.assertEqual(page.inner_text("#orbit-now"), "20")
+        page.reload()
+        self.orbit(page)
+
+    def test_shift_drag_plots_the_quantity_along_a_line(self):
+        page = self.open()
+        self.settle(page)
+        page.keyboard.down("Shift")
+        page.mouse.move(200, 300)
+        page.mouse.down()
+        page.mouse.move(700, 500, steps=4)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+        self.wait(page, "document.getElementById('line').dataset.state === 'ready'")
+        shown = page.evaluate("trisolar.lineCard.shown")
+        self.assertEqual(len(shown), 1024)
+        self.assertGreater(len(set(shown)), 50)
+        self.picture(page, "line")
+
+    def test_parameters_are_checked_and_colours_change_without_the_server(self):
+        page = self.open()
+        self.settle(page)
+        page.click("summary:has-text('Integration')")
+        page.fill("#p-dt", "-1")
+        page.press("#p-dt", "Enter")
+        page.wait_for_selector("#p-dt-error:not([hidden])")
+        self.assertIn("above 0", page.inner_text("#p-dt-error"))
+        page.fill("#p-dt", "0.05")
+        page.press("#p-dt", "Enter")
+        page.wait_for_selector("#p-dt-error", state="hidden")
+        self.settle(page)
+        self.requests.clear()
+        page.click("[data-palette=viridis]")
+        page.select_option("#scale", "equal")
+        self.wait(page, "trisolar.colours.scale === 'equal' && trisolar.colours.palette.name === 'viridis'")
+        self.assertFalse([url for url in self.requests if url.endswith("/api/tiles")])
+        self.picture(page, "equalised")
+
+    def test_what_is_saved_and_copied(self):
+        page = self.open(permissions=["clipboard-read", "clipboard-write"])
+        self.settle(page)
+        with page.expect_download() as saved:
+            page.click("[data-action=png]")
+        data = pathlib.Path(saved.value.path()).read_bytes()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        if PICTURES:
+            (PICTURES / "saved.png").write_bytes(data)
+        with page.expect_download() as saved:
+            page.click("[data-action=toml]")
+        self.assertIn('integrator = "leapfrog"', pathlib.Path(saved.value.path()).read_text())
+        page.click("[data-action=command]")
+        self.wait(page, "navigator.clipboard.readText().then((t) => t.startsWith('trisolar divergence --'))")
+
+    def test_down_to_where_64_bits_end(self):
+        page = self.open(f"{self.program.link}#{QUICK}&x=5.30031&y=-0.45&span=4e-13&follow=false")
+        self.settle(page)
+        self.assertTrue(page.is_visible(".warning:has-text('64-bit numbers end here')"))
+        span = self.state(page)["span"]
+        for _ in range(40):
+            page.click("#zoom-in")
+        self.assertLess(self.state(page)["span"], span)
+        self.assertGreater(self.state(page)["span"], 1e-15)
+
+    def test_a_phone_and_a_wall(self):
+        page = self.open(width=375, height=740, device_scale_factor=2, has_touch=True, is_mobile=True)
+        self.settle(page)
+        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 375)
+        self.picture(page, "phone")
+        page.tap("#toggle")
+        page.wait_for_timeout(500)
+        self.assertTrue(page.is_visible("#view-x"))
+        page.tap("#toggle")
+        page.wait_for_timeout(500)
+        page.touchscreen.tap(180, 300)
+        self.orbit(page)
+        wall = self.open(width=3840, height=2160, color_scheme="light")
+        # All of it would take long on a small machine; a coarse picture of all of it does not.
+        self.wait(wall, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
+        self.wait(wall, "!!trisolar.colours.key")
+        self.assertGreater(self.colours(wall), 100)
+        self.picture(wall, "wall")
+
+    def test_a_live_cluster(self):
+        program = Program("cluster", "--live", "--n", "512", "--end", "1000", "--backend", "cpu", "--quiet", stream="stderr")
+        self.addCleanup(program.end)
+        page = self.open(program.link)
+        self.wait(page, "trisolar.points.length === 2048 && trisolar.moments.length > 3")
+        time = page.evaluate("trisolar.time")
+        self.wait(page, "time => trisolar.time > time", time)
+        page.click("#live-pause")
+        self.wait(page, "trisolar.standing === 'paused'")
+        page.wait_for_timeout(300)
+        time = page.evaluate("trisolar.time")
+        page.wait_for_timeout(500)
+        self.assertEqual(page.evaluate("trisolar.time"), time)
+        page.click("#live-pause")
+        self.wait(page, "time => trisolar.time > time", time)
+        bright = page.evaluate("""() => { const { gl, canvas } = trisolar; trisolar.draw();
+            const data = new Uint8Array(canvas.width * canvas.height * 4);
+            gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, data);
+            let n = 0; for (let k = 0; k < data.length; k += 4) if (data[k] + data[k + 1] + data[k + 2] > 120) n += 1; return n; }""")
+        self.assertGreater(bright, 300)
+        self.picture(page, "live")
+        page.close()
+        self.assertIsNone(program.process.poll(), "the run goes on")
+
+
+if __name__ == "__main__":
+    if PICTURES:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
