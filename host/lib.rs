@@ -16,6 +16,7 @@ pub mod gpu;
 pub mod hermite;
 pub mod io;
 pub mod machine;
+mod memory;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nbody;

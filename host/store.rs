@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::divergence::{EngineError, Sink, Specification, Validated};
 use crate::io::IoError;
+use crate::io::read::{self, Limit};
 use crate::io::{atomic, npy};
 
 /// What the file beside holds.
@@ -201,11 +202,11 @@ impl Store {
     /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
     pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
         let (part, record) = (beside(path, ".part"), beside(path, ".part.json"));
-        let text = match fs::read_to_string(&record) {
+        let text = match read::text(&record, Limit::RECORD) {
             Ok(text) => text,
             // A part without a record holds nothing for certain.
-            Err(e) if e.kind() == io::ErrorKind::NotFound && !part.exists() => return Ok(None),
-            Err(e) => return Err(IoError::system(&record, "read", e).into()),
+            Err(IoError::NotFound { .. }) if !part.exists() => return Ok(None),
+            Err(e) => return Err(e.into()),
         };
         let malformed = |path: &Path, reason: String| IoError::Malformed {
             path: path.to_owned(),

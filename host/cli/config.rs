@@ -7,28 +7,25 @@ use trisolar::config;
 use trisolar::divergence::{Given, Validated};
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
+use trisolar::io::read::{self, Limit};
 
 use super::Failure;
 
 /// Reads a configuration file; keys that are missing stay open.
 pub(crate) fn load(path: &Path) -> Result<Given, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let reason = match e.kind() {
-            std::io::ErrorKind::NotFound => "no such file".to_owned(),
-            std::io::ErrorKind::InvalidData => "it is not a text file".to_owned(),
-            _ => e.to_string(),
-        };
-        Failure::BadInput(format!(
-            "invalid value '{}' for '--config': cannot read it: {reason}",
-            path.display()
-        ))
-    })?;
+    let text = read(path)?;
     config::parse(&text).map_err(|e| {
         let place = e
             .line
             .map_or(String::new(), |(number, line)| format!(":{number}: {line}"));
         Failure::BadInput(format!("{}{place}\n{}", path.display(), e.message))
     })
+}
+
+/// The text of a configuration file of any command.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    read::text(path, Limit::CONFIGURATION)
+        .map_err(|e| Failure::value(&path.display().to_string(), "--config", &e.to_string()))
 }
 
 /// Writes the whole specification, so that [`load`] gives back the same bits.

@@ -318,6 +318,7 @@ fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<
         let reason = "it compares ways to drive the GPUs of one process; leave it or mpirun out";
         return Err(Failure::value("single", "--driver", reason));
     }
+    computer.check(options)?;
     let valid = args.specification()?;
     let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
     interrupt::watch()?;

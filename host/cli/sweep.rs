@@ -121,6 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(), Failure> {
+    computer.check(&options)?;
     let base = args.sequence.base(None)?;
     let Vary { parameter, values } = &args.vary;
     let frames = zoom::sweep(&base, *parameter, values).map_err(|e| {

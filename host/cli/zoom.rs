@@ -107,6 +107,7 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
         let reason = "the states that it keeps are those of one process; leave it or mpirun out";
         return Err(Failure::value(&args.cache.to_string(), "--cache", reason));
     }
+    computer.check(&options)?;
     let frames = args.sequence_of_frames()?;
     let films = args.films()?;
     let style = args

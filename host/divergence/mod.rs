@@ -36,6 +36,7 @@ pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
+pub(crate) use engine::missing_gpu;
 pub use engine::{
     Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
     Ran, RunOptions, Streamed, Task, Unattended, run, stream,

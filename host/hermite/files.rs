@@ -14,6 +14,7 @@ use super::{Body, Counters, Parts, Specification, Star};
 use crate::io::IoError;
 use crate::io::atomic::{AtomicFile, write_with};
 use crate::io::npz::{NpzReader, NpzWriter};
+use crate::io::read::{self, Limit};
 
 /// Why a file of particles could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +62,7 @@ pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
     if path.extension().is_some_and(|e| e == "npz") {
         return read_npz(path);
     }
-    let text = std::fs::read_to_string(path).map_err(|e| IoError::system(path, "read", e))?;
+    let text = read::text(path, Limit::NUMBERS)?;
     let mut bodies = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();

@@ -14,7 +14,9 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, in_flight, most_steps};
 use super::sequence::Frame;
-use crate::divergence::{Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated};
+use crate::divergence::{
+    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated,
+};
 
 mod exact;
 mod later;
@@ -107,6 +109,7 @@ pub fn run_cached(
     devices: &Devices,
     monitor: &dyn Monitor,
 ) -> Result<(Outcome, CacheReport), Error> {
+    devices.check(&settings.options)?;
     let board = Board::new(frames, monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
     let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());

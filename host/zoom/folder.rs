@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::io::IoError;
 use crate::io::atomic::{check_writable, write_with};
+use crate::io::read::{self, Limit};
 
 /// The name of the file that says what the sequence is of.
 const CONTENTS: &str = "sequence.json";
@@ -59,17 +60,17 @@ impl Folder {
         };
         let file = path.join(CONTENTS);
         check_writable(&file)?;
-        match fs::read_to_string(&file) {
+        match read::text(&file, Limit::RECORD) {
             Ok(text) if !restart => folder.compare(&text, contents)?,
             Ok(_) => folder.clear()?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(IoError::NotFound { .. }) => {
                 // Frames of nobody knows what must not be taken for this sequence's.
                 if !folder.frames()?.is_empty() && !restart {
                     return Err(folder.different(CONTENTS));
                 }
                 folder.clear()?;
             }
-            Err(e) => return Err(IoError::system(&file, "read", e).into()),
+            Err(e) => return Err(e.into()),
         }
         folder.write(&file, contents)?;
         Ok(folder)

@@ -12,6 +12,7 @@ use super::sequence::{Frame, Setting};
 use crate::divergence::{Computer, Devices, EngineError, Monitor, RunOptions, Task};
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
+use crate::io::read::{self, Limit};
 use crate::io::{IoError, npy};
 use crate::output;
 
@@ -207,7 +208,7 @@ pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary
     if !file("png").exists() || (style.npy && !file("npy").exists()) {
         return None;
     }
-    let text = std::fs::read_to_string(file("json")).ok()?;
+    let text = read::text(&file("json"), Limit::RECORD).ok()?;
     let mut object: serde_json::Value = serde_json::from_str(&text).ok()?;
     serde_json::from_value(object["summary"].take()).ok()
 }

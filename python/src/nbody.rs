@@ -98,7 +98,7 @@ impl NbodyProblem {
         threads: Option<i64>,
         schedule: &str,
         partials: &str,
-        device: i64,
+        device: Option<i64>,
         gpus: Option<i64>,
     ) -> PyResult<NbodyRun> {
         let every = every.map(|n| match n {
@@ -109,16 +109,17 @@ impl NbodyProblem {
             }
         });
         let every = every.transpose()?;
-        let device = u32::try_from(device).map_err(|_| {
+        let number = |device: i64| {
             let allowed = "must be a whole number from 0 to 4294967295";
-            errors::value(&device.to_string(), "--device", allowed)
-        })?;
+            u32::try_from(device)
+                .map_err(|_| errors::value(&device.to_string(), "--device", allowed))
+        };
         let options = Options {
             backend: values::backend(backend)?,
             threads: values::threads(threads)?,
             schedule: values::option(schedule, "--schedule", str::parse)?,
             partials: values::option(partials, "--partials", str::parse)?,
-            device,
+            device: device.map(number).transpose()?,
             gpus: gpus.map(values::gpu_count).transpose()?,
         };
         let problem = Arc::clone(&self.problem);

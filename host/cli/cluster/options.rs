@@ -118,9 +118,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
-    /// GPUs that share the work, with --backend gpu; the bits do not depend on it
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = values::gpu_count)]
-    pub(super) gpus: u32,
+    /// GPUs that share the work, all of which must be there; more than 1 with --backend gpu; the bits do not depend on it
+    /// [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    pub(super) gpus: Option<u32>,
 
     /// Print one JSON object at the end instead of lines
     #[arg(long, help_heading = "Report")]

@@ -8,7 +8,7 @@ use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
 use trisolar::nbody::{Given, Integrator, ModelName, Precision, Solver};
 
-use super::super::{Failure, values};
+use super::super::{Failure, config, values};
 
 /// Start and integration; what is not given is decided by the model or file.
 #[derive(Clone, Debug, clap::Args)]
@@ -135,10 +135,7 @@ impl GivenArgs {
 
 /// Reads a configuration file.
 pub(super) fn load(path: &Path) -> Result<Given, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let name = path.display().to_string();
-        Failure::value(&name, "--config", &format!("cannot read it: {e}"))
-    })?;
+    let text = config::read(path)?;
     toml::from_str(&text).map_err(|e| {
         let before = e
             .span()

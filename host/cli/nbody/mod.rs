@@ -36,9 +36,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
     // Rank 0 reads, and tells the others.
+    let options = Options {
+        backend: args.backend,
+        threads: team.threads(args.threads),
+        schedule: args.schedule,
+        partials: args.partials,
+        device: args.device,
+        gpus: args.gpus,
+    };
     let mut read = None;
     let bytes = team.share(|| {
-        let (start, outputs) = begin(args, team)?;
+        let (start, outputs) = begin(args, team, &options)?;
         let bytes = if team.size() > 1 {
             start.to_bytes()
         } else {
@@ -52,14 +60,6 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         None => (Start::from_bytes(&bytes)?, None),
     };
     interrupt::watch()?;
-    let options = Options {
-        backend: args.backend,
-        threads: team.threads(args.threads),
-        schedule: args.schedule,
-        partials: args.partials,
-        device: args.device,
-        gpus: args.gpus,
-    };
     let (engine, notes) = match team.ranks() {
         Some(ranks) => {
             let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
@@ -138,11 +138,22 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
 }
 
 /// What the user asks for, checked, and warned about.
-fn begin(args: &Args, team: &Team) -> Result<(Start, Outputs), Failure> {
+fn begin(args: &Args, team: &Team, options: &Options) -> Result<(Start, Outputs), Failure> {
+    options.check()?;
     let outputs = Outputs::new(args)?;
     if team.size() > 1 && args.backend == Backend::Gpu {
         let reason = "bodies shared among MPI ranks are integrated on CPUs: auto or cpu";
         return Err(Failure::value("gpu", "--backend", reason));
+    }
+    if team.size() > 1
+        && let Some((option, given)) = options.asked_for_gpus()
+    {
+        let reason = "bodies shared among MPI ranks are integrated on CPUs; leave it out";
+        return Err(Failure::value(
+            &given.to_string(),
+            &format!("--{option}"),
+            reason,
+        ));
     }
     let start = args.start()?;
     if let Some(path) = &outputs.config {

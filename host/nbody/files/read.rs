@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::super::Bodies;
 use super::{FileError, tipsy};
-use crate::io::IoError;
 use crate::io::npz::NpzReader;
+use crate::io::read::{self, Limit};
 
 /// Reads bodies and the number of dimensions that the file gives them.
 ///
@@ -26,7 +26,7 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
         "npz" => npz(path),
         "csv" => csv(path, &text(path)?),
         "tipsy" | "bin" => {
-            let bytes = std::fs::read(path).map_err(|e| IoError::system(path, "read", e))?;
+            let bytes = read::bytes(path, Limit::SNAPSHOT)?;
             let bodies = tipsy::read(&bytes).map_err(|reason| FileError::Contents {
                 path: path.to_owned(),
                 reason,
@@ -38,7 +38,7 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
 }
 
 fn text(path: &Path) -> Result<String, FileError> {
-    Ok(std::fs::read_to_string(path).map_err(|e| IoError::system(path, "read", e))?)
+    Ok(read::text(path, Limit::NUMBERS)?)
 }
 
 /// A place in a text.

@@ -154,7 +154,7 @@ def cluster(
     every: Optional[float] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
-    gpus: int = 1,
+    gpus: Optional[int] = None,
     block_step: str = "auto",
     progress: Progress = None,
 ) -> Cluster:
@@ -197,7 +197,8 @@ def cluster(
     :param backend: where to compute: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param gpus: GPUs that share the work, with ``backend="gpu"``; the bits do not depend on it [1].
+    :param gpus: GPUs that share the work, all of which must be there; more than 1 with ``backend="gpu"``; the bits do not
+        depend on it [1].
     :param block_step: who corrects and chooses steps: "host", "device" (one GPU makes whole block steps, many in a
         launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
     :param progress: a function that is called some times a second, in the thread that waits for a state, with the time

@@ -121,7 +121,7 @@ def nbody(
     precision: Optional[str] = None,
     every: Optional[int] = None,
     backend: str = "auto",
-    device: int = 0,
+    device: Optional[int] = None,
     gpus: Optional[int] = None,
     threads: Optional[int] = None,
     schedule: str = "dynamic",
@@ -171,9 +171,9 @@ def nbody(
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
     :param every: steps from state to state [all: the start and the end].
     :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
-    :param device: number of the GPU, or of the first of several [0].
-    :param gpus: how many GPUs compute together, from ``device`` on, 1 to 64; their number changes no bit [all from 131072
-        bodies on].
+    :param device: number of the GPU, or of the first of several; it must be there [0].
+    :param gpus: how many GPUs compute together, from ``device`` on, 1 to 64, all of which must be there; their number
+        changes no bit [all from 131072 bodies on].
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
     :param schedule: how threads share rows of bodies: "dynamic" (whoever is free takes the next), "block", "cyclic", or
         "cyclic-forces" (cyclic, but sums in blocks).

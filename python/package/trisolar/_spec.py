@@ -41,8 +41,7 @@ def source(spec: Optional[Spec]) -> Source:
         raise TypeError(
             f"spec must be a mapping, TOML text or the path of a TOML file, not {kind}"
         ) from None
-    with open(path, encoding="utf-8") as file:
-        return Source(toml=file.read(), file=str(path))
+    return Source(toml=_trisolar.configuration_text(path), file=str(path))
 
 
 def merged(spec: Source, options: Dict[str, object]) -> Dict[str, object]:

@@ -13,6 +13,7 @@ __all__ = [
     "Options",
     "Specification",
     "__version__",
+    "configuration_text",
     "devices_json",
     "lagrange_fractions",
     "zoom_frames",
@@ -20,6 +21,7 @@ __all__ = [
 
 __version__: str
 
+def configuration_text(path: Union[str, "os.PathLike[str]"]) -> str: ...
 def devices_json() -> str: ...
 def lagrange_fractions() -> List[float]: ...
 def zoom_frames(
@@ -57,7 +59,7 @@ class NbodyProblem:
         threads: Optional[int],
         schedule: str,
         partials: str,
-        device: int,
+        device: Optional[int],
         gpus: Optional[int],
     ) -> NbodyRun: ...
 
@@ -105,7 +107,7 @@ class ClusterProblem:
         self,
         backend: str = "auto",
         threads: Optional[int] = None,
-        gpus: int = 1,
+        gpus: Optional[int] = None,
         block_step: str = "auto",
     ) -> ClusterRun: ...
 
