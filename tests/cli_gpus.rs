@@ -58,10 +58,7 @@ fn gpus_that_are_not_there_are_refused_by_every_command() {
     }
     refused("cluster --n 16 --backend gpu --gpus 64", &["--gpus 64: "]);
     refused("bench nbody --gpus 64", &["'64' for '--gpus'"]);
-    refused(
-        "bench nbody --gpus 1,64 --backend gpu",
-        &["for '--gpus'"],
-    );
+    refused("bench nbody --gpus 1,64 --backend gpu", &["for '--gpus'"]);
     if trisolar::gpu::devices().is_err() {
         refused("divergence --gpus 0", &["--gpus 0: "]);
         refused("nbody --n 16 --device 0", &["--device 0: "]);

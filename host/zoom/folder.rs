@@ -5,6 +5,8 @@
 //! - `frame-00012.png`, and `.npy` if asked for
 //! - `frame-00012.json`: the frame's specification and summary; written last, so that a frame that has it is finished
 //! - `frame-00012.part`: what is done of an unfinished frame
+//!
+//! Frames of a sweep of two parameters have both values in their names: `frame-00012_mass2=10_dt=0.002.png`.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::frame::short;
+use super::sequence::Frame;
+use crate::divergence::Parameter;
 use crate::io::IoError;
 use crate::io::atomic::{check_writable, write_with};
 use crate::io::read::{self, Limit};
@@ -23,6 +28,8 @@ const CONTENTS: &str = "sequence.json";
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// What follows the number in the names of each frame's files; nothing, where there are none.
+    suffixes: Vec<String>,
 }
 
 /// Why a folder cannot be used.
@@ -57,6 +64,7 @@ impl Folder {
         }
         let folder = Self {
             path: path.to_owned(),
+            suffixes: Vec::new(),
         };
         let file = path.join(CONTENTS);
         check_writable(&file)?;
@@ -81,9 +89,24 @@ impl Folder {
         &self.path
     }
 
+    /// The same folder with the values of two parameters in the names of the frames' files.
+    #[must_use]
+    pub fn named_by_values(mut self, frames: &[Frame]) -> Self {
+        let suffix = |frame: &Frame| -> String {
+            let settings = frame.set.iter();
+            settings
+                .map(|s| format!("_{}={}", s.name, short(s.value)))
+                .collect()
+        };
+        self.suffixes = frames.iter().map(suffix).collect();
+        self
+    }
+
     /// A frame's file with this extension.
     pub fn file(&self, frame: u32, extension: &str) -> PathBuf {
-        self.path.join(format!("frame-{frame:05}.{extension}"))
+        let suffix = self.suffixes.get(frame as usize).map_or("", String::as_str);
+        self.path
+            .join(format!("frame-{frame:05}{suffix}.{extension}"))
     }
 
     /// Writes a JSON file, all of it or nothing.
@@ -157,13 +180,26 @@ pub fn remove(path: &Path) -> Result<(), IoError> {
 /// Whether a file is one of a frame's, by its name.
 fn is_frame(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Values have points in them.
     let parts = name
         .strip_prefix("frame-")
-        .and_then(|rest| rest.split_once('.'));
-    parts.is_some_and(|(number, extension)| {
+        .and_then(|rest| rest.rsplit_once('.'));
+    parts.is_some_and(|(stem, extension)| {
+        let mut words = stem.split('_');
+        let number = words.next().unwrap_or_default();
+        let (mut settings, count) = (words.clone(), words.count());
         number.len() >= 5
             && number.bytes().all(|b| b.is_ascii_digit())
+            && (count == 0 || count == 2)
+            && settings.all(is_setting)
             && ["png", "npy", "json", "part"].contains(&extension)
+    })
+}
+
+/// Whether a part of a name is a parameter's with its value.
+fn is_setting(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, value)| {
+        name.parse::<Parameter>().is_ok() && value.parse::<f64>().is_ok()
     })
 }
 
@@ -198,6 +234,25 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["frame-notes.png", "sequence.json"]);
+    }
+
+    #[test]
+    fn frames_are_known_by_their_names() {
+        for (name, known) in [
+            ("frame-00001.png", true),
+            ("frame-123456.part", true),
+            ("frame-00001_mass2=10_dt=0.002.npy", true),
+            ("frame-00001_x1=-1.5_shift=1e-7.json", true),
+            ("frame-00001_mass2=10.npy", false),
+            ("frame-00001_mass2=10_mine=3.npy", false),
+            ("frame-00001_mass2=10_dt=0.002_dt=3.npy", false),
+            ("frame-00001_mine.png", false),
+            ("frame-00001.png.txt", false),
+            ("frame-1.png", false),
+            ("frame-notes.png", false),
+        ] {
+            assert_eq!(is_frame(Path::new(name)), known, "{name}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod runner;
 mod schedule;
 mod sequence;
 mod table;
+mod vary;
 
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
@@ -25,4 +26,5 @@ pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
-pub use table::{contact_sheet, csv};
+pub use table::{ContactSheet, csv};
+pub use vary::{MAX_MAPS, Vary};

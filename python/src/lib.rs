@@ -25,7 +25,7 @@ mod _trisolar {
     #[pymodule_export]
     use super::nbody::{NbodyProblem, NbodyRun, NbodyState};
     #[pymodule_export]
-    use super::specification::{Options, Specification, zoom_frames};
+    use super::specification::{Options, Specification, sweep_frames, zoom_frames};
     use super::*;
     use trisolar::io::read::{self, Limit};
 

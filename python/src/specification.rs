@@ -11,7 +11,7 @@ use trisolar::divergence::{
     self, Devices, DivergenceMap, Given, MapBackend, Points, Ran, RunOptions, SpecError, Streamed,
     Validated,
 };
-use trisolar::zoom::{self, Preset};
+use trisolar::zoom::{self, Preset, Vary};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
@@ -208,5 +208,40 @@ pub(crate) fn zoom_frames(
     Ok(found
         .into_iter()
         .map(|frame| Specification(Arc::new(frame.specification)))
+        .collect())
+}
+
+/// A map of a sweep, with the names and values of its parameters.
+type Swept = (Specification, Vec<(String, f64)>);
+
+/// The maps of a sweep, every one of them checked, with the values of their parameters: one for each value, or each pair of
+/// values, of `vary` (`NAME=VALUES`).
+#[pyfunction]
+#[pyo3(signature = (options, toml, file, vary))]
+pub(crate) fn sweep_frames(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+    vary: Vec<String>,
+) -> PyResult<Vec<Swept>> {
+    let mut given: Given = values::given(options)?;
+    if let Some(text) = toml {
+        given = given.over(values::parsed(text, file)?);
+    }
+    let parsed = |text: &String| values::option(text, "--vary", str::parse::<Vary>);
+    let all = vary.iter().map(parsed).collect::<PyResult<Vec<Vary>>>()?;
+    if all.is_empty() {
+        return Err(errors::value("", "--vary", "there must be a parameter"));
+    }
+    Vary::check(&all)
+        .map_err(|(parameter, reason)| errors::value(&parameter.to_string(), "--vary", &reason))?;
+    let base = divergence::Specification::from(given);
+    let found = zoom::sweep(&base, &all).map_err(|e| errors::bad_input(&e))?;
+    Ok(found
+        .into_iter()
+        .map(|frame| {
+            let set = frame.set.into_iter().map(|s| (s.name, s.value)).collect();
+            (Specification(Arc::new(frame.specification)), set)
+        })
         .collect())
 }

@@ -15,6 +15,7 @@ from ._cluster import LAGRANGE_FRACTIONS, Cluster, ClusterState, cluster
 from ._divergence import DivergenceMap, divergence
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
+from ._sweep import sweep
 from ._trisolar import __version__
 from ._zoom import zoom
 
@@ -35,5 +36,6 @@ __all__ = [
     "devices",
     "divergence",
     "nbody",
+    "sweep",
     "zoom",
 ]

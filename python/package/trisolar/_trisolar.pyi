@@ -16,6 +16,7 @@ __all__ = [
     "configuration_text",
     "devices_json",
     "lagrange_fractions",
+    "sweep_frames",
     "zoom_frames",
 ]
 
@@ -24,6 +25,9 @@ __version__: str
 def configuration_text(path: Union[str, "os.PathLike[str]"]) -> str: ...
 def devices_json() -> str: ...
 def lagrange_fractions() -> List[float]: ...
+def sweep_frames(
+    options: Dict[str, object], toml: Optional[str], file: Optional[str], vary: List[str]
+) -> List[Tuple[Specification, List[Tuple[str, float]]]]: ...
 def zoom_frames(
     options: Dict[str, object],
     toml: Optional[str],
