@@ -164,6 +164,17 @@ pub struct Specification {
     /// Forces of neighbours at steps of their own, at order 4; `None`: all forces at the same steps.
     #[serde(default)]
     pub ahmad_cohen: Option<AhmadCohen>,
+    /// What the clock shows at the run's own time 0: where particles come from a file, the file's time. It changes no value:
+    /// [`Cluster`](super::Cluster) counts from 0, reports and files from here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_time: f64,
+    /// Names of the particles, for files, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 impl Specification {
@@ -180,6 +191,8 @@ impl Specification {
             iterations: 1,
             precision: Precision::F64,
             ahmad_cohen: None,
+            start_time: 0.0,
+            names: None,
         }
     }
 }
@@ -212,6 +225,7 @@ pub struct SpecError {
 pub struct Validated {
     specification: Specification,
     bodies: Vec<Body>,
+    notes: Vec<String>,
 }
 
 /// The most bodies: places are u32, and an all-pairs sum of this many takes minutes on any device.
@@ -228,6 +242,7 @@ impl Specification {
         Ok(Validated {
             specification: self,
             bodies,
+            notes: Vec::new(),
         })
     }
 
@@ -387,5 +402,17 @@ impl Validated {
     /// The start model.
     pub fn bodies(&self) -> &[Body] {
         &self.bodies
+    }
+
+    /// What was decided about the start without being asked for, such as a softening length that its file does not tell.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The same with notes about the start.
+    #[must_use]
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
     }
 }

@@ -8,7 +8,7 @@ use crate::divergence::{EngineError, Monitor};
 pub struct Snapshot {
     /// Steps taken.
     pub step: u64,
-    /// step · dt.
+    /// When: [`Specification::time`](super::Specification::time) of `step`.
     pub time: f64,
     /// The bodies.
     pub bodies: Bodies,
@@ -87,7 +87,7 @@ pub fn integrate_with_pauses<E>(
         step = next;
         let snapshot = Snapshot {
             step,
-            time: step as f64 * spec.dt,
+            time: spec.time(step),
             bodies: run.bodies()?,
         };
         let kind = if step == look {

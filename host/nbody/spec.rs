@@ -33,6 +33,16 @@ pub struct Specification {
     pub solver: Solver,
     /// The arithmetic.
     pub precision: Precision,
+    /// The time before the first step (time): where bodies come from a file, that of the file. It changes no value.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_time: f64,
+    /// Names of the bodies, for files and pictures, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 impl Default for Specification {
@@ -46,6 +56,8 @@ impl Default for Specification {
             integrator: Integrator::default(),
             solver: Solver::default(),
             precision: Precision::default(),
+            start_time: 0.0,
+            names: None,
         }
     }
 }
@@ -266,9 +278,15 @@ pub struct Validated {
     specification: Specification,
     bodies: Bodies,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl Specification {
+    /// The time after so many steps.
+    pub fn time(&self, step: u64) -> f64 {
+        self.start_time + step as f64 * self.dt
+    }
+
     /// Checks every value, and that the bodies can be integrated.
     ///
     /// # Errors
@@ -293,6 +311,14 @@ impl Specification {
         if !(1..=MAX_STEPS).contains(&self.steps) {
             return option("steps", &self.steps, "from 1 to 9007199254740992 (2^53)");
         }
+        if !self.start_time.is_finite() {
+            return option("start-time", &self.start_time, "a finite time");
+        }
+        if let Some(names) = &self.names
+            && names.len() != bodies.len()
+        {
+            return option("names", &names.len(), "as many as there are bodies");
+        }
         if ![2, 3].contains(&self.dimensions) {
             return option("dimensions", &self.dimensions, "2 or 3");
         }
@@ -310,6 +336,7 @@ impl Specification {
             specification: self,
             bodies,
             warnings,
+            notes: Vec::new(),
         })
     }
 }
@@ -446,6 +473,18 @@ impl Validated {
     /// What it starts from.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
+    }
+
+    /// What was decided about the start without being asked for, such as a gravitational constant that its file does not tell.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The same with notes about the start.
+    #[must_use]
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
     }
 
     /// What the user should know before waiting for the result.

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
     self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Look, Options, RunError,
-    Validated,
+    Times, Validated,
 };
 use trisolar::nbody::Bodies;
 
@@ -34,12 +34,13 @@ type Arrays<'py> = (
 impl ClusterProblem {
     /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None, bodies=None))]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         toml: Option<&str>,
         file: Option<&str>,
         bodies: Option<Arrays<'_>>,
+        told: Option<values::Told>,
     ) -> PyResult<Self> {
         let mut given: Given = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
@@ -50,7 +51,9 @@ impl ClusterProblem {
             given = given.over(under);
         }
         let bodies = bodies.as_ref().map(bodies_of);
-        let (start, given) = given.start(bodies).map_err(|error| match error {
+        let (carried, _) = values::carried(told)?;
+        let started = given.start_with(bodies, carried);
+        let (start, given) = started.map_err(|error| match error {
             GivenError::File(error) => errors::hermite_file(&error),
             error => errors::bad_input(&error),
         })?;
@@ -92,10 +95,8 @@ impl ClusterProblem {
             .check(self.given.scheme)
             .map_err(|e| errors::value(&e.given, e.option, &e.allowed))?;
         let start = Arc::clone(&self.start);
-        let (every, end) = (
-            self.given.every.unwrap_or(0.25),
-            self.given.end.unwrap_or(1.0),
-        );
+        let times = self.given.times_from(start.specification().start_time);
+        let Times { end, every } = times.map_err(|e| errors::bad_input(&e))?;
         let stream = Stream::new(move |sink| {
             let specification = start.specification();
             let devices = options
@@ -107,7 +108,7 @@ impl ClusterProblem {
                 engine: engine.name(),
                 device: engine.device(),
                 block_steps: by.name(),
-                notes: devices.notes().to_vec(),
+                notes: [start.notes(), devices.notes()].concat(),
             };
             sink.give(Item::Opened(opened))?;
             let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
@@ -115,7 +116,13 @@ impl ClusterProblem {
             compute(&mut cluster, every, end, sink)
         })?;
         match stream.next(py, None)? {
-            Some(Item::Opened(opened)) => Ok(ClusterRun { stream, opened }),
+            Some(Item::Opened(opened)) => Ok(ClusterRun {
+                stream,
+                opened,
+                told: hermite::files::told(self.start.specification())
+                    .to_string()
+                    .into(),
+            }),
             _ => Err(PyRuntimeError::new_err(
                 "internal error: no engine was opened",
             )),
@@ -201,6 +208,8 @@ fn failed(error: HermiteError) -> PyErr {
 pub(crate) struct ClusterRun {
     stream: Stream<Item>,
     opened: Opened,
+    /// What is told of the particles, as JSON.
+    told: Arc<str>,
 }
 
 #[pymethods]
@@ -219,6 +228,7 @@ impl ClusterRun {
         Ok(Some(ClusterState {
             look,
             bodies: Arc::new(bodies),
+            told: Arc::clone(&self.told),
         }))
     }
 
@@ -257,10 +267,17 @@ impl ClusterRun {
 pub(crate) struct ClusterState {
     look: Look,
     bodies: Arc<Bodies>,
+    told: Arc<str>,
 }
 
 #[pymethods]
 impl ClusterState {
+    /// What is told of the particles, as JSON, and the time: for another run.
+    #[getter]
+    fn told(&self) -> values::Told {
+        (Some(self.told.to_string()), Some(self.look.time))
+    }
+
     /// When.
     #[getter]
     fn time(&self) -> f64 {

@@ -36,12 +36,13 @@ type Arrays<'py> = (
 impl NbodyProblem {
     /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None, bodies=None))]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         toml: Option<&str>,
         file: Option<&str>,
         bodies: Option<Arrays<'_>>,
+        told: Option<values::Told>,
     ) -> PyResult<Self> {
         let mut given: Given = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
@@ -55,8 +56,10 @@ impl NbodyProblem {
         let (problem, given) = match bodies {
             None => given.problem(),
             Some(arrays) => {
-                let (bodies, dimensions) = bodies_of(&arrays);
-                given.problem_of(bodies, dimensions)
+                let (bodies, columns) = bodies_of(&arrays);
+                let (carried, dimensions) = values::carried(told)?;
+                let dimensions = dimensions.unwrap_or(columns).min(columns);
+                given.problem_of(bodies, dimensions, carried)
             }
         }
         .map_err(|error| match error {
@@ -177,11 +180,11 @@ fn compute(
     sink.give(Item::Opened(Opened {
         engine: engine.name(),
         device: engine.device(),
-        notes,
+        notes: [problem.notes(), &notes[..]].concat(),
     }))?;
     let start = Snapshot {
         step: 0,
-        time: 0.0,
+        time: problem.specification().time(0),
         bodies: problem.bodies().clone(),
     };
     sink.give(Item::State(start.clone()))?;
@@ -277,6 +280,13 @@ pub(crate) struct NbodyState {
 
 #[pymethods]
 impl NbodyState {
+    /// What is told of the bodies, as JSON, and the time: for another run.
+    #[getter]
+    fn told(&self) -> PyResult<values::Told> {
+        let json = values::json(self.problem.specification())?;
+        Ok((Some(json), Some(self.time)))
+    }
+
     /// n x 3.
     #[getter]
     fn position(&self) -> Array {

@@ -36,9 +36,9 @@ const COLUMNS: [&str; 11] = [
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = args.options()?;
     let given = args.given();
-    let times = given.times().map_err(|e| refused_given(args, e))?;
+    let begin = Begin::read(args, &given)?;
+    let times = begin.times(args, &given)?;
     args.check_outputs()?;
-    let begin = Begin::read(args, given, &times)?;
     let devices = options.open(begin.specification(), begin.bodies())?;
     let mut run = Run::start(args, times, begin, &devices)?;
     interrupt::watch()?;
@@ -53,17 +53,37 @@ enum Begin {
 }
 
 impl Begin {
-    fn read(args: &Args, given: Given, times: &Times) -> Result<Self, Failure> {
+    fn read(args: &Args, given: &Given) -> Result<Self, Failure> {
         let Some(path) = &args.resume else {
-            let (start, _) = given.start(None).map_err(|e| refused_given(args, e))?;
+            let start = given.clone().start(None);
+            let (start, _) = start.map_err(|e| refused_given(args, e))?;
             return Ok(Self::Start(start));
         };
         let checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
-        if checkpoint.time > times.end {
-            let reason = format!("the checkpoint is at {} already", checkpoint.time);
-            return Err(Failure::value(&times.end.to_string(), "--end", &reason));
-        }
         Ok(Self::Resumed(Box::new(checkpoint)))
+    }
+
+    /// When to stop and to look, on the run's own clock.
+    fn times(&self, args: &Args, given: &Given) -> Result<Times, Failure> {
+        let start_time = self.specification().start_time;
+        let times = given.times_from(start_time);
+        let times = times.map_err(|e| refused_given(args, e))?;
+        if let Self::Resumed(checkpoint) = self
+            && checkpoint.time > times.end
+        {
+            let [end, now] = [times.end, checkpoint.time].map(|time| start_time + time);
+            let reason = format!("the checkpoint is at {now} already");
+            return Err(Failure::value(&end.to_string(), "--end", &reason));
+        }
+        Ok(times)
+    }
+
+    /// What should be known about the start.
+    fn notes(&self) -> &[String] {
+        match self {
+            Self::Start(start) => start.notes(),
+            Self::Resumed(_) => &[],
+        }
     }
 
     fn specification(&self) -> &Specification {
@@ -85,7 +105,7 @@ struct Run<'a> {
     args: &'a Args,
     times: Times,
     /// What should be known about the choice of devices.
-    notes: &'a [String],
+    notes: Vec<String>,
     cluster: Cluster<'a>,
     series: Vec<Vec<f64>>,
     began: Instant,
@@ -100,6 +120,7 @@ impl<'a> Run<'a> {
         begin: Begin,
         devices: &'a Devices,
     ) -> Result<Self, Failure> {
+        let notes = [begin.notes(), devices.notes()].concat();
         let engine = devices.engine()?;
         let by = devices.block_steps(engine.as_ref(), begin.specification());
         let (mut cluster, series) = match begin {
@@ -126,7 +147,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             args,
             times,
-            notes: devices.notes(),
+            notes,
             cluster,
             series,
             began: Instant::now(),
@@ -153,7 +174,7 @@ impl<'a> Run<'a> {
                 self.save()?;
                 return Err(Failure::Interrupted);
             }
-            if self.series.last().is_none_or(|row| row[0] < time) {
+            if (self.series.last()).is_none_or(|row| row[0] < self.on_the_clock(time)) {
                 self.look(time, line)?;
                 self.save()?;
             }
@@ -162,6 +183,11 @@ impl<'a> Run<'a> {
             }
             line += 1;
         }
+    }
+
+    /// What the clock shows at a time of the run's own.
+    fn on_the_clock(&self, time: f64) -> f64 {
+        self.cluster.specification().start_time + time
     }
 
     /// Records the state at a time.
@@ -174,8 +200,9 @@ impl<'a> Run<'a> {
         let first = self.series.first().map_or(energy.total(), |row| total(row));
         let last = self.series.last().map_or(first, |row| total(row));
         let counters = self.cluster.counters();
+        let shown = self.on_the_clock(time);
         let mut row = vec![
-            time,
+            shown,
             energy.kinetic,
             energy.potential,
             (last - energy.total()) / first + 0.0,
@@ -188,7 +215,7 @@ impl<'a> Run<'a> {
         row.extend(shape.lagrange);
         if !self.args.json && !self.args.quiet {
             report::to_stdout(&format!(
-                "{time:>10.4} {:>+10.2e} {:>+10.2e} {:>10} {:>12} {:>8.2} {:>9.4} {:>9.4}",
+                "{shown:>10.4} {:>+10.2e} {:>+10.2e} {:>10} {:>12} {:>8.2} {:>9.4} {:>9.4}",
                 row[3],
                 row[4],
                 counters.blocks,
@@ -201,7 +228,8 @@ impl<'a> Run<'a> {
         self.series.push(row);
         if let Some(folder) = &self.args.snapshots {
             let path = folder.join(format!("{number:05}.npz"));
-            write_snapshot(&path, time, &stars).map_err(file_failed)?;
+            let specification = self.cluster.specification();
+            write_snapshot(&path, time, &stars, specification).map_err(file_failed)?;
         }
         Ok(())
     }
@@ -248,7 +276,8 @@ impl<'a> Run<'a> {
         if !args.out.is_empty() {
             let stars = self.cluster.at(self.times.end)?;
             for path in &args.out {
-                write_snapshot(path, self.times.end, &stars).map_err(file_failed)?;
+                let specification = self.cluster.specification();
+                write_snapshot(path, self.times.end, &stars, specification).map_err(file_failed)?;
             }
         }
         if let Some(path) = &args.series {
@@ -407,7 +436,7 @@ impl<'a> Run<'a> {
             "particles": self.cluster.stars().len(),
             "device": self.cluster.engine().device(),
             "block_steps": self.cluster.block_steps().name(),
-            "time": self.times.end,
+            "time": self.on_the_clock(self.times.end),
             "kinetic": value(1),
             "potential": value(2),
             "energy_error": value(4),
@@ -513,7 +542,7 @@ impl<'a> Run<'a> {
             );
             lines.add("note", &text);
         }
-        for note in self.notes {
+        for note in &self.notes {
             lines.add("note", note);
         }
         lines.as_str().to_owned()

@@ -15,10 +15,12 @@ use crate::cli::{Failure, values};
 #[command(
     args_override_self = true,
     after_help = "A run has the same bits for any number of threads and any instruction set.\n\
-                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz."
+                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz;\n\
+                  and all that `trisolar nbody` reads. What a file tells is used: time, softening, names, and G, by which masses\n\
+                  are multiplied."
 )]
 pub(crate) struct Args {
-    /// Read the start model from a file, .npz or text
+    /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY), any other: text
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["model", "w0", "n", "seed"])]
     pub(super) input: Option<PathBuf>,
     /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening [default: plummer]
@@ -41,7 +43,7 @@ pub(crate) struct Args {
     /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
     #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::order)]
     order: Option<Order>,
-    /// Softening length (length) [default: 4/n, of burrau and figure-eight 0]
+    /// Softening length (length) [default: what the file tells, or 4/n, of burrau and figure-eight 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     softening: Option<f64>,
     /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's [default: 0.1, 0.5, 0.75 at
@@ -82,7 +84,7 @@ pub(crate) struct Args {
     /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme [default: 0.1]
     #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     eta_regular: Option<f64>,
-    /// Time to stop at [default: 1]
+    /// Time to stop at; a file may start later than at 0 [default: 1 after the start]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     end: Option<f64>,
 

@@ -53,20 +53,20 @@ pub(crate) struct GivenArgs {
     #[arg(long, value_name = "RATIO", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub mass_ratio: Option<f64>,
 
-    /// Gravitational constant (length^3 / mass / time^2) [default: that of the model's units; 1 for csv, npz and TIPSY,
-    /// 6.673e-11 for text]
+    /// Gravitational constant (length^3 / mass / time^2) [default: that of the model's units, or what the file tells; where it
+    /// tells nothing, 6.673e-11 for the textbook's text and 1 for others]
     #[arg(long, value_name = "G", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub g: Option<f64>,
-    /// Softening length (length) [default: 0]
+    /// Softening length (length) [default: what the file tells, or 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub softening: Option<f64>,
-    /// Time step (time) [default: one that suits the model, or 0.001]
+    /// Time step (time) [default: one that suits the model, what the file tells, or 0.001]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub dt: Option<f64>,
     /// Steps [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Integration", allow_hyphen_values = true, value_parser = steps)]
     pub steps: Option<u64>,
-    /// 2 (the plane z = 0) or 3 [default: 3; 2 for line and texts of 5 columns]
+    /// 2 (the plane z = 0) or 3 [default: 3; 2 for line, texts of 5 columns and files that tell it]
     #[arg(long, value_name = "D", help_heading = "Integration", allow_hyphen_values = true, value_parser = dimensions)]
     pub dimensions: Option<u8>,
     /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, runge-kutta-4 or forest-ruth [default: velocity-verlet;

@@ -60,13 +60,14 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
         None => (Start::from_bytes(&bytes)?, None),
     };
     interrupt::watch()?;
-    let (engine, notes) = match team.ranks() {
+    let (engine, mut notes) = match team.ranks() {
         Some(ranks) => {
             let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
             (engine.map_err(failed)?, Vec::new())
         }
         None => nbody::engine(&start.problem, &options).map_err(failed)?,
     };
+    notes.splice(0..0, start.problem.notes().iter().cloned());
     let every = every(args, &start);
     let pauses = [
         every,
@@ -162,6 +163,12 @@ fn begin(args: &Args, team: &Team, options: &Options) -> Result<(Start, Outputs)
     if !args.quiet {
         for warning in start.problem.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
+        }
+        // The summary says them, and the JSON object.
+        if args.format == Format::Textbook {
+            for note in start.problem.notes() {
+                report::to_stderr(&format!("note: {note}"));
+            }
         }
     }
     Ok((start, outputs))

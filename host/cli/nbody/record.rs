@@ -179,12 +179,10 @@ impl Record<'_> {
         let points: Vec<Vec<[f64; 3]>> = (0..n)
             .map(|i| self.history.positions.iter().map(|p| p[i]).collect())
             .collect();
-        let name = |i| {
-            if n <= 12 {
-                format!("body {i}")
-            } else {
-                String::new()
-            }
+        let name = |i: usize| match &self.problem.specification().names {
+            _ if n > 12 => String::new(),
+            Some(names) => names[i].clone(),
+            None => format!("body {i}"),
         };
         let names: Vec<String> = (0..n).map(name).collect();
         let paths: Vec<Trajectory<'_>> = points

@@ -53,7 +53,7 @@ impl Args {
         };
         let from = Snapshot {
             step: 0,
-            time: 0.0,
+            time: problem.specification().time(0),
             bodies: problem.bodies().clone(),
         };
         Ok(Start {
@@ -94,12 +94,12 @@ fn resumed(path: &Path, steps: Option<u64>) -> Result<Start, Failure> {
         }
         specification.steps = steps;
     }
-    let dt = specification.dt;
+    let time = specification.time(step);
     let invalid = |e: SpecError| Failure::BadInput(format!("{}: {e}", path.display()));
     let problem = specification.validate(bodies).map_err(invalid)?;
     let from = Snapshot {
         step,
-        time: step as f64 * dt,
+        time,
         bodies: problem.bodies().clone(),
     };
     Ok(Start {
@@ -160,14 +160,14 @@ impl Start {
             position: vectors[..n].to_vec(),
             velocity: vectors[n..].to_vec(),
         };
-        let dt = head.specification.dt;
+        let time = head.specification.time(head.step);
         let problem = head
             .specification
             .validate(bodies)
             .map_err(|e| Failure::Failed(e.to_string()))?;
         let from = Snapshot {
             step: head.step,
-            time: head.step as f64 * dt,
+            time,
             bodies: problem.bodies().clone(),
         };
         Ok(Self {

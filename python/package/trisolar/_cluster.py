@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Spec, bodies_of, merged, names, source, wholes
+from ._spec import Spec, bodies_of, merged, names, source, told_of, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -158,8 +158,8 @@ def cluster(
     block_step: str = "auto",
     progress: Progress = None,
 ) -> Cluster:
-    """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at time 0, after
-    every ``every``, and at ``end``.
+    """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at the start
+    (time 0, unless its file tells another), after every ``every``, and at ``end``.
 
     >>> for state in trisolar.cluster(n=256, end=2):
     ...     print(state.time, state.energy_error, state.core_radius)
@@ -171,16 +171,18 @@ def cluster(
 
     :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
-    :param input: start from a file: .npz, or text with a particle a line, id mass x y z vx vy vz.
+    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle a line, id mass x y z vx vy vz. What it
+        tells is used where no option says otherwise: softening, time, names, and G, by which masses are multiplied.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
-        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run).
+        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run). What they tell is
+        used as that of a file.
     :param model: start model in Henon units: "plummer" or "king"; or a few bodies: "burrau" or
         "figure-eight" ["plummer"].
     :param w0: dimensionless central potential of the King model, 0.1 to 16 [6].
     :param n: particles of the model [1024].
     :param seed: of the model [1].
     :param order: of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
-    :param softening: softening length (length) [4/n; 0 for a few bodies].
+    :param softening: softening length (length) [what file or bodies tell, or 4/n; 0 for a model of few bodies].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
@@ -192,7 +194,7 @@ def cluster(
         steps, order 4) ["plain"].
     :param neighbours: ahmad-cohen: neighbours a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
-    :param end: time to stop at [1].
+    :param end: time to stop at [1 after the start].
     :param every: time from state to state [0.25].
     :param backend: where to compute: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
@@ -234,13 +236,14 @@ def cluster(
     names(backend=backend, block_step=block_step)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
-    arrays = None
+    arrays, told = None, None
     if bodies is not None:
         mass, position, velocity = bodies_of(bodies)
         if position.shape[1] != 3:
             raise ValueError(f"position and velocity must be of shape ({len(mass)}, 3)")
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes())
-    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays)
+        told = told_of(bodies)
+    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
     return Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml, progress)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Numbers, Spec, bodies_of, merged, names, source, wholes
+from ._spec import Numbers, Spec, bodies_of, merged, names, source, told_of, wholes
 
 
 class Diagnostics(TypedDict):
@@ -52,7 +52,7 @@ class NbodyState:
 
     @property
     def time(self) -> float:
-        """``step`` times ``dt`` (time)."""
+        """When: the time of the start, and ``step`` times ``dt`` (time)."""
         return self._state.time
 
     @property
@@ -148,7 +148,8 @@ def nbody(
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
-        run).
+        run). What a state or an npz tells is used where no option says otherwise: G, softening, time, time step, names,
+        dimensions.
     :param n: bodies of the model [1024; line: 4], or those that the file must have.
     :param seed: of a random model [1].
     :param half_width: cube: half its edge (length) [1].
@@ -158,10 +159,10 @@ def nbody(
     :param semi_major: kepler: half the major axis (length) [1].
     :param eccentricity: kepler: from 0 to below 1 [0.5].
     :param mass_ratio: kepler: mass of the second body, that of the first being 1 [1].
-    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units; 1 for arrays and files but
-        text, which has 6.673e-11].
-    :param softening: softening length (length) [0].
-    :param dt: time step (time) [one that suits the model, or 0.001].
+    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units, or what file or bodies tell; where
+        they tell nothing, 6.673e-11 for the textbook's text and 1 for others; ``notes`` says so].
+    :param softening: softening length (length) [what file or bodies tell, or 0].
+    :param dt: time step (time) [one that suits the model, what file or bodies tell, or 0.001].
     :param steps: to take [1000].
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "runge-kutta-4" or
@@ -214,11 +215,12 @@ def nbody(
     names(backend=backend, schedule=schedule, partials=partials)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
     given = source(spec)
-    arrays = None
+    arrays, told = None, None
     if bodies is not None:
         mass, position, velocity = bodies_of(bodies)
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes(), position.shape[1])
-    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays)
+        told = told_of(bodies)
+    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays, told)
     for message in problem.warnings:
         warnings.warn(message, UserWarning, stacklevel=2)
     checked(progress)

@@ -49,6 +49,7 @@ class NbodyProblem:
         toml: Optional[str] = None,
         file: Optional[str] = None,
         bodies: Optional[Tuple[bytes, bytes, bytes, int]] = None,
+        told: Optional[Tuple[Optional[str], Optional[float]]] = None,
     ) -> NbodyProblem: ...
     @property
     def json(self) -> str: ...
@@ -83,6 +84,8 @@ class NbodyRun:
 @final
 class NbodyState:
     @property
+    def told(self) -> Tuple[Optional[str], Optional[float]]: ...
+    @property
     def step(self) -> int: ...
     @property
     def time(self) -> float: ...
@@ -102,6 +105,7 @@ class ClusterProblem:
         toml: Optional[str] = None,
         file: Optional[str] = None,
         bodies: Optional[Tuple[bytes, bytes, bytes]] = None,
+        told: Optional[Tuple[Optional[str], Optional[float]]] = None,
     ) -> ClusterProblem: ...
     @property
     def json(self) -> str: ...
@@ -132,6 +136,8 @@ class ClusterRun:
 
 @final
 class ClusterState:
+    @property
+    def told(self) -> Tuple[Optional[str], Optional[float]]: ...
     @property
     def time(self) -> float: ...
     @property
