@@ -7,9 +7,11 @@
 //! - [`zoom`]: sequences of such maps
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
+//! - [`accuracy`]: how far results are off, and when that is said
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`gpu`][]: devices
 
+pub mod accuracy;
 pub mod config;
 pub mod divergence;
 pub mod gpu;
@@ -20,6 +22,7 @@ mod memory;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nbody;
+mod near;
 pub mod output;
 pub mod simd;
 pub mod store;

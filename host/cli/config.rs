@@ -28,9 +28,14 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|e| Failure::value(&path.display().to_string(), "--config", &e.to_string()))
 }
 
-/// Writes the whole specification, so that [`load`] gives back the same bits.
-pub(crate) fn save(path: &Path, valid: &Validated) -> Result<(), Failure> {
-    let text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
+/// Writes the whole specification, so that [`load`] gives back the same bits, and the error that is allowed.
+pub(crate) fn save(path: &Path, valid: &Validated, max_error: Option<f64>) -> Result<(), Failure> {
+    let mut text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
+    if let Some(most) = max_error {
+        text.push_str(&format!(
+            "max_error = {most:?}  # share of unresolved pixels above which the map is a failure\n"
+        ));
+    }
     write_with(path, |file: &mut AtomicFile| -> Result<(), IoError> {
         file.write_all(text.as_bytes()).map_err(|e| file.error(e))
     })?;

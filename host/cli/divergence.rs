@@ -179,6 +179,10 @@ pub(crate) struct SpecificationArgs {
     /// [default: euler]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::start)]
     start: Option<Start>,
+    /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
+    /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. Without --max-error, a share above 0.1 is a warning
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    max_error: Option<f64>,
 }
 
 impl SpecificationArgs {
@@ -201,6 +205,7 @@ impl SpecificationArgs {
             precision: self.precision,
             integrator: self.integrator,
             start: self.start,
+            max_error: self.max_error,
         }
     }
 
@@ -224,14 +229,15 @@ impl SpecificationArgs {
             "precision" => self.precision.is_some(),
             "integrator" => self.integrator.is_some(),
             "start" => self.start.is_some(),
+            "max-error" => self.max_error.is_some(),
             _ => false,
         }
     }
 }
 
 impl Args {
-    /// The specification: command line over configuration file over defaults.
-    fn specification(&self) -> Result<Validated, Failure> {
+    /// The specification: command line over configuration file over defaults; and the share of unresolved pixels that is allowed.
+    fn specification(&self) -> Result<(Validated, Option<f64>), Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
@@ -239,6 +245,12 @@ impl Args {
         if let Some(preset) = self.preset {
             given = given.over(preset.given());
         }
+        let refused = |error: SpecError| {
+            let config = self.config.as_deref();
+            let on_command_line = self.specification.has(error.option) || error.option == "points";
+            Failure::specification(&error, on_command_line, config)
+        };
+        let most = given.checked_max_error().map_err(refused)?;
         let specification = Specification::from(given);
         let valid = match &self.points {
             None => specification.validate(),
@@ -251,11 +263,7 @@ impl Args {
                 specification.validate_points(points)
             }
         };
-        valid.map_err(|error| {
-            let config = self.config.as_deref();
-            let on_command_line = self.specification.has(error.option) || error.option == "points";
-            Failure::specification(&error, on_command_line, config)
-        })
+        Ok((valid.map_err(refused)?, most))
     }
 
     /// A specification that goes with the points of the file, in another process than the one that has checked both.
@@ -319,7 +327,7 @@ fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<
         return Err(Failure::value("single", "--driver", reason));
     }
     computer.check(options)?;
-    let valid = args.specification()?;
+    let (valid, most) = args.specification()?;
     let outputs = args.outputs(valid.points().map(AsRef::as_ref))?;
     interrupt::watch()?;
 
@@ -334,7 +342,7 @@ fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<
         }
     }
     if let Some(path) = &args.save_config {
-        config::save(path, &valid)?;
+        config::save(path, &valid, most)?;
     }
 
     let style = Style {
@@ -366,10 +374,10 @@ fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();
     files.extend(args.save_config.as_deref());
     if args.json {
-        return report::json(&outcome.object(&files));
+        report::json(&outcome.object(&files))?;
+    } else if !args.quiet {
+        report::to_stdout(&outcome.summary(&files))?;
     }
-    if args.quiet {
-        return Ok(());
-    }
-    report::to_stdout(&outcome.summary(&files))
+    let checked = outcome.resolution.map_or(Ok(()), |found| found.check(most));
+    checked.map_err(Failure::Failed)
 }

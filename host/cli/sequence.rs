@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{Computer, GpuChoice, MapBackend, RunOptions, Specification};
+use trisolar::divergence::{Computer, GpuChoice, MapBackend, RunOptions, SpecError, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
 
@@ -12,6 +12,66 @@ use super::divergence::SpecificationArgs;
 use super::ranks::Team;
 use super::report::{self, Lines};
 use super::{Failure, config, values};
+
+/// What every map of a sequence starts out from.
+pub(crate) struct Base {
+    pub(crate) specification: Specification,
+    /// The share of unresolved pixels that is allowed in each.
+    max_error: Option<f64>,
+}
+
+impl Base {
+    /// That no map has a larger share of unresolved pixels than the user allows.
+    pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), Failure> {
+        for summary in &outcome.summaries {
+            let checked = summary
+                .unresolved
+                .map_or(Ok(()), |found| found.check(self.max_error));
+            checked
+                .map_err(|reason| Failure::Failed(format!("frame {}: {reason}", summary.frame)))?;
+        }
+        Ok(())
+    }
+}
+
+/// What says that the maps may not be what was meant: what was known before, and what was found.
+pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
+    let known = known_warnings(frames).into_iter();
+    known
+        .map(|(frame, text)| format!("frame {frame}: {text}"))
+        .chain(unresolved(outcome))
+        .collect()
+}
+
+/// Warnings of the first and the last map, and of which of them.
+fn known_warnings(frames: &[Frame]) -> Vec<(u32, String)> {
+    let mut told: Vec<(u32, String)> = Vec::new();
+    for frame in frames.first().into_iter().chain(frames.last()) {
+        for warning in frame.specification.warnings() {
+            if !told.iter().any(|(_, text)| *text == warning) {
+                told.push((frame.index, warning));
+            }
+        }
+    }
+    told
+}
+
+/// What is to be said of maps whose steps are too long.
+pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
+    let found = outcome
+        .summaries
+        .iter()
+        .filter_map(|s| Some((s.frame, s.unresolved?)));
+    let large: Vec<_> = found.filter(|(_, r)| r.warning().is_some()).collect();
+    let (frame, worst) = large
+        .iter()
+        .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+    let (count, all) = (large.len(), outcome.summaries.len());
+    Some(format!(
+        "in {count} of {all} maps, most in frame {frame}: {}",
+        worst.warning()?
+    ))
+}
 
 /// Options of a sequence of maps.
 #[derive(Debug, clap::Args)]
@@ -76,18 +136,22 @@ fn checkpoint(text: &str) -> Result<Duration, String> {
 impl SequenceArgs {
     /// What every map starts out from: command line over configuration file over `center`, if neither has one, over defaults.
     /// Checked as a map of its own, so that bad values are named as options.
-    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Specification, Failure> {
+    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
         given.center = given.center.or(center);
-        let base = Specification::from(given);
-        let checked = base.clone().validate().map_err(|error| {
+        let refused = |error: SpecError| {
             let config = self.config.as_deref();
             Failure::specification(&error, self.specification.has(error.option), config)
-        })?;
-        Ok(checked.specification().clone())
+        };
+        let max_error = given.checked_max_error().map_err(refused)?;
+        let checked = Specification::from(given).validate().map_err(refused)?;
+        Ok(Base {
+            specification: checked.specification().clone(),
+            max_error,
+        })
     }
 
     pub(crate) fn style(&self, axes: bool, npy: bool) -> Style {
@@ -168,14 +232,8 @@ impl SequenceArgs {
         if self.quiet {
             return;
         }
-        let mut told = Vec::new();
-        for frame in frames.first().into_iter().chain(frames.last()) {
-            for warning in frame.specification.warnings() {
-                if !told.contains(&warning) {
-                    report::to_stderr(&format!("warning: frame {}: {warning}", frame.index));
-                    told.push(warning);
-                }
-            }
+        for (frame, warning) in known_warnings(frames) {
+            report::to_stderr(&format!("warning: frame {frame}: {warning}"));
         }
     }
 }
@@ -221,7 +279,7 @@ pub(crate) fn lines(outcome: &Outcome) -> Lines {
 }
 
 /// The same for programs.
-pub(crate) fn object(outcome: &Outcome, folder: &Folder) -> Value {
+pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Value {
     let effort = &outcome.effort;
     json!({
         "folder": folder.path().to_string_lossy(),
@@ -230,6 +288,7 @@ pub(crate) fn object(outcome: &Outcome, folder: &Folder) -> Value {
         "engine": effort.engine,
         "seconds": outcome.elapsed.as_secs_f64(),
         "pixel_steps": effort.pixel_steps,
+        "warnings": warnings(frames, outcome),
         "notes": effort.notes,
     })
 }

@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(), Failure> {
     computer.check(&options)?;
-    let base = args.sequence.base(None)?;
+    let limits = args.sequence.base(None)?;
+    let base = &limits.specification;
     let refused = |parameter: Parameter, value: Option<f64>, reason: &str| {
         let given = match value {
             Some(value) => format!("{parameter}={}", short(value)),
@@ -65,8 +66,8 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
         Failure::value(&given, "--vary", reason)
     };
     Vary::check(&args.vary).map_err(|(parameter, reason)| refused(parameter, None, &reason))?;
-    let frames = zoom::sweep(&base, &args.vary).map_err(|e| {
-        let (parameter, value) = args.blamed(&base, e.frame);
+    let frames = zoom::sweep(base, &args.vary).map_err(|e| {
+        let (parameter, value) = args.blamed(base, e.frame);
         refused(parameter, Some(value), &e.reason)
     })?;
     let style = args.sequence.style(!args.bare, true);
@@ -100,14 +101,13 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
     write_text(&files[1], &zoom::csv(&outcome.summaries))?;
     folder.write(&files[2], &table(&args.vary, &frames, &outcome))?;
     if args.sequence.json {
-        let mut object = sequence::object(&outcome, &folder);
+        let mut object = sequence::object(&frames, &outcome, &folder);
         object["files"] = json!(files);
-        return report::json(&object);
+        report::json(&object)?;
+    } else if !args.sequence.quiet {
+        report::to_stdout(&summary(args, &outcome, &files))?;
     }
-    if args.sequence.quiet {
-        return Ok(());
-    }
-    report::to_stdout(&summary(args, &outcome, &files))
+    limits.check(&outcome)
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
@@ -206,6 +206,9 @@ fn summary(args: &Args, outcome: &Outcome, files: &[PathBuf]) -> String {
     text.push('\n');
     for path in files {
         text.push_str(&format!("\n{}", path.display()));
+    }
+    if let Some(warning) = sequence::unresolved(outcome) {
+        text.push_str(&format!("\nwarning: {warning}"));
     }
     for note in &outcome.effort.notes {
         text.push_str(&format!("\nnote: {note}"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use trisolar::divergence::{Computer, Devices, RunOptions, can_resume};
+use trisolar::divergence::{Computer, Devices, RunOptions, Specification, can_resume};
 use trisolar::zoom::animation::{Animation, AnimationError, RATES};
 use trisolar::zoom::{
     self, Cache, CacheReport, Folder, Frame, Outcome, Preset, Rule, VARIABLES_IN_WORDS,
@@ -108,7 +108,8 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
         return Err(Failure::value(&args.cache.to_string(), "--cache", reason));
     }
     computer.check(&options)?;
-    let frames = args.sequence_of_frames()?;
+    let base = args.sequence.base(args.preset.center())?;
+    let frames = args.sequence_of_frames(&base.specification)?;
     let films = args.films()?;
     let style = args
         .sequence
@@ -136,24 +137,22 @@ fn run_on(args: &Args, computer: &dyn Computer, options: RunOptions) -> Result<(
         film.write(&folder, frames.len() as u32, args.fps)?;
     }
     if args.sequence.json {
-        let mut object = sequence::object(&outcome, &folder);
+        let mut object = sequence::object(&frames, &outcome, &folder);
         object["cache"] = json!(cached);
         object["films"] = json!(args.film);
-        return report::json(&object);
+        report::json(&object)?;
+    } else if !args.sequence.quiet {
+        report::to_stdout(&args.summary(&outcome, cached.as_ref(), &folder))?;
     }
-    if args.sequence.quiet {
-        return Ok(());
-    }
-    report::to_stdout(&args.summary(&outcome, cached.as_ref(), &folder))
+    base.check(&outcome)
 }
 
 impl Args {
-    fn sequence_of_frames(&self) -> Result<Vec<Frame>, Failure> {
-        let base = self.sequence.base(self.preset.center())?;
+    fn sequence_of_frames(&self, base: &Specification) -> Result<Vec<Frame>, Failure> {
         let mut rules = self.preset.rules();
         rules.extend(self.set.iter().cloned());
         let count = self.frames.unwrap_or(self.preset.frames());
-        let frames = zoom::zoom(&base, &rules, count).map_err(|e| {
+        let frames = zoom::zoom(base, &rules, count).map_err(|e| {
             Failure::BadInput(format!(
                 "{e}\nhint: --set, --preset and --frames say what it is"
             ))
@@ -184,6 +183,9 @@ impl Args {
         lines.add_whole("frames", &frames);
         for film in &self.film {
             lines.add_whole("film", &film.display().to_string());
+        }
+        if let Some(warning) = sequence::unresolved(outcome) {
+            lines.add("warning", &warning);
         }
         for note in &outcome.effort.notes {
             lines.add("note", note);

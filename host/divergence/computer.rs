@@ -2,6 +2,7 @@
 
 use super::Validated;
 use super::engine::{DivergenceMap, EngineError, GpuChoice, Monitor, RunOptions, Streamed, Task};
+use super::resolution;
 use super::sink::Memory;
 use crate::gpu::{DeviceInfo, GpuError};
 
@@ -58,6 +59,8 @@ pub fn run_on(
     let memory = Memory::new(spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
-    let streamed = computer.stream(&task, options, monitor)?;
-    Ok(DivergenceMap::new(spec, memory.into_times(), streamed))
+    let work = || computer.stream(&task, options, monitor);
+    let (streamed, resolution) = resolution::beside(spec, monitor, work)?;
+    let map = DivergenceMap::new(spec, memory.into_times(), streamed);
+    Ok(map.with_resolution(resolution))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::sink::{Memory, Sink};
-use super::{Devices, Points, Specification, Validated};
+use super::{Devices, Points, Resolution, Specification, Validated};
 use crate::gpu::{DeviceInfo, Energy, GpuError};
 
 /// Watches a run and may end it.
@@ -433,9 +433,21 @@ pub struct DivergenceMap {
     pub portions: Vec<Portion>,
     /// What it took on the GPUs, if that can be measured.
     pub energy: Option<Energy>,
+    /// How many pixels have a step that is too long, if it was looked for.
+    pub resolution: Option<Resolution>,
+    /// Why the map may not be what was meant: what was known before, and what was found.
+    pub warnings: Vec<String>,
 }
 
 impl DivergenceMap {
+    /// The same with what was found about its steps.
+    #[must_use]
+    pub fn with_resolution(mut self, resolution: Option<Resolution>) -> Self {
+        self.resolution = resolution;
+        self.warnings.extend(resolution.and_then(|r| r.warning()));
+        self
+    }
+
     /// The shape of `times`: height and width, or how the points are arranged.
     pub fn shape(&self) -> Vec<usize> {
         match &self.points {
@@ -464,6 +476,8 @@ impl DivergenceMap {
             notes: streamed.ran.notes,
             portions: streamed.ran.portions,
             energy: streamed.ran.energy,
+            resolution: None,
+            warnings: spec.warnings(),
         }
     }
 }

@@ -23,6 +23,7 @@ mod preset;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
+mod resolution;
 mod resume;
 mod sink;
 mod spec;
@@ -49,12 +50,13 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
-pub use options::{MapBackend, gpu_count, threads};
+pub use options::{MapBackend, gpu_count, max_error, threads};
 pub use parameter::Parameter;
 pub use points::Points;
 pub use preset::Preset;
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
+pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
 pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
 pub use sink::Sink;
 pub(crate) use spec::json as specification_json;

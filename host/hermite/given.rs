@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{FileError, particles, read};
 use super::spec::MAX_BODIES;
 use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
+use crate::divergence::max_error;
 use crate::nbody::Model;
 use crate::nbody::files::Carried;
 
@@ -50,6 +51,8 @@ pub struct Given {
     pub end: Option<f64>,
     /// Time between two looks at the particles \[0.25\].
     pub every: Option<f64>,
+    /// A relative error of the energy above which the run is a failure \[none\].
+    pub max_error: Option<f64>,
 }
 
 /// Start models, see [`models`].
@@ -178,7 +181,25 @@ impl Given {
             eta_regular: self.eta_regular.or(under.eta_regular),
             end: self.end.or(under.end),
             every: self.every.or(under.every),
+            max_error: self.max_error.or(under.max_error),
         }
+    }
+
+    /// That there can be such a limit of the error.
+    ///
+    /// # Errors
+    /// [`GivenError::Value`].
+    pub fn check_max_error(&self) -> Result<(), GivenError> {
+        let Some(most) = self.max_error else {
+            return Ok(());
+        };
+        max_error(most).map_err(|allowed| {
+            GivenError::Value(SpecError {
+                option: "--max-error",
+                given: most.to_string(),
+                allowed: allowed.into(),
+            })
+        })
     }
 
     /// Without what belongs to a start.
@@ -255,6 +276,7 @@ impl Given {
         bodies: Option<Vec<Body>>,
         carried: Carried,
     ) -> Result<(Validated, Self), GivenError> {
+        self.check_max_error()?;
         let Started {
             bodies,
             carried,

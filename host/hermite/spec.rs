@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use kernels_gpu::hermite::force;
 use kernels_gpu::hermite::step::SMALLEST_RATIO;
 use serde::{Deserialize, Serialize};
+
+use crate::near::pair_within;
 
 /// The order of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -360,15 +363,26 @@ impl Specification {
             }
         }
         if self.softening == 0.0 {
-            let mut order: Vec<usize> = (0..bodies.len()).collect();
-            let key = |i: &usize| bodies[*i].position;
-            order.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("finite"));
-            if let Some(pair) = order.windows(2).find(|w| key(&w[0]) == key(&w[1])) {
-                let given = format!("{} and {}", pair[0].min(pair[1]), pair[0].max(pair[1]));
-                return fail(
-                    given,
-                    "they coincide; give them different positions or a --softening above 0",
+            let heaviest = bodies.iter().map(|b| b.mass).fold(0.0, f64::max);
+            // What the sums add to r² instead, so that a body's pull on itself vanishes.
+            let added = match self.precision {
+                Precision::F64 => force::softening2(0.0),
+                Precision::FloatFloat => force::softening2_single(0.0, heaviest),
+            };
+            let nearest = (added / self.precision.epsilon()).sqrt();
+            let positions: Vec<[f64; 3]> = bodies.iter().map(|b| b.position).collect();
+            if let Some((i, j, distance)) = pair_within(&positions, |_| true, nearest) {
+                let given = format!("{i} and {j}");
+                if distance == 0.0 {
+                    let allowed =
+                        "they coincide; give them different positions or a --softening above 0";
+                    return fail(given, allowed);
+                }
+                let allowed = format!(
+                    "they are only {distance:e} apart, and forces are wrong at distances below {nearest:.1e}; give them different \
+                     positions or a --softening above 0"
                 );
+                return fail(given, &allowed);
             }
         }
         Ok(())

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{BodyFile, Carried, FileError, read};
 use super::spec::named;
-use super::{Bodies, Integrator, Model, Precision, Solver, SpecError, Specification, Validated};
+use super::{
+    Bodies, EnergyLooks, Integrator, Model, Precision, Solver, SpecError, Specification, Validated,
+};
+use crate::divergence::max_error;
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +54,10 @@ pub struct Given {
     pub solver: Option<Solver>,
     /// As in [`Specification`].
     pub precision: Option<Precision>,
+    /// When the energy is evaluated \[ends\].
+    pub energy: Option<EnergyLooks>,
+    /// A relative error of the energy above which the run is a failure \[none\].
+    pub max_error: Option<f64>,
 }
 
 named! {
@@ -164,6 +171,8 @@ fields! {
     integrator
     solver
     precision
+    energy
+    max_error
 }
 
 impl Given {
@@ -179,6 +188,8 @@ impl Given {
             integrator: self.integrator,
             solver: self.solver,
             precision: self.precision,
+            energy: self.energy,
+            max_error: self.max_error,
             ..Self::default()
         }
     }
@@ -346,6 +357,7 @@ impl Given {
         spec: Specification,
         bodies: Bodies,
     ) -> Result<(Validated, Self), GivenError> {
+        self.check_max_error()?;
         let problem = spec.validate(bodies)?;
         let spec = problem.specification();
         if self.model.is_some() || self.input.is_some() {
@@ -360,6 +372,30 @@ impl Given {
         self.solver = Some(spec.solver);
         self.precision = Some(spec.precision);
         Ok((problem, self))
+    }
+
+    /// That there can be such a limit.
+    ///
+    /// # Errors
+    /// [`GivenError::Value`].
+    pub fn check_max_error(&self) -> Result<(), GivenError> {
+        let Some(most) = self.max_error else {
+            return Ok(());
+        };
+        let refused = |allowed: &str| {
+            Err(GivenError::Value {
+                option: "max-error",
+                given: most.to_string(),
+                allowed: allowed.into(),
+            })
+        };
+        match max_error(most) {
+            Err(allowed) => refused(allowed),
+            Ok(()) if self.energy == Some(EnergyLooks::Never) => {
+                refused("needs the energy, and --energy none leaves it out")
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     fn specification(&self, g: f64, dt: f64, steps: u64, dimensions: u8) -> Specification {

@@ -15,7 +15,7 @@ use super::frame::{self, Effort, Error, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, in_flight, most_steps};
 use super::sequence::Frame;
 use crate::divergence::{
-    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated,
+    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, beside,
 };
 
 mod exact;
@@ -143,15 +143,17 @@ pub fn run_cached(
             pixels: frame.specification.pixels(),
             ..CacheReport::default()
         };
-        let (times, effort) = match plan {
-            Plan::Finished(summary) => {
-                board.finished(frame);
-                return Ok((summary, None));
-            }
-            Plan::Exact(plan) => plan.compute(&computing, &path, &mut report)?,
-            Plan::Rounded(plan) => plan.compute(&computing, &path, &mut report)?,
+        if let Plan::Finished(summary) = plan {
+            board.finished(frame);
+            return Ok((summary, None));
+        }
+        let compute = || match plan {
+            Plan::Exact(plan) => plan.compute(&computing, &path, &mut report),
+            Plan::Rounded(plan) => plan.compute(&computing, &path, &mut report),
+            Plan::Finished(_) => unreachable!("returned above"),
         };
-        let summary = frame::write(frame, &times, most, &settings.style, folder)?;
+        let ((times, effort), unresolved) = beside(computing.spec, computing.monitor, compute)?;
+        let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
         reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
         board.finished(frame);
         Ok((summary, Some(effort)))

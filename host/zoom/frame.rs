@@ -9,7 +9,7 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use crate::divergence::{Computer, Devices, EngineError, Monitor, RunOptions, Task};
+use crate::divergence::{Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task};
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
 use crate::io::read::{self, Limit};
@@ -60,6 +60,9 @@ pub struct Summary {
     pub shortest: u32,
     /// The mean of the pixels' steps.
     pub mean: f64,
+    /// How many pixels have a step that is too long, if it was looked for.
+    #[serde(default)]
+    pub unresolved: Option<Resolution>,
 }
 
 impl Summary {
@@ -76,6 +79,7 @@ impl Summary {
             never_parted: times.iter().filter(|t| u64::from(**t) == steps).count() as u64,
             shortest: times.iter().copied().min().unwrap_or(0),
             mean: pixel_steps as f64 / times.len() as f64,
+            unresolved: None,
         }
     }
 }
@@ -189,13 +193,31 @@ pub fn write(
     style: &Style,
     folder: &Folder,
 ) -> Result<Summary, IoError> {
+    write_found(frame, times, None, most, style, folder)
+}
+
+/// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](crate::divergence::beside)).
+///
+/// # Errors
+/// As [`write`](fn@write).
+pub fn write_found(
+    frame: &Frame,
+    times: &[u32],
+    unresolved: Option<Resolution>,
+    most: u32,
+    style: &Style,
+    folder: &Folder,
+) -> Result<Summary, IoError> {
     let specification = frame.specification.specification();
     let [width, height] = specification.size.map(|n| n as usize);
     if style.npy {
         npy::write(folder.file(frame.index, "npy"), &[height, width], times)?;
     }
     draw(frame, times, most, style, folder)?;
-    let summary = Summary::new(frame, times);
+    let summary = Summary {
+        unresolved,
+        ..Summary::new(frame, times)
+    };
     let object = json!({ "summary": summary, "specification": specification });
     folder.write(&folder.file(frame.index, "json"), &object)?;
     remove(&folder.file(frame.index, "part"))?;

@@ -20,7 +20,7 @@ pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError};
 pub use frame::{
-    Effort, Error, Style, Summary, compute, compute_on, finished, short, title, write,
+    Effort, Error, Style, Summary, compute, compute_on, finished, short, title, write, write_found,
 };
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};

@@ -11,7 +11,9 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions};
+use crate::divergence::{
+    Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions, beside,
+};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -228,9 +230,10 @@ fn one(
         board,
         index: frame.index as usize,
     };
-    let effort = frame::compute_on(computer, frame, &partial, &settings.options, &watch)?;
+    let compute = || frame::compute_on(computer, frame, &partial, &settings.options, &watch);
+    let (effort, unresolved) = beside(&frame.specification, &watch, compute)?;
     let times = partial.into_times();
-    let summary = frame::write(frame, &times, most, &settings.style, folder)?;
+    let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
     board.finished(frame);
     Ok((summary, Some(effort)))
 }

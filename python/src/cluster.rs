@@ -1,10 +1,11 @@
 //! Star clusters by Hermite integration, look after look.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
     self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Look, Options, RunError,
@@ -13,6 +14,7 @@ use trisolar::hermite::{
 use trisolar::nbody::Bodies;
 
 use crate::array::{Array, Part};
+use crate::nbody::Accuracy;
 use crate::stream::{Ended, Sink, Stream};
 use crate::{errors, values};
 
@@ -97,6 +99,9 @@ impl ClusterProblem {
         let start = Arc::clone(&self.start);
         let times = self.given.times_from(start.specification().start_time);
         let Times { end, every } = times.map_err(|e| errors::bad_input(&e))?;
+        let most = self.given.max_error;
+        let accuracy = Arc::new(Mutex::default());
+        let found: Arc<Mutex<Accuracy>> = Arc::clone(&accuracy);
         let stream = Stream::new(move |sink| {
             let specification = start.specification();
             let devices = options
@@ -113,12 +118,13 @@ impl ClusterProblem {
             sink.give(Item::Opened(opened))?;
             let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
             cluster.set_block_steps(by).map_err(failed)?;
-            compute(&mut cluster, every, end, sink)
+            compute(&mut cluster, [every, end], most, &found, sink)
         })?;
         match stream.next(py, None)? {
             Some(Item::Opened(opened)) => Ok(ClusterRun {
                 stream,
                 opened,
+                accuracy,
                 told: hermite::files::told(self.start.specification())
                     .to_string()
                     .into(),
@@ -171,11 +177,13 @@ struct State {
 
 fn compute(
     cluster: &mut Cluster<'_>,
-    every: f64,
-    end: f64,
+    [every, end]: [f64; 2],
+    most: Option<f64>,
+    found: &Mutex<Accuracy>,
     sink: &Sink<'_, Item>,
 ) -> Result<(), Ended> {
-    let mut observe = |mut look: Look| {
+    let mut error: Option<EnergyError> = None;
+    let mut observe = |mut look: Look| -> Result<(), Ended> {
         let stars = std::mem::take(&mut look.stars);
         let vector = |k: usize| {
             let of = |s: &hermite::Star| [s.taylor[k].x, s.taylor[k].y, s.taylor[k].z];
@@ -186,7 +194,21 @@ fn compute(
             position: vector(0),
             velocity: vector(1),
         };
-        sink.give(Item::State(State { look, bodies }))
+        let (total, time) = (look.energy.total(), look.time);
+        if !total.is_finite() {
+            let said = no_energy(&format!("time {time}"), total, &bodies);
+            return Err(PyRuntimeError::new_err(said).into());
+        }
+        let parts = look.energy.kinetic.abs() + look.energy.potential.abs();
+        let error = error.get_or_insert_with(|| EnergyError::new(total, parts));
+        error.look(total);
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
+            errors: Some([error.last(), error.largest()]),
+            warning: error.warning("take a smaller eta or a softening"),
+        };
+        sink.give(Item::State(State { look, bodies }))?;
+        let checked = error.check(most);
+        checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
     let run = hermite::integrate(cluster, every, end, sink.monitor(), &mut observe);
     run.map_err(|error| match error {
@@ -208,8 +230,16 @@ fn failed(error: HermiteError) -> PyErr {
 pub(crate) struct ClusterRun {
     stream: Stream<Item>,
     opened: Opened,
+    accuracy: Arc<Mutex<Accuracy>>,
     /// What is told of the particles, as JSON.
     told: Arc<str>,
+}
+
+impl ClusterRun {
+    fn accuracy(&self) -> Accuracy {
+        let known = self.accuracy.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[pymethods]
@@ -235,6 +265,18 @@ impl ClusterRun {
     /// Ends the run.
     fn close(&self) {
         self.stream.close();
+    }
+
+    /// The relative error of the energy at the last state computed and the largest, once they are known.
+    #[getter]
+    fn energy_errors(&self) -> Option<[f64; 2]> {
+        self.accuracy().errors
+    }
+
+    /// What is to be said of them.
+    #[getter]
+    fn accuracy_warning(&self) -> Option<String> {
+        self.accuracy().warning
     }
 
     /// `cpu` or `gpu`.

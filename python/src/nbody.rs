@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
 use trisolar::nbody::{
-    self, Bodies, Diagnostics, Given, GivenError, Options, RunError, Snapshot, Validated,
+    self, Bodies, Diagnostics, EnergyLooks, Given, GivenError, Options, RunError, Snapshot,
+    Validated,
 };
 
 use crate::array::{Array, Part};
@@ -126,11 +128,19 @@ impl NbodyProblem {
             gpus: gpus.map(values::gpu_count).transpose()?,
         };
         let problem = Arc::clone(&self.problem);
-        let stream = Stream::new(move |sink| compute(&problem, every, &options, sink))?;
+        let watched = Watched {
+            looks: self.given.energy.unwrap_or_default(),
+            most: self.given.max_error,
+        };
+        let accuracy = Arc::new(Mutex::default());
+        let found = Arc::clone(&accuracy);
+        let stream =
+            Stream::new(move |sink| compute(&problem, every, &options, watched, &found, sink))?;
         match stream.next(py, None)? {
             Some(Item::Opened(opened)) => Ok(NbodyRun {
                 stream,
                 opened,
+                accuracy,
                 problem: Arc::clone(&self.problem),
                 mass: Mutex::default(),
             }),
@@ -170,10 +180,28 @@ struct Opened {
     notes: Vec<String>,
 }
 
+/// What is known of the energy of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Accuracy {
+    /// The error at the end, and the largest.
+    pub errors: Option<[f64; 2]>,
+    /// What is to be said of it.
+    pub warning: Option<String>,
+}
+
+/// How the energy of a run is watched.
+#[derive(Clone, Copy)]
+struct Watched {
+    looks: EnergyLooks,
+    most: Option<f64>,
+}
+
 fn compute(
     problem: &Validated,
     every: Option<u64>,
     options: &Options,
+    watched: Watched,
+    found: &Mutex<Accuracy>,
     sink: &Sink<'_, Item>,
 ) -> Result<(), Ended> {
     let (engine, notes) = nbody::engine(problem, options).map_err(errors::engine)?;
@@ -187,15 +215,49 @@ fn compute(
         time: problem.specification().time(0),
         bodies: problem.bodies().clone(),
     };
-    sink.give(Item::State(start.clone()))?;
-    let every = every.unwrap_or(problem.specification().steps);
-    let mut observe = |state| sink.give(Item::State(state));
     let engine = engine.as_ref();
+    let spec = problem.specification();
+    let evaluated = |state: &Snapshot| -> Result<Energies, Ended> {
+        let found = accuracy::energies(&state.bodies, spec, engine, options.threads);
+        let energies = found.map_err(errors::engine)?;
+        if energies.total().is_finite() {
+            return Ok(energies);
+        }
+        let when = format!("step {} (time {})", state.step, state.time);
+        let said = accuracy::no_energy(&when, energies.total(), &state.bodies);
+        Err(PyRuntimeError::new_err(said).into())
+    };
+    let known = watched.looks == EnergyLooks::Ends;
+    let mut error = match known {
+        true => {
+            let energies = evaluated(&start)?;
+            Some(EnergyError::new(energies.total(), energies.parts()))
+        }
+        false => None,
+    };
+    sink.give(Item::State(start.clone()))?;
+    let every = every.unwrap_or(spec.steps);
+    let mut observe = |state: Snapshot| -> Result<(), Ended> {
+        let end = state.step == spec.steps;
+        let mut checked = Ok(());
+        if let Some(error) = error.as_mut().filter(|_| end) {
+            error.look(evaluated(&state)?.total());
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
+                errors: Some([error.last(), error.largest()]),
+                warning: error
+                    .warning("take smaller steps (dt), a softening or another integrator"),
+            };
+            checked = error.check(watched.most);
+        }
+        sink.give(Item::State(state))?;
+        checked.map_err(|said| PyRuntimeError::new_err(said).into())
+    };
     nbody::integrate(engine, problem, &start, every, sink.monitor(), &mut observe).map_err(
         |error| match error {
             RunError::Observer(ended) => ended,
             RunError::Engine(EngineError::Cancelled) => Ended::Unwanted,
             RunError::Engine(error) => Ended::Failed(errors::engine(error)),
+            RunError::NotFinite(lost) => Ended::Failed(PyRuntimeError::new_err(lost.to_string())),
         },
     )
 }
@@ -205,9 +267,17 @@ fn compute(
 pub(crate) struct NbodyRun {
     stream: Stream<Item>,
     opened: Opened,
+    accuracy: Arc<Mutex<Accuracy>>,
     problem: Arc<Validated>,
     /// The array of masses, the same for all states.
     mass: Mutex<Option<Py<Array>>>,
+}
+
+impl NbodyRun {
+    fn accuracy(&self) -> Accuracy {
+        let known = self.accuracy.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[pymethods]
@@ -241,6 +311,18 @@ impl NbodyRun {
     /// Ends the run.
     fn close(&self) {
         self.stream.close();
+    }
+
+    /// The relative error of the energy at the end and the largest, once they are known.
+    #[getter]
+    fn energy_errors(&self) -> Option<[f64; 2]> {
+        self.accuracy().errors
+    }
+
+    /// What is to be said of them.
+    #[getter]
+    fn accuracy_warning(&self) -> Option<String> {
+        self.accuracy().warning
     }
 
     /// `cpu` or `gpu`.

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, Devices, Given, GivenError, LAGRANGE_FRACTIONS, Shape, Specification, Times, Validated,
+    Cluster, Devices, Given, GivenError, LAGRANGE_FRACTIONS, Shape, Specification, Star, Times,
+    Validated,
 };
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar::nbody::Bodies;
 
 use super::report::{self, Lines};
 use super::{Failure, interrupt};
@@ -16,6 +19,9 @@ use super::{Failure, interrupt};
 mod options;
 
 pub(crate) use options::Args;
+
+/// What to do about a large error of the energy.
+const ADVICE: &str = "take a smaller --eta or a --softening";
 
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 11] = [
@@ -59,6 +65,7 @@ impl Begin {
             let (start, _) = start.map_err(|e| refused_given(args, e))?;
             return Ok(Self::Start(start));
         };
+        (given.check_max_error()).map_err(|e| refused_given(args, e))?;
         let checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
         Ok(Self::Resumed(Box::new(checkpoint)))
     }
@@ -108,6 +115,8 @@ struct Run<'a> {
     notes: Vec<String>,
     cluster: Cluster<'a>,
     series: Vec<Vec<f64>>,
+    /// Of the energy, once it was looked at.
+    error: Option<EnergyError>,
     began: Instant,
     /// Operations and blocks before this process.
     before: (f64, u64, u64),
@@ -149,6 +158,7 @@ impl<'a> Run<'a> {
             times,
             notes,
             cluster,
+            error: error_of(&series),
             series,
             began: Instant::now(),
             before,
@@ -195,18 +205,25 @@ impl<'a> Run<'a> {
         let stars = self.cluster.at(time)?;
         let potentials = self.cluster.potentials(&stars)?;
         let energy = Cluster::energy_of(&stars, &potentials);
+        let total = energy.total();
+        if !total.is_finite() {
+            return Err(not_finite(self.on_the_clock(time), total, &stars));
+        }
         let shape = Shape::of(&stars);
-        let total = |row: &[f64]| row[1] + row[2];
-        let first = self.series.first().map_or(energy.total(), |row| total(row));
-        let last = self.series.last().map_or(first, |row| total(row));
+        let parts = energy.kinetic.abs() + energy.potential.abs();
+        let error = self
+            .error
+            .get_or_insert_with(|| EnergyError::new(total, parts));
+        let before = self.series.last().map_or(total, |row| row[1] + row[2]);
+        let (local, since_start) = (error.change(before, total), error.look(total));
         let counters = self.cluster.counters();
         let shown = self.on_the_clock(time);
         let mut row = vec![
             shown,
             energy.kinetic,
             energy.potential,
-            (last - energy.total()) / first + 0.0,
-            (first - energy.total()) / first + 0.0,
+            local,
+            since_start,
             counters.blocks as f64,
             counters.steps as f64,
         ];
@@ -287,12 +304,29 @@ impl<'a> Run<'a> {
             self.draw(prefix)?;
         }
         if args.json {
-            return report::json(&self.object(elapsed));
+            report::json(&self.object(elapsed))?;
+        } else if !args.quiet {
+            report::to_stdout(&self.summary(elapsed))?;
         }
-        if args.quiet {
-            return Ok(());
-        }
-        report::to_stdout(&self.summary(elapsed))
+        let checked = self.error.map_or(Ok(()), |e| e.check(args.max_error));
+        checked.map_err(Failure::Failed)
+    }
+
+    /// What says that the run may not be what was meant.
+    fn warnings(&self) -> Vec<String> {
+        let abrupt = self.cluster.abrupt().map(|worst| {
+            format!(
+                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
+                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
+                report::grouped(self.cluster.counters().abrupt),
+                self.on_the_clock(worst.time),
+                worst.body,
+                worst.neighbour,
+                worst.distance
+            )
+        });
+        let error = self.error.and_then(|e| e.warning(ADVICE));
+        abrupt.into_iter().chain(error).collect()
     }
 
     fn column(&self, k: usize) -> Vec<f64> {
@@ -440,6 +474,7 @@ impl<'a> Run<'a> {
             "kinetic": value(1),
             "potential": value(2),
             "energy_error": value(4),
+            "largest_energy_error": self.error.map(|e| e.largest()),
             "core_radius": value(10),
             "lagrange_radii": row.map(|row| &row[COLUMNS.len()..]),
             "counters": self.cluster.counters(),
@@ -460,6 +495,7 @@ impl<'a> Run<'a> {
             },
             "flops": overall,
             "flops_force": force,
+            "warnings": self.warnings(),
             "notes": self.notes,
         })
     }
@@ -473,6 +509,14 @@ impl<'a> Run<'a> {
             counters.steps - self.before.2,
         );
         lines.add("time", &report::seconds(elapsed));
+        if let Some(error) = &self.error {
+            let text = format!(
+                "error {:+.3e}, at most {:+.3e}",
+                error.last(),
+                error.largest()
+            );
+            lines.add("energy", &text);
+        }
         lines.add("block steps", &report::grouped(blocks));
         lines.add("steps", &report::grouped(steps));
         let share = |d: std::time::Duration| 100.0 * d.as_secs_f64() / elapsed;
@@ -523,17 +567,8 @@ impl<'a> Run<'a> {
             );
             lines.add("note", &text);
         }
-        if let Some(worst) = self.cluster.abrupt() {
-            let text = format!(
-                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
-                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
-                report::grouped(counters.abrupt),
-                worst.time,
-                worst.body,
-                worst.neighbour,
-                worst.distance
-            );
-            lines.add("warning", &text);
+        for warning in self.warnings() {
+            lines.add("warning", &warning);
         }
         if counters.clamped > 0 {
             let text = format!(
@@ -547,6 +582,28 @@ impl<'a> Run<'a> {
         }
         lines.as_str().to_owned()
     }
+}
+
+/// The error of the energy in what was recorded before.
+fn error_of(series: &[Vec<f64>]) -> Option<EnergyError> {
+    let first = series.first()?;
+    let mut error = EnergyError::new(first[1] + first[2], first[1].abs() + first[2].abs());
+    for row in series {
+        error.look(row[1] + row[2]);
+    }
+    Some(error)
+}
+
+/// An energy that is no number, of particles that are somewhere.
+fn not_finite(time: f64, total: f64, stars: &[Star]) -> Failure {
+    let bodies = Bodies {
+        mass: stars.iter().map(|s| s.mass).collect(),
+        position: (stars.iter())
+            .map(|s| [s.taylor[0].x, s.taylor[0].y, s.taylor[0].z])
+            .collect(),
+        velocity: vec![[0.0; 3]; stars.len()],
+    };
+    Failure::Failed(no_energy(&format!("time {time}"), total, &bodies))
 }
 
 fn plot_path(prefix: &Path, name: &str) -> PathBuf {

@@ -125,6 +125,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,
 
+    /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at any line of diagnostics; without
+    /// --max-error, an error above 0.01 is a warning
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    pub(super) max_error: Option<f64>,
+
     /// Print one JSON object at the end instead of lines
     #[arg(long, help_heading = "Report")]
     pub(super) json: bool,
@@ -177,6 +182,7 @@ impl Args {
             eta_regular: self.eta_regular,
             end: self.end,
             every: self.every,
+            max_error: self.max_error,
         }
     }
 

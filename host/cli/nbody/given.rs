@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
-use trisolar::nbody::{Given, Integrator, ModelName, Precision, Solver};
+use trisolar::nbody::{EnergyLooks, Given, Integrator, ModelName, Precision, Solver};
 
 use super::super::{Failure, config, values};
 
@@ -80,6 +80,15 @@ pub(crate) struct GivenArgs {
     /// bits, on CPUs) [default: f64]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     pub precision: Option<Precision>,
+
+    /// When to evaluate the energy, which gives the error of the run: ends (at the start and at the end, on the GPU if the run has
+    /// one, in a time proportional to the square of the number of bodies) or none (the error is not known) [default: ends]
+    #[arg(long, value_name = "NAME", help_heading = "Accuracy")]
+    pub energy: Option<EnergyLooks>,
+    /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any look; without
+    /// --max-error, an error above 0.01 is a warning
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    pub max_error: Option<f64>,
 }
 
 fn bodies(text: &str) -> Result<usize, String> {
@@ -129,6 +138,8 @@ impl GivenArgs {
             integrator: self.integrator,
             solver: self.solver,
             precision: self.precision,
+            energy: self.energy,
+            max_error: self.max_error,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `trisolar nbody`: bodies that all pull each other, from a model, a file or a checkpoint to their last step.
 
+mod energy;
 mod given;
 mod options;
 mod outputs;
@@ -11,6 +12,7 @@ use std::time::Instant;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, Options, Pause, RunError, Specification};
 
+use self::energy::Energy;
 pub(crate) use self::options::Args;
 use self::options::Format;
 use self::outputs::Outputs;
@@ -20,8 +22,8 @@ use super::progress::Progress;
 use super::ranks::Team;
 use super::{Failure, interrupt, report};
 
-/// Bodies up to which the summary finds energies without being asked to: more would take longer than the run.
-const SUMMARY_ENERGY: usize = 20_000;
+/// Bodies up to which the summary has all diagnostics of every look. Of more it has the energies of the start and of the end.
+const FEW: usize = 20_000;
 /// Looks of a run whose files show it over time, unless the user says how many.
 const LOOKS: u64 = 1000;
 /// Pulls between two pauses for a checkpoint: about a second of a core.
@@ -87,21 +89,29 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
             &Progress::new("", true),
             &mut |_, _| Ok(()),
         );
-        return outcome.map_err(ended);
+        return outcome.map_err(|error| match error {
+            // Rank 0 says it.
+            RunError::NotFinite(_) => Failure::Elsewhere(1),
+            error => ended(error),
+        });
     };
+    let energy = Energy::new(args, &start, engine.as_ref());
     let mut record = Record {
         args,
         problem: &start.problem,
         outputs: &outputs,
-        wants_energy: wants_energy(args, &start, &outputs),
+        wants_diagnostics: wants_diagnostics(args, &start, &outputs, &energy),
+        energy,
         every,
         start_energy: start.start_energy,
-        history: start.history,
+        history: start.history.clone(),
         last: start.from.clone(),
         saved: None,
     };
     // What a checkpoint has seen is not looked at again.
-    if start.from.step == 0 || (record.wants_energy && record.history.moments.is_empty()) {
+    let unseen = record.wants_diagnostics && record.history.moments.is_empty();
+    let due = !record.wants_diagnostics && record.energy.is_due(&start.from);
+    if start.from.step == 0 || unseen || due {
         record.look(&start.from)?;
     }
     let progress = Progress::new(&start.name, args.quiet);
@@ -135,7 +145,8 @@ fn run_as(args: &Args, team: &Team) -> Result<(), Failure> {
     }
     record.write()?;
     let steps = start.problem.specification().steps - start.from.step;
-    record.report(&start.name, engine.as_ref(), &notes, steps, seconds)
+    record.report(&start.name, engine.as_ref(), &notes, steps, seconds)?;
+    record.energy.check()
 }
 
 /// What the user asks for, checked, and warned about.
@@ -174,10 +185,10 @@ fn begin(args: &Args, team: &Team, options: &Options) -> Result<(Start, Outputs)
     Ok((start, outputs))
 }
 
-fn wants_energy(args: &Args, start: &Start, outputs: &Outputs) -> bool {
-    let few = start.problem.bodies().len() <= SUMMARY_ENERGY;
+fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
+    let few = start.problem.bodies().len() <= FEW;
     let summary = args.format == Format::Summary && (args.json || !args.quiet);
-    outputs.want_energy() || (summary && few)
+    outputs.want_energy() || (summary && few && energy.at_ends())
 }
 
 /// Steps between looks.
@@ -207,6 +218,7 @@ fn pauses(args: &Args, spec: &Specification, n: usize) -> u64 {
 fn ended(error: RunError<Failure>) -> Failure {
     match error {
         RunError::Engine(error) => failed(error),
+        RunError::NotFinite(found) => Failure::Failed(found.to_string()),
         RunError::Observer(failure) => failure,
     }
 }

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
 use trisolar::nbody::files::{
-    Checkpoint, History, Moment, Textbook, write_bodies, write_series, write_trajectory,
+    Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
+    write_trajectory,
 };
-use trisolar::nbody::{Diagnostics, Engine, Snapshot, Validated};
+use trisolar::nbody::{Diagnostics, Engine, Snapshot, Validated, relative_error};
 
 use super::super::Failure;
 use super::super::report::{self, Lines};
+use super::energy::Energy;
 use super::options::{Args, Format};
 use super::outputs::Outputs;
 
@@ -27,7 +29,8 @@ pub(super) struct Record<'a> {
     pub args: &'a Args,
     pub problem: &'a Validated,
     pub outputs: &'a Outputs,
-    pub wants_energy: bool,
+    pub wants_diagnostics: bool,
+    pub energy: Energy<'a>,
     /// Steps between looks.
     pub every: u64,
     pub start_energy: Option<f64>,
@@ -43,15 +46,20 @@ impl Record<'_> {
         if self.args.format == Format::Textbook {
             self.print(snapshot)?;
         }
-        if self.wants_energy {
+        if self.wants_diagnostics {
             let spec = self.problem.specification();
             let diagnostics = Diagnostics::of(&snapshot.bodies, spec.g, spec.softening);
+            self.energy.look(snapshot, &diagnostics)?;
             self.start_energy.get_or_insert(diagnostics.total);
             self.history.moments.push(Moment {
                 step: snapshot.step,
                 time: snapshot.time,
                 diagnostics,
             });
+        } else if self.energy.is_due(snapshot)
+            && let Some(total) = self.energy.evaluate(snapshot)?
+        {
+            self.start_energy.get_or_insert(total);
         }
         if self.outputs.want_positions() {
             self.history.times.push(snapshot.time);
@@ -145,7 +153,12 @@ impl Record<'_> {
     fn draw_energy(&self, path: &Path) -> Result<(), Failure> {
         let moments = &self.history.moments;
         let times: Vec<f64> = moments.iter().map(|m| m.time).collect();
-        let errors: Vec<f64> = moments.iter().map(|m| self.error(&m.diagnostics)).collect();
+        let start = self.start_energy.unwrap_or(f64::NAN);
+        let parts = parts_at_start(moments, start);
+        let errors: Vec<f64> = moments
+            .iter()
+            .map(|m| relative_error(m.diagnostics.total, start, parts))
+            .collect();
         let axis = |name: &str, unit: &str| PlotAxis {
             name: name.into(),
             unit: unit.into(),
@@ -212,12 +225,6 @@ impl Record<'_> {
             .with_orbits(|bodies, o| plot::animation(path, &self.history.times, bodies, o, view))?)
     }
 
-    /// Relative to the magnitude of the start's energy.
-    fn error(&self, d: &Diagnostics) -> f64 {
-        let start = self.start_energy.unwrap_or(f64::NAN);
-        (d.total - start) / start.abs()
-    }
-
     pub(super) fn report(
         &self,
         name: &str,
@@ -231,7 +238,11 @@ impl Record<'_> {
         let interactions =
             (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.accelerations());
         let last = self.history.moments.last().map(|m| &m.diagnostics);
+        let errors = self.energy.errors();
+        let notes: Vec<String> = notes.iter().cloned().chain(self.energy.note()).collect();
         if self.args.json {
+            let warnings = self.problem.warnings().iter().cloned();
+            let warnings: Vec<String> = warnings.chain(self.energy.warning()).collect();
             return report::json(&json!({
                 "start": name,
                 "bodies": n,
@@ -243,12 +254,20 @@ impl Record<'_> {
                 "interactions_per_second": interactions / seconds,
                 "time": self.last.time,
                 "start_energy": self.start_energy,
-                "energy_error": last.map(|d| self.error(d)),
+                "energy_error": errors.map(|[last, _]| last),
+                "largest_energy_error": errors.map(|[_, largest]| largest),
                 "diagnostics": last,
+                "warnings": warnings,
                 "notes": notes,
             }));
         }
-        if self.args.quiet || self.args.format == Format::Textbook {
+        if self.args.quiet {
+            return Ok(());
+        }
+        if self.args.format == Format::Textbook {
+            if let Some(warning) = self.energy.warning() {
+                report::to_stderr(&format!("warning: {warning}"));
+            }
             return Ok(());
         }
         let mut lines = Lines::default();
@@ -278,18 +297,14 @@ impl Record<'_> {
                 interactions / seconds
             ),
         );
-        if let Some(d) = last {
-            lines.add(
-                "energy",
-                &format!(
-                    "{:.12e} at t = {}, error {:+.3e}",
-                    d.total,
-                    self.last.time,
-                    self.error(d)
-                ),
-            );
+        if let Some(energy) = self.energy.in_words(self.last.time) {
+            lines.add("energy", &energy);
         }
-        for note in notes {
+        // Those that were known before have been said before.
+        if let Some(warning) = self.energy.warning() {
+            lines.add("warning", &warning);
+        }
+        for note in &notes {
             lines.add("note", note);
         }
         for path in self.outputs.paths() {

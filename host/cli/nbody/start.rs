@@ -31,7 +31,9 @@ impl Args {
         if let Some(path) = &self.resume {
             here.refuse_parameters("--resume", &[])
                 .map_err(|error| Failure::BadInput(error.to_string()))?;
-            return resumed(path, here.steps);
+            here.check_max_error()
+                .map_err(|error| refused(error, |option| format!("--{option}")))?;
+            return resumed(path, &here);
         }
         let mut given = match &self.config {
             Some(path) => here.clone().over(given::load(path)?),
@@ -79,7 +81,7 @@ fn refused(error: GivenError, place: impl Fn(&str) -> String) -> Failure {
     }
 }
 
-fn resumed(path: &Path, steps: Option<u64>) -> Result<Start, Failure> {
+fn resumed(path: &Path, here: &Given) -> Result<Start, Failure> {
     let Checkpoint {
         mut specification,
         step,
@@ -87,7 +89,7 @@ fn resumed(path: &Path, steps: Option<u64>) -> Result<Start, Failure> {
         bodies,
         history,
     } = Checkpoint::read(path).map_err(file)?;
-    if let Some(steps) = steps {
+    if let Some(steps) = here.steps {
         if steps < step {
             let reason = format!("the checkpoint has {step} steps already");
             return Err(Failure::value(&steps.to_string(), "--steps", &reason));
@@ -108,7 +110,11 @@ fn resumed(path: &Path, steps: Option<u64>) -> Result<Start, Failure> {
         start_energy,
         history,
         name: path.display().to_string(),
-        given: Given::default(),
+        given: Given {
+            energy: here.energy,
+            max_error: here.max_error,
+            ..Given::default()
+        },
     })
 }
 

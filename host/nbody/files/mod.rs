@@ -17,7 +17,9 @@ pub use carried::{BodyFile, Carried};
 pub use checkpoint::Checkpoint;
 pub use read::{parse, read, read_bodies};
 pub use textbook::Textbook;
-pub use write::{BodyFormat, History, Moment, write_bodies, write_series, write_trajectory};
+pub use write::{
+    BodyFormat, History, Moment, parts_at_start, write_bodies, write_series, write_trajectory,
+};
 
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use super::super::{Bodies, Diagnostics, Snapshot, Specification};
+use super::super::{Bodies, Diagnostics, Snapshot, Specification, relative_error};
 use super::Carried;
 use crate::io::IoError;
 use crate::io::atomic::write_with;
@@ -237,6 +237,14 @@ impl History {
     }
 }
 
+/// The sum of the magnitudes of kinetic and potential energy at the start of a run that had this energy, if its first moment is
+/// there.
+pub fn parts_at_start(moments: &[Moment], start_energy: f64) -> f64 {
+    let first = moments.first().map(|m| &m.diagnostics);
+    let first = first.filter(|d| d.total == start_energy);
+    first.map_or(0.0, |d| d.kinetic.abs() + d.potential.abs())
+}
+
 /// Writes diagnostics over time, as `.npz` (an array a column) or CSV of any other name: step, time, energies, momenta, centre,
 /// virial ratio, Lagrange radii, and the error of the energy relative to `start_energy`.
 ///
@@ -248,7 +256,8 @@ pub fn write_series(
     start_energy: f64,
     specification: &Specification,
 ) -> Result<(), IoError> {
-    let error = |m: &Moment| (m.diagnostics.total - start_energy) / start_energy.abs();
+    let parts = parts_at_start(moments, start_energy);
+    let error = |m: &Moment| relative_error(m.diagnostics.total, start_energy, parts);
     let column = |k: usize| -> Vec<f64> { moments.iter().map(|m| m.numbers()[k]).collect() };
     if path.extension().is_some_and(|e| e == "npz") {
         let mut file = NpzWriter::create(path)?;

@@ -17,10 +17,12 @@ from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
 from ._sweep import sweep
 from ._trisolar import __version__
+from ._warnings import AccuracyWarning, TrisolarWarning
 from ._zoom import zoom
 
 __all__ = [
     "LAGRANGE_FRACTIONS",
+    "AccuracyWarning",
     "Cluster",
     "ClusterState",
     "Cpu",
@@ -31,6 +33,7 @@ __all__ = [
     "Nbody",
     "NbodyState",
     "Simd",
+    "TrisolarWarning",
     "__version__",
     "cluster",
     "devices",

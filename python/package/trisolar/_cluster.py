@@ -152,6 +152,7 @@ def cluster(
     eta_regular: Optional[float] = None,
     end: Optional[float] = None,
     every: Optional[float] = None,
+    max_error: Optional[float] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
     gpus: Optional[int] = None,
@@ -196,6 +197,8 @@ def cluster(
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
     :param end: time to stop at [1 after the start].
     :param every: time from state to state [0.25].
+    :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
+        [none; above 0.01 there is a warning].
     :param backend: where to compute: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
@@ -211,7 +214,10 @@ def cluster(
     :raises TypeError: a value of another kind.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), one that failed, or a step that became too small.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, a step that became too small, or an
+        energy error above ``max_error``.
+
+    A large energy error at the end gives an :class:`AccuracyWarning`, a subclass of ``UserWarning``.
     """
     options: Dict[str, object] = {
         "input": None if input is None else str(input),
@@ -232,6 +238,7 @@ def cluster(
         "eta_regular": eta_regular,
         "end": end,
         "every": every,
+        "max_error": max_error,
     }
     names(backend=backend, block_step=block_step)
     wholes(threads=threads, gpus=gpus)

@@ -13,6 +13,7 @@ from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
 from ._spec import Numbers, Spec, bodies_of, merged, names, source, told_of, wholes
+from ._warnings import TrisolarWarning
 
 
 class Diagnostics(TypedDict):
@@ -119,6 +120,8 @@ def nbody(
     integrator: Optional[str] = None,
     solver: Optional[str] = None,
     precision: Optional[str] = None,
+    energy: Optional[str] = None,
+    max_error: Optional[float] = None,
     every: Optional[int] = None,
     backend: str = "auto",
     device: Optional[int] = None,
@@ -170,6 +173,10 @@ def nbody(
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
+    :param energy: when to evaluate the energy, which gives the error of the run: "ends" (at the start and the end; this takes
+        a time proportional to the square of the number of bodies) or "none" ["ends"].
+    :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
+        [none; above 0.01 there is a warning].
     :param every: steps from state to state [all: the start and the end].
     :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
     :param device: number of the GPU, or of the first of several; it must be there [0].
@@ -187,9 +194,11 @@ def nbody(
     :raises TypeError: a value of another kind.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, coordinates that are no longer finite
+        numbers, or an energy error above ``max_error``.
 
-    What may not have been meant (such as a step too long for a close pair) is a ``UserWarning``.
+    Doubtful values (such as a step too long for a close pair) give a :class:`TrisolarWarning`, a large energy error at the
+    end gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
     options: Dict[str, object] = {
         "model": model,
@@ -211,6 +220,8 @@ def nbody(
         "integrator": integrator,
         "solver": solver,
         "precision": precision,
+        "energy": energy,
+        "max_error": max_error,
     }
     names(backend=backend, schedule=schedule, partials=partials)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
@@ -222,7 +233,7 @@ def nbody(
         told = told_of(bodies)
     problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays, told)
     for message in problem.warnings:
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warnings.warn(message, TrisolarWarning, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
     computing = problem.run(every, backend, threads, schedule, partials, device, gpus)

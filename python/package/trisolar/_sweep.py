@@ -8,6 +8,7 @@ from . import _trisolar
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
 from ._spec import Gpus, Numbers, Spec, merged, names, numbers, options as run_options, source
+from ._warnings import warn_of_accuracy
 
 Vary = Union[str, Sequence[str], Mapping[str, Union[str, Numbers]]]
 
@@ -43,14 +44,15 @@ def sweep(
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called after each map with the maps done and all maps; an exception of it ends the
         sweep. ``True`` shows a bar (needs tqdm).
-    :param options: of every map, as for :func:`divergence`, such as ``size``.
+    :param options: of every map, as for :func:`divergence`, such as ``size`` or ``max_error``.
     :returns: the values of the parameters by name, and the map, one after the other.
     :raises ValueError: a value that is not allowed, in any map, or a parameter that is varied twice; with the message of
         the command line.
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a map whose share of unresolved
+        pixels is above ``max_error``.
     """
     given = source(spec)
     checked(progress)
@@ -83,7 +85,10 @@ def _maps(
 ) -> Iterator[Tuple[Dict[str, float], DivergenceMap]]:
     with watching(progress, "sweep") as tell:
         for done, (specification, values) in enumerate(frames, 1):
-            map = DivergenceMap(specification.run(how))
+            computed = specification.run(how)
+            warn_of_accuracy(computed.accuracy_warning, stacklevel=2)
+            computed.check(specification.max_error)
+            map = DivergenceMap(computed)
             if tell is not None:
                 tell(done, len(frames))
             yield dict(values), map
