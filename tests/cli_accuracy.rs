@@ -307,10 +307,7 @@ fn a_limit_makes_a_larger_share_of_unresolved_pixels_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("m.toml"), "max_error = 0.5\n").unwrap();
     for (command, files) in [
-        (
-            format!("divergence {NONSENSE} --out a.png"),
-            &["a.png"][..],
-        ),
+        (format!("divergence {NONSENSE} --out a.png"), &["a.png"][..]),
         (
             format!("divergence {NONSENSE} --stream --out b.npy"),
             &["b.npy"],

@@ -149,8 +149,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         report::to_stdout(&table(&rows))?;
     }
     for row in &rows {
-        let checked = row.unresolved.map_or(Ok(()), |found| found.check(most));
-        checked.map_err(|reason| Failure::Failed(format!("{}: {reason}", row.mode)))?;
+        Resolution::check(row.unresolved, most)
+            .map_err(|reason| Failure::Failed(format!("{}: {reason}", row.mode)))?;
     }
     Ok(())
 }

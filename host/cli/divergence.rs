@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 use trisolar::divergence::{
     self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
-    OneOrTwo, Plane, Points, Precision, Preset, RunOptions, SpecError, Specification, Start,
-    Validated,
+    OneOrTwo, Plane, Points, Precision, Preset, Resolution, RunOptions, SpecError, Specification,
+    Start, Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
@@ -378,6 +378,5 @@ fn run_on(args: &Args, computer: &dyn Computer, options: &RunOptions) -> Result<
     } else if !args.quiet {
         report::to_stdout(&outcome.summary(&files))?;
     }
-    let checked = outcome.resolution.map_or(Ok(()), |found| found.check(most));
-    checked.map_err(Failure::Failed)
+    Resolution::check(outcome.resolution, most).map_err(Failure::Failed)
 }

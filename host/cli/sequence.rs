@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trisolar::divergence::{Computer, GpuChoice, MapBackend, RunOptions, SpecError, Specification};
+use trisolar::divergence::{
+    Computer, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, Outcome, Settings, Style};
 
@@ -24,10 +26,7 @@ impl Base {
     /// That no map has a larger share of unresolved pixels than the user allows.
     pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), Failure> {
         for summary in &outcome.summaries {
-            let checked = summary
-                .unresolved
-                .map_or(Ok(()), |found| found.check(self.max_error));
-            checked
+            Resolution::check(summary.unresolved, self.max_error)
                 .map_err(|reason| Failure::Failed(format!("frame {}: {reason}", summary.frame)))?;
         }
         Ok(())

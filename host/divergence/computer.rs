@@ -60,7 +60,7 @@ pub fn run_on(
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
     let work = || computer.stream(&task, options, monitor);
-    let (streamed, resolution) = resolution::beside(spec, monitor, work)?;
+    let (streamed, resolution) = resolution::beside(spec, options.threads, monitor, work)?;
     let map = DivergenceMap::new(spec, memory.into_times(), streamed);
     Ok(map.with_resolution(resolution))
 }

@@ -4,7 +4,7 @@
 //! onto each other, within the step. What happens afterwards is an effect of the step. A pixel is *unresolved* if that
 //! happens before its twins part; a pixel whose twins part earlier is not affected. Every chaotic map has a few such pixels.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kernels_gpu::divergence::{Job, Masses, Twins, Weights};
 use kernels_gpu::gravity::Relative;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::Monitor;
 use super::{Integrator, Validated};
+use crate::machine;
 use crate::simd::{Simd, with_lanes};
 
 /// The share of unresolved pixels above which there is a warning.
@@ -74,32 +75,36 @@ impl Resolution {
     /// Checks that the share does not exceed the user's limit, if there is one.
     ///
     /// # Errors
-    /// A message that names both.
-    pub fn check(&self, most: Option<f64>) -> Result<(), String> {
-        match most {
-            Some(most) if self.share > most => Err(format!(
+    /// A message that names both, also if there is a limit and the share is not known.
+    pub fn check(found: Option<Self>, most: Option<f64>) -> Result<(), String> {
+        match (found, most) {
+            (Some(found), Some(most)) if found.share > most => Err(format!(
                 "the share of unresolved pixels is {}, above --max-error {most}",
-                self.in_words()
+                found.in_words()
+            )),
+            (None, Some(most)) => Err(format!(
+                "the share of unresolved pixels was not determined and cannot be compared with --max-error {most}"
             )),
             _ => Ok(()),
         }
     }
 }
 
-/// Does `work`, which computes a map, while another thread determines the resolution of that map. If `work` fails, the other thread
-/// stops.
+/// Does `work`, which computes a map, while up to `threads` other threads (`None`: as many as the process may use) determine the
+/// resolution of that map. If `work` fails, they stop.
 ///
 /// # Errors
 /// Those of `work`.
 pub fn beside<T, E>(
     spec: &Validated,
+    threads: Option<usize>,
     monitor: &dyn Monitor,
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<(T, Option<Resolution>), E> {
     let failed = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let stop = || failed.load(Ordering::Relaxed) || monitor.cancelled();
-        let sampling = scope.spawn(move || of(spec, &stop));
+        let sampling = scope.spawn(move || of(spec, threads, &stop));
         let done = work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
         let found = sampling.join();
         let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -107,18 +112,49 @@ pub fn beside<T, E>(
     })
 }
 
-/// Determines the resolution of a map by its integrator, in f64; `None` if it was stopped.
-pub fn of(spec: &Validated, stop: &(dyn Fn() -> bool + Sync)) -> Option<Resolution> {
+/// Determines the resolution of a map by its integrator, in f64, on up to `threads` threads (`None`: as many as the process may
+/// use), whose number does not change it; `None` if it was stopped.
+pub fn of(
+    spec: &Validated,
+    threads: Option<usize>,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Option<Resolution> {
     let pixels = sample(spec);
-    let mut walk = Walk {
-        spec,
-        pixels: &pixels,
-        stop,
-        unresolved: 0,
-        stopped: false,
+    let groups: Vec<&[u64]> = pixels.chunks(WIDEST).collect();
+    let next = AtomicUsize::new(0);
+    let walk_groups = || {
+        let mut walk = Walk {
+            spec,
+            pixels: &[],
+            stop,
+            unresolved: 0,
+            stopped: false,
+        };
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            walk.pixels = group;
+            walk_by(&mut walk, spec.specification().integrator);
+        }
+        (!walk.stopped).then_some(walk.unresolved)
     };
-    walk_by(&mut walk, spec.specification().integrator);
-    (!walk.stopped).then(|| Resolution::new(pixels.len() as u64, walk.unresolved))
+    let threads = threads.unwrap_or_else(machine::threads).min(groups.len());
+    let unresolved = std::thread::scope(|scope| {
+        // What the system has no thread for is left to this one.
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| {
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, walk_groups)
+                    .ok()
+            })
+            .collect();
+        let mut unresolved = walk_groups();
+        for other in others {
+            let found = other.join();
+            let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            unresolved = unresolved.zip(found).map(|(a, b)| a + b);
+        }
+        unresolved
+    });
+    Some(Resolution::new(pixels.len() as u64, unresolved?))
 }
 
 /// Pixels spread evenly over the map, always the same.
@@ -343,7 +379,7 @@ mod tests {
         let mut specification = Specification::default();
         change(&mut specification);
         let spec = specification.validate().expect("valid");
-        of(&spec, &|| false).expect("not stopped").share
+        of(&spec, Some(1), &|| false).expect("not stopped").share
     }
 
     #[test]
@@ -418,7 +454,9 @@ mod tests {
         let points = Points::new(&[13, 21], values.collect()).expect("points");
         let points = specification.validate_points(points).expect("valid");
         for spec in [grid, points] {
-            let found = of(&spec, &|| false).expect("not stopped");
+            let found = of(&spec, Some(1), &|| false).expect("not stopped");
+            assert_eq!(of(&spec, Some(7), &|| false), Some(found));
+            assert_eq!(of(&spec, None, &|| false), Some(found));
             let expected = (0..spec.pixels()).filter(|n| plainly(&spec, *n)).count() as u64;
             assert_eq!(found.sample, spec.pixels());
             assert_eq!(found.unresolved, expected);
@@ -456,6 +494,8 @@ mod tests {
             ..Specification::default()
         };
         let spec = specification.validate().expect("valid");
-        assert_eq!(of(&spec, &|| true), None);
+        for threads in [Some(1), Some(5), None] {
+            assert_eq!(of(&spec, threads, &|| true), None);
+        }
     }
 }

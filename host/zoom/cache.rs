@@ -152,7 +152,12 @@ pub fn run_cached(
             Plan::Rounded(plan) => plan.compute(&computing, &path, &mut report),
             Plan::Finished(_) => unreachable!("returned above"),
         };
-        let ((times, effort), unresolved) = beside(computing.spec, computing.monitor, compute)?;
+        let ((times, effort), unresolved) = beside(
+            computing.spec,
+            settings.options.threads,
+            computing.monitor,
+            compute,
+        )?;
         let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
         reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
         board.finished(frame);

@@ -231,7 +231,12 @@ fn one(
         index: frame.index as usize,
     };
     let compute = || frame::compute_on(computer, frame, &partial, &settings.options, &watch);
-    let (effort, unresolved) = beside(&frame.specification, &watch, compute)?;
+    let (effort, unresolved) = beside(
+        &frame.specification,
+        settings.options.threads,
+        &watch,
+        compute,
+    )?;
     let times = partial.into_times();
     let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
     board.finished(frame);

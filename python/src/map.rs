@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
-use trisolar::divergence::DivergenceMap;
+use trisolar::divergence::{DivergenceMap, Resolution};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{self, Output, Style};
@@ -128,7 +128,7 @@ impl Map {
 
     /// That no larger share of the pixels is unresolved.
     fn check(&self, most: Option<f64>) -> PyResult<()> {
-        let checked = self.0.resolution.map_or(Ok(()), |found| found.check(most));
+        let checked = Resolution::check(self.0.resolution, most);
         checked.map_err(PyRuntimeError::new_err)
     }
 

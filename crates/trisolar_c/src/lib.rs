@@ -16,7 +16,8 @@ use std::str::FromStr;
 
 use trisolar::config;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, Points, RunOptions, SpecError, Specification, Validated,
+    self, Backend, DivergenceMap, Points, Resolution, RunOptions, SpecError, Specification,
+    Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
@@ -243,9 +244,7 @@ fn compute(
         },
     };
     let computed = divergence::run(spec, &run, &callback)?;
-    let checked = computed
-        .resolution
-        .map_or(Ok(()), |found| found.check(most));
+    let checked = Resolution::check(computed.resolution, most);
     *out = Box::into_raw(Box::new(Map::new(computed)?));
     checked.map_err(Failure::failed)
 }

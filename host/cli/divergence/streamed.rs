@@ -108,7 +108,11 @@ fn compute(
         energy: None,
     };
     if missing.is_empty() {
-        outcome.found(resolution_of(valid, &interrupt::interrupted));
+        outcome.found(resolution_of(
+            valid,
+            options.threads,
+            &interrupt::interrupted,
+        ));
         return Ok(outcome);
     }
     let progress = Progress::new("divergence", quiet);
@@ -119,7 +123,8 @@ fn compute(
     };
     let task = Task::new(valid, missing, store);
     let stream = || computer.stream(&task, options, &rest);
-    let (streamed, recorded) = store.recording(RECORDS, || beside(valid, &rest, stream));
+    let (streamed, recorded) =
+        store.recording(RECORDS, || beside(valid, options.threads, &rest, stream));
     progress.finish();
     let (streamed, resolution) = streamed.map_err(|error| match Failure::from(error) {
         Failure::Interrupted => {
