@@ -275,9 +275,9 @@ fn walk_group<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>, group: &[u64]
     let mut twins = start::<R, I>(spec, &job, group[0]);
     let mut weights = Weights::<R, I>::spread(&masses(spec, &job, group[0]));
     let mut limits = Limits::<R>::new(&masses(spec, &job, group[0]));
-    for lane in 1..group.len() {
-        let own = masses(spec, &job, group[lane]);
-        let one = start::<R, I>(spec, &job, group[lane]);
+    for (lane, pixel) in group.iter().enumerate().skip(1) {
+        let own = masses(spec, &job, *pixel);
+        let one = start::<R, I>(spec, &job, *pixel);
         twins.a.set_lane(lane, &one.a);
         twins.b.set_lane(lane, &one.b);
         weights.set_lane(lane, &Weights::spread(&own));
@@ -286,25 +286,25 @@ fn walk_group<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>, group: &[u64]
     let rest = resting::<R, I>(spec, &job, group);
     I::begin(&mut twins.a, &weights.pulls);
     I::begin(&mut twins.b, &weights.pulls);
-    let mut done = [false; WIDEST];
+    let done = &mut [false; WIDEST][..R::COUNT];
     // Lanes without a pixel have the first one's.
     done[group.len()..].fill(true);
     for step in 0..job.steps {
         let together = twins.together(&weights.parting);
         let [a, b, c] = limits.hold(&twins.a.q);
         if !(together.all() && a.all() && b.all() && c.all()) {
-            for lane in 0..R::COUNT {
+            for (lane, done) in done.iter_mut().enumerate() {
                 let parted = !together.lane(lane);
                 let resolved = a.lane(lane) && b.lane(lane) && c.lane(lane);
                 if resolved && !parted {
                     continue;
                 }
-                walk.unresolved += u64::from(!done[lane] && !parted);
-                done[lane] = true;
+                walk.unresolved += u64::from(!*done && !parted);
+                *done = true;
                 twins.a.set_lane(lane, &rest.a);
                 twins.b.set_lane(lane, &rest.b);
             }
-            if done[..R::COUNT].iter().all(|done| *done) {
+            if done.iter().all(|done| *done) {
                 return;
             }
         }

@@ -95,10 +95,10 @@ def test_coordinates_that_are_no_numbers_are_an_error_with_the_step() -> None:
     away = {
         "mass": np.ones(3),
         "position": np.array([[0, 0, 0], [1.79e308, 0, 0], [0, 5, 0]]),
-        "velocity": np.array([[0, 0, 0], [3e305, 0, 0], [0, 0, 0]]),
+        "velocity": np.array([[0, 0, 0], [3e304, 0, 0], [0, 0, 0]]),
     }
     with pytest.raises(RuntimeError, match=r"step 26 \(time 26\): .* body 1 "):
-        list(trisolar.nbody(bodies=away, dt=1, steps=100, softening=1, energy="none", backend="cpu"))
+        list(trisolar.nbody(bodies=away, dt=1, steps=100, integrator="explicit-euler", energy="none", backend="cpu"))
 
 
 def test_a_cluster_knows_its_energy_error() -> None:

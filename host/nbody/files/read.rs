@@ -332,8 +332,7 @@ fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>
     let (specification, checkpoint) = (json("spec.json")?, json("checkpoint.json")?);
     let of_checkpoint = checkpoint.as_ref().and_then(|c| c.get("specification"));
     let told = specification.as_ref().or(of_checkpoint);
-    let (mut carried, dimensions) =
-        told.map_or_else(Default::default, |json| Carried::from_specification(json));
+    let (mut carried, dimensions) = told.map_or_else(Default::default, Carried::from_specification);
     carried.time = checkpoint.as_ref().and_then(time_of_checkpoint);
     if file.has("time.npy") {
         let time = file.array_of::<f64>("time", 1)?;
