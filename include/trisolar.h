@@ -76,7 +76,7 @@ typedef struct trisolar_info {
     const char *notes;     /* what should be known, a line each; "" if nothing */
     const char *spec_json; /* every value of the specification, as JSON */
     double unresolved;     /* share of a sample of the pixels for which the step is too long: G M dt^2 > r^3 for two bodies
-                              before the twins part; above 0.1 there is a warning */
+                              before the twins part; well above 0.1 there is a warning */
     const char *warnings;  /* why the map may not be what was meant, a line each; "" if nothing */
 } trisolar_info;
 

@@ -180,7 +180,7 @@ pub(crate) struct SpecificationArgs {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::start)]
     start: Option<Start>,
     /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
-    /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. Without --max-error, a share above 0.1 is a warning
+    /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. A share well above 0.1 is a warning in any case
     #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
     max_error: Option<f64>,
 }

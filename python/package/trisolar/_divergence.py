@@ -101,7 +101,7 @@ class DivergenceMap:
     def unresolved(self) -> Optional[float]:
         """The share of unresolved pixels in a sample of up to 256 pixels; ``None`` if it was not determined. In an unresolved
         pixel two bodies come so close that the time step exceeds their dynamical time (G M dt^2 > r^3) before the twins part,
-        so what it shows is an effect of the step. Chaotic maps always have a few; more than 0.1 is an
+        so what it shows is an effect of the step. Chaotic maps always have a few; well above 0.1 there is an
         :class:`AccuracyWarning`."""
         return self._map.unresolved
 
@@ -332,7 +332,7 @@ def divergence(
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or
         "runge-kutta" ["euler"].
     :param max_error: the share of unresolved pixels (:attr:`DivergenceMap.unresolved`) above which the map is a failure, a
-        ``RuntimeError`` [none; above 0.1 there is a warning].
+        ``RuntimeError`` [none; well above 0.1 there is a warning].
     :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
         together).
     :param gpus: which GPUs: "all", or numbers as :func:`devices` has them, such as 0, (0, 2) or "0,2" [all, but only as
