@@ -224,12 +224,12 @@ mod tests {
         let mut error = EnergyError::new(-0.25, 0.75);
         assert_eq!(error.look(-0.25), 0.0);
         assert_eq!(error.warning("advice"), None);
-        assert_eq!(error.look(-0.2), 0.2);
-        assert_eq!(error.look(-0.251), -0.004);
-        assert_eq!((error.last(), error.largest()), (-0.004, 0.2));
+        assert_eq!(error.look(-0.1875), 0.25);
+        assert_eq!(error.look(-0.2509765625), -0.00390625);
+        assert_eq!((error.last(), error.largest()), (-0.00390625, 0.25));
         let said = error.warning("take care").expect("warned of");
         assert!(
-            said.contains("-4.00e-3 (at most +2.00e-1 on the way)"),
+            said.contains("-3.91e-3 (at most +2.50e-1 on the way)"),
             "{said}"
         );
         assert!(said.ends_with("take care"), "{said}");
