@@ -7,19 +7,23 @@
 //! - [`zoom`]: sequences of such maps
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
+//! - [`accuracy`]: how far results are off, and when that is said
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
 
+pub mod accuracy;
 pub mod config;
 pub mod divergence;
 pub mod gpu;
 pub mod hermite;
 pub mod io;
 pub mod machine;
+mod memory;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nbody;
+mod near;
 pub mod output;
 pub mod run;
 pub mod simd;

@@ -84,12 +84,4 @@ pub fn cpu_name() -> String {
 }
 
 /// Bytes of memory that can still be used, 0 where the system does not tell.
-pub fn available_memory() -> u64 {
-    std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
-            line.split_whitespace().nth(1)?.parse::<u64>().ok()
-        })
-        .map_or(0, |kib| kib * 1024)
-}
+pub use crate::memory::available as available_memory;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::divergence::{EngineError, Sink, Specification, Validated, differences};
 use crate::io::atomic::Staged;
+use crate::io::read::{self, Limit};
 use crate::io::{IoError, atomic, npy};
 use crate::run::{self, RecordError, lock};
 
@@ -61,10 +62,10 @@ impl Record {
             path: path.to_owned(),
             reason,
         };
-        let text = match fs::read_to_string(path) {
+        let text = match read::text(path, Limit::RECORD) {
             Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(IoError::system(path, "read", e)),
+            Err(IoError::NotFound { .. }) => return Ok(None),
+            Err(e) => return Err(e),
         };
         let record: Self = serde_json::from_str(&text).map_err(|e| malformed(e.to_string()))?;
         if record.format != FORMAT {

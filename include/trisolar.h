@@ -61,6 +61,7 @@ typedef struct trisolar_options {
     void *user;                 /* handed to progress */
     const char *gpus;           /* "all", or numbers such as "0,2"; NULL: as many as the map can keep busy */
     const char *driver;         /* of several GPUs: "threads" or "single"; NULL: "threads" */
+    double max_error;           /* share of unresolved pixels above which a map is a failure; 0: the specification's, or none */
 } trisolar_options;
 
 /* A map in numbers. The strings belong to the map and end with it. */
@@ -74,6 +75,9 @@ typedef struct trisolar_info {
     const char *device;    /* in words */
     const char *notes;     /* what should be known, a line each; "" if nothing */
     const char *spec_json; /* every value of the specification, as JSON */
+    double unresolved;     /* share of a sample of the pixels for which the step is too long: G M dt^2 > r^3 for two bodies
+                              before the twins part; well above 0.1 there is a warning */
+    const char *warnings;  /* why the map may not be what was meant, a line each; "" if nothing */
 } trisolar_info;
 
 /* The version of the library. Valid for ever. */
@@ -97,7 +101,11 @@ trisolar_status trisolar_spec_size(const trisolar_spec *spec, uint32_t *width, u
 /* NULL is allowed. */
 void trisolar_spec_free(trisolar_spec *spec);
 
-/* Computes a map. options may be NULL. */
+/*
+ * Computes a map. options may be NULL. A map whose share of unresolved pixels is above max_error (of the options, or the key
+ * of the specification) is handed over as well, with TRISOLAR_FAILED. GPUs that options name and that there are not, and a
+ * backend without GPUs beside gpus, are TRISOLAR_BAD_INPUT.
+ */
 trisolar_status trisolar_divergence_run(const trisolar_spec *spec, const trisolar_options *options,
                                         trisolar_map **map);
 

@@ -238,7 +238,7 @@ fn a_start_that_cannot_be_integrated_is_refused_by_name_and_place() {
         .map(|l| l.split(',').map(|x| x.parse().unwrap()).collect())
         .collect();
     assert!(rows[0][1] > 0.0 && rows[0][3] > 0.0, "{end}");
-    assert_eq!(rows[2][1..], [5.0, 0.0, 0.0, 0.0]);
+    assert_eq!(rows[2][1..5], [5.0, 0.0, 0.0, 0.0]);
 }
 
 #[test]

@@ -135,6 +135,157 @@ fn a_sweep_goes_on_where_it_ended_and_says_what_is_there() {
         .stderr(predicate::str::contains("--restart"));
 }
 
+/// Width and height of a picture.
+fn size_of(picture: &Path) -> [u32; 2] {
+    let bytes = std::fs::read(picture).expect("there");
+    [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four")))
+}
+
+#[test]
+fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path();
+    let arguments = ["--vary", "mass2=10:30:3", "--vary", "dt=0.01,0.02"];
+    let output = sweep(path, &arguments)
+        .arg("--json")
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let pairs = [10.0, 20.0, 30.0].map(|mass| [0.01, 0.02].map(|dt| (mass, dt)));
+    let csv = std::fs::read_to_string(path.join("sweep/table.csv")).expect("there");
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].starts_with("frame,mass2,dt,pixels"),
+        "{}",
+        lines[0]
+    );
+    assert_eq!(lines.len(), 7);
+    for (n, (mass, dt)) in pairs.into_iter().flatten().enumerate() {
+        // The map that `divergence` computes of this pair, in a file that has both values in its name.
+        let name = format!("frame-{n:05}_mass2={mass}_dt={dt}");
+        let spec = Specification {
+            size: [16, 16],
+            steps: 300,
+            dt,
+            critical_distance: 0.01,
+            masses: [10.0, mass, 30.0],
+            ..Specification::default()
+        };
+        let options = RunOptions {
+            backend: Backend::Cpu,
+            threads: Some(1),
+            ..RunOptions::default()
+        };
+        let map =
+            compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
+        let file = path.join(format!("sweep/{name}.npy"));
+        assert!(
+            npy::read::<u32>(file).expect("there").values == map.times,
+            "{name}"
+        );
+        for extension in ["png", "json"] {
+            assert!(
+                path.join(format!("sweep/{name}.{extension}")).exists(),
+                "{name}"
+            );
+        }
+        let expected = serde_json::json!([
+            {"name": "mass2", "value": mass}, {"name": "dt", "value": dt}
+        ]);
+        assert_eq!(object["maps"][n]["set"], expected);
+        assert!(
+            lines[n + 1].starts_with(&format!("{n},{mass},{dt},256,")),
+            "{}",
+            lines[n + 1]
+        );
+    }
+    let table = std::fs::read(path.join("sweep/table.json")).expect("there");
+    let table: Value = serde_json::from_slice(&table).expect("JSON");
+    let expected = serde_json::json!([
+        {"name": "mass2", "values": [10.0, 20.0, 30.0]}, {"name": "dt", "values": [0.01, 0.02]}
+    ]);
+    assert_eq!(
+        (&table["parameters"], &table["maps"]),
+        (&expected, &object["maps"])
+    );
+    // Three rows of two, as the first parameter runs down: another arrangement has another shape.
+    let [width, height] = size_of(&path.join("sweep/sheet.png"));
+    assert!(width > 2 * 260 && width < 3 * 260 + 100, "{width}");
+    assert!(height > 3 * 260 && height < 4 * 260, "{height}");
+
+    // It goes on where it was interrupted, to the same bytes.
+    let before = support::contents(&path.join("sweep"));
+    assert_eq!(before.len(), 3 * 6 + 4);
+    for name in [
+        "frame-00002_mass2=20_dt=0.01.json",
+        "frame-00005_mass2=30_dt=0.02.npy",
+    ] {
+        std::fs::remove_file(path.join("sweep").join(name)).expect("there");
+    }
+    sweep(path, &arguments)
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("4 finished before"))
+        .stdout(predicate::str::contains("mass2"))
+        .stdout(predicate::str::contains("dt"));
+    assert!(support::contents(&path.join("sweep")) == before);
+    // Rows and columns exchanged are another sweep; a new one leaves nothing of the old.
+    let exchanged = ["--vary", "dt=0.01,0.02", "--vary", "mass2=10:30:3"];
+    sweep(path, &exchanged)
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("--restart"));
+    sweep(path, &exchanged).arg("--restart").assert().success();
+    assert_eq!(support::names(&path.join("sweep")).len(), before.len());
+    sweep(path, &["--vary", "dt=0.01", "--restart"])
+        .assert()
+        .success();
+    assert_eq!(support::names(&path.join("sweep")).len(), 3 + 4);
+}
+
+#[test]
+fn what_is_no_matrix_is_refused() {
+    let directory = tempfile::tempdir().expect("a folder");
+    for (vary, words) in [
+        (
+            &["dt=0.01,0.02", "dt=0.03,0.04"][..],
+            &["'dt' for '--vary'", "varied twice"][..],
+        ),
+        (
+            &["dt=0.01", "g=1", "mass2=3"],
+            &["'mass2' for '--vary'", "rows and columns"],
+        ),
+        (
+            &["dt=1:2:101", "g=1:2:100"],
+            &["10100 maps", "at most 10000"],
+        ),
+        // Of a pair the value that cannot be computed with is named.
+        (
+            &["mass2=1,-1", "dt=0.01,0.02"],
+            &["'mass2=-1' for '--vary'", "at least 0"],
+        ),
+        (
+            &["mass2=1,2", "dt=0.01,-1"],
+            &["'dt=-1' for '--vary'", "above 0"],
+        ),
+    ] {
+        let mut arguments = Vec::new();
+        vary.iter().for_each(|v| arguments.extend(["--vary", v]));
+        let output = sweep(directory.path(), &arguments).output().expect("runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{vary:?}: {message}");
+        for word in words {
+            assert!(
+                message.contains(word),
+                "{vary:?}: {word} is not in {message}"
+            );
+        }
+    }
+    assert!(support::names(directory.path()).is_empty());
+}
+
 #[test]
 fn bad_input_is_refused_before_anything_is_written() {
     let directory = tempfile::tempdir().expect("a folder");

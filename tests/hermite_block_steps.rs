@@ -257,26 +257,26 @@ fn options_that_do_not_go_together_say_what_they_go_with() {
     let message = |text: &str| Err(text.to_owned());
     for backend in [Backend::Auto, Backend::Cpu] {
         assert_eq!(
-            refused(backend, 2, "auto", None),
+            refused(backend, Some(2), "auto", None),
             message("--gpus 2: more than 1 goes with --backend gpu")
         );
         assert_eq!(
-            refused(backend, 1, "device", None),
+            refused(backend, None, "device", None),
             message("--block-step device: goes with --backend gpu")
         );
     }
     let gpu = Backend::Gpu;
     assert_eq!(
-        refused(gpu, 2, "device", None),
+        refused(gpu, Some(2), "device", None),
         message("--block-step device: goes with one GPU: --gpus 1")
     );
     let neighbours = Some(Scheme::AhmadCohen);
     assert_eq!(
-        refused(gpu, 1, "device", neighbours),
+        refused(gpu, Some(1), "device", neighbours),
         message("--block-step device: goes with --scheme plain")
     );
-    assert_eq!(refused(gpu, 2, "auto", neighbours), Ok(()));
-    assert_eq!(refused(gpu, 1, "device", Some(Scheme::Plain)), Ok(()));
+    assert_eq!(refused(gpu, Some(2), "auto", neighbours), Ok(()));
+    assert_eq!(refused(gpu, Some(1), "device", Some(Scheme::Plain)), Ok(()));
     let unknown = "gpu".parse::<BlockStep>();
     assert_eq!(unknown.unwrap_err(), "must be auto, host or device");
 }

@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use trisolar::divergence::{Backend, Devices, GpuChoice, RunOptions, Specification, Unattended};
+use trisolar::divergence::{
+    Backend, Devices, EngineError, GpuChoice, RunOptions, Specification, Unattended,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom::{
-    Cache, CacheReport, Colours, Folder, Frame, Outcome, Rule, Settings, Style, run_cached, run_on,
-    zoom,
+    Cache, CacheReport, Colours, Error, Folder, Frame, Outcome, Rule, Settings, Style, run_cached,
+    run_on, zoom,
 };
 
 /// Frames of one range whose steps grow, and halves of them: pixels are new, taken over and gone on with.
@@ -179,4 +181,33 @@ fn a_cached_zoom_begun_on_the_cpu_goes_on_where_it_is_on_gpus() {
         assert!(interruptions > 1, "{interruptions}");
         assert!(files(directory.path()) == expected, "{cache}");
     }
+}
+
+#[test]
+fn gpus_that_are_not_there_are_refused_before_a_frame_is_computed() {
+    let frames = frames(3, GROWING);
+    let devices = Devices::emulated(2);
+    // The first two are there.
+    let gpus = GpuChoice::of(&[0, 1, 7]).expect("possible");
+    let settings = settings(on(Backend::Auto, gpus, false), 1);
+    for cache in [Cache::None, Cache::Exact] {
+        let directory = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
+        let error = match cache {
+            Cache::None => run_on(&devices, &frames, &folder, &settings, &Unattended).err(),
+            _ => run_cached(&frames, &folder, &settings, cache, &devices, &Unattended).err(),
+        };
+        match error.expect("GPU 7 is not there") {
+            Error::Engine(error @ EngineError::Refused { .. }) => {
+                assert_eq!(error.to_string(), "--gpus 7: there are GPUs 0 to 1");
+            }
+            other => panic!("{other}"),
+        }
+        assert_eq!(
+            files(directory.path()).len(),
+            1,
+            "what says which sequence it is"
+        );
+    }
+    assert_eq!(devices.gpus_opened() + devices.cpus_opened(), 0);
 }

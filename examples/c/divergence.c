@@ -86,6 +86,8 @@ int main(int argc, char **argv)
         printf("never parted  %llu of %llu pixels\n", (unsigned long long)info.never_parted,
                (unsigned long long)pixels);
         printf("first parting %lu steps\n", (unsigned long)first);
+        if (*info.warnings != '\0')
+            fprintf(stderr, "warning: %s\n", info.warnings);
         if (*info.notes != '\0')
             printf("%s\n", info.notes);
         if (argc > 2)

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use trisolar::divergence::{
-    self, Backend, Comparison, DivergenceMap, Integrator, Precision, RunOptions, Specification,
-    Validated, grain,
+    self, Backend, Comparison, DivergenceMap, Integrator, Precision, Resolution, RunOptions,
+    SpecError, Specification, Validated, grain,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{self, Look, Map};
@@ -27,12 +27,13 @@ use super::{Failure, config, interrupt, values};
 )]
 pub(crate) struct Args {
     /// Modes, separated by commas: precisions and integrators as `trisolar divergence` knows them; the others are compared
-    /// with the first
+    /// with the first. By default those that take about as long as the first; fixed and float-float take many times as
+    /// long: `--modes exact,fixed,float-float`
     #[arg(
         long,
         value_name = "A,B,...",
         value_delimiter = ',',
-        default_value = "exact,fast,mixed,f32,fixed,float-float",
+        default_value = "exact,fast,mixed,f32",
         value_parser = mode
     )]
     modes: Vec<Mode>,
@@ -96,6 +97,9 @@ impl Mode {
     }
 }
 
+/// Maps with the names of their modes.
+type Modes = Vec<(String, Validated)>;
+
 /// What a mode made of the map.
 #[derive(Debug, serde::Serialize)]
 struct Row {
@@ -109,12 +113,15 @@ struct Row {
     picture: Option<PathBuf>,
     engine: &'static str,
     device: String,
+    /// How many pixels have a step that is too long.
+    unresolved: Option<Resolution>,
+    warnings: Vec<String>,
     notes: Vec<String>,
 }
 
 /// Computes, compares and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let modes = args.specifications()?;
+    let (modes, most) = args.specifications()?;
     let pictures = args.pictures()?;
     let mut outputs = Outputs::new();
     for path in pictures.iter().flatten() {
@@ -141,31 +148,56 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         first.get_or_insert(map);
     }
     if args.json {
-        return report::json(&serde_json::json!({
+        report::json(&serde_json::json!({
             "specification": modes[0].1.specification(),
             "modes": rows,
-        }));
+            "warnings": warnings(&rows),
+        }))?;
+    } else {
+        report::to_stdout(&table(&rows))?;
     }
-    report::to_stdout(&table(&rows))
+    for row in &rows {
+        Resolution::check(row.unresolved, most)
+            .map_err(|reason| Failure::Failed(format!("{}: {reason}", row.mode)))?;
+    }
+    Ok(())
+}
+
+/// The modes' warnings, equal ones once.
+fn warnings(rows: &[Row]) -> Vec<String> {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        for warning in &row.warnings {
+            match said.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, modes)) => modes.push(&row.mode),
+                None => said.push((warning, vec![&row.mode])),
+            }
+        }
+    }
+    let line = |(text, modes): (&str, Vec<&str>)| format!("{}: {text}", modes.join(", "));
+    said.into_iter().map(line).collect()
 }
 
 impl Args {
-    /// The map in each mode.
-    fn specifications(&self) -> Result<Vec<(String, Validated)>, Failure> {
+    /// The map in each mode, and the share of unresolved pixels that is allowed.
+    fn specifications(&self) -> Result<(Modes, Option<f64>), Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
+        let refused = |error: &SpecError| {
+            let on_command_line =
+                self.specification.has(error.option) || error.option == "integrator";
+            Failure::specification(error, on_command_line, self.config.as_deref())
+        };
+        let most = given.checked_max_error().map_err(|e| refused(&e))?;
         let specification = Specification::from(given);
         let in_mode = |mode: &Mode| {
-            let valid = mode.apply(&specification).validate().map_err(|error| {
-                let on_command_line =
-                    self.specification.has(error.option) || error.option == "integrator";
-                Failure::specification(&error, on_command_line, self.config.as_deref())
-            })?;
-            Ok((mode.name(), valid))
+            let valid = mode.apply(&specification).validate();
+            Ok((mode.name(), valid.map_err(|e| refused(&e))?))
         };
-        self.modes.iter().map(in_mode).collect()
+        let modes = self.modes.iter().map(in_mode);
+        Ok((modes.collect::<Result<_, Failure>>()?, most))
     }
 
     /// A file for each mode, none for the first.
@@ -212,6 +244,8 @@ fn row(
         picture,
         engine: map.engine,
         device: map.device.clone(),
+        unresolved: map.resolution,
+        warnings: map.warnings.clone(),
         notes: map.notes.clone(),
     })
 }
@@ -269,6 +303,9 @@ fn table(rows: &[Row]) -> String {
     let mut lines = Lines::default();
     for path in rows.iter().filter_map(|r| r.picture.as_deref()) {
         lines.add_whole("picture", &path.display().to_string());
+    }
+    for warning in warnings(rows) {
+        lines.add("warning", &warning);
     }
     for note in rows.iter().flat_map(|r| &r.notes) {
         lines.add("note", note);

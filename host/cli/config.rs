@@ -7,22 +7,13 @@ use trisolar::config;
 use trisolar::divergence::{Given, Validated};
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
+use trisolar::io::read::{self, Limit};
 
 use super::Failure;
 
 /// Reads a configuration file; keys that are missing stay open.
 pub(crate) fn load(path: &Path) -> Result<Given, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let reason = match e.kind() {
-            std::io::ErrorKind::NotFound => "no such file".to_owned(),
-            std::io::ErrorKind::InvalidData => "it is not a text file".to_owned(),
-            _ => e.to_string(),
-        };
-        Failure::BadInput(format!(
-            "invalid value '{}' for '--config': cannot read it: {reason}",
-            path.display()
-        ))
-    })?;
+    let text = read(path)?;
     config::parse(&text).map_err(|e| {
         let place = e
             .line
@@ -31,9 +22,20 @@ pub(crate) fn load(path: &Path) -> Result<Given, Failure> {
     })
 }
 
-/// Writes the whole specification, so that [`load`] gives back the same bits.
-pub(crate) fn save(path: &Path, valid: &Validated) -> Result<(), Failure> {
-    let text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
+/// The text of a configuration file of any command.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    read::text(path, Limit::CONFIGURATION)
+        .map_err(|e| Failure::value(&path.display().to_string(), "--config", &e.to_string()))
+}
+
+/// Writes the whole specification, so that [`load`] gives back the same bits, and the error that is allowed.
+pub(crate) fn save(path: &Path, valid: &Validated, max_error: Option<f64>) -> Result<(), Failure> {
+    let mut text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
+    if let Some(most) = max_error {
+        text.push_str(&format!(
+            "max_error = {most:?}  # share of unresolved pixels above which the map is a failure\n"
+        ));
+    }
     write_with(path, |file: &mut AtomicFile| -> Result<(), IoError> {
         file.write_all(text.as_bytes()).map_err(|e| file.error(e))
     })?;

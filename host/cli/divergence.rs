@@ -6,8 +6,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
     self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
-    OneOrTwo, Plane, Points, Precision, Preset, RunOptions, SpecError, Specification, Start,
-    Validated,
+    OneOrTwo, Plane, Points, Precision, Preset, Resolution, RunOptions, SpecError, Specification,
+    Start, Validated,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
@@ -102,6 +102,9 @@ pub(crate) struct OutputArgs {
     /// The file of points.
     #[arg(skip)]
     points: Option<PathBuf>,
+    /// The share of unresolved pixels that is allowed.
+    #[arg(skip)]
+    max_error: Option<f64>,
 
     /// The picture alone, a pixel of the map each, without axes and colour bar
     #[arg(long, help_heading = "Picture")]
@@ -229,6 +232,10 @@ pub(crate) struct SpecificationArgs {
     /// [default: euler]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::start)]
     start: Option<Start>,
+    /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
+    /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. A share well above 0.1 is a warning in any case
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    max_error: Option<f64>,
 }
 
 impl SpecificationArgs {
@@ -251,6 +258,7 @@ impl SpecificationArgs {
             precision: self.precision,
             integrator: self.integrator,
             start: self.start,
+            max_error: self.max_error,
         }
     }
 
@@ -274,6 +282,7 @@ impl SpecificationArgs {
             "precision" => self.precision.is_some(),
             "integrator" => self.integrator.is_some(),
             "start" => self.start.is_some(),
+            "max-error" => self.max_error.is_some(),
             _ => false,
         }
     }
@@ -281,12 +290,12 @@ impl SpecificationArgs {
 
 impl Args {
     /// The specification: command line over configuration file over preset over `under`, the map that is gone on with, or else
-    /// the defaults. Its points are those of the file.
+    /// the defaults; and the share of unresolved pixels that is allowed. Its points are those of the file.
     fn specification(
         &self,
         under: Option<&Specification>,
         points: Option<&Path>,
-    ) -> Result<Validated, Failure> {
+    ) -> Result<(Validated, Option<f64>), Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
@@ -297,6 +306,12 @@ impl Args {
         if let Some(under) = under {
             given = given.over(under.into());
         }
+        let refused = |error: SpecError| {
+            let config = self.config.as_deref();
+            let on_command_line = self.specification.has(error.option) || error.option == "points";
+            Failure::specification(&error, on_command_line, config)
+        };
+        let most = given.checked_max_error().map_err(refused)?;
         let specification = Specification::from(given);
         let valid = match points {
             None => specification.validate(),
@@ -309,11 +324,7 @@ impl Args {
                 specification.validate_points(points)
             }
         };
-        valid.map_err(|error| {
-            let config = self.config.as_deref();
-            let on_command_line = self.specification.has(error.option) || error.option == "points";
-            Failure::specification(&error, on_command_line, config)
-        })
+        Ok((valid.map_err(refused)?, most))
     }
 
     /// A specification that goes with the points of the file, in another process than the one that has checked both.
@@ -431,14 +442,15 @@ impl Job {
                 has,
                 given,
                 extends: &[],
-                elsewhere: &["Specification", "points", "config", "preset"],
+                elsewhere: &["Specification", "max_error", "points", "config", "preset"],
             })?;
             // Other points are told by what they are.
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };
         }
         let under = begun.as_ref().map(|begun| &begun.specification);
-        let valid = args.specification(under, output.points.as_deref())?;
+        let (valid, most) = args.specification(under, output.points.as_deref())?;
+        output.max_error = most.or(output.max_error);
         if output.out.is_empty() {
             let usual = ["divergence.png", "divergence.npy"].map(PathBuf::from);
             let picture = valid
@@ -493,6 +505,7 @@ fn run_on(
         let reason = "it compares ways to drive the GPUs of one process; leave it or mpirun out";
         return Err(Failure::value("single", "--driver", reason));
     }
+    computer.check(options)?;
     let job = Job::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
@@ -508,11 +521,12 @@ fn run_on(
             );
         }
     }
+    let most = job.output.max_error;
     if let Some(path) = &job.output.save_config
         // An earlier run has written it, and its user may have changed it since.
         && !(job.begun && path.exists())
     {
-        config::save(path, valid)?;
+        config::save(path, valid, most)?;
     }
 
     let style = job.output.style();
@@ -532,10 +546,9 @@ fn run_on(
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();
     files.extend(job.output.save_config.as_deref());
     if args.json {
-        return report::json(&outcome.object(&files));
+        report::json(&outcome.object(&files))?;
+    } else if !args.quiet {
+        report::to_stdout(&outcome.summary(&files))?;
     }
-    if args.quiet {
-        return Ok(());
-    }
-    report::to_stdout(&outcome.summary(&files))
+    Resolution::check(outcome.resolution, most).map_err(Failure::Failed)
 }

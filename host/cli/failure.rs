@@ -77,7 +77,7 @@ impl From<EngineError> for Failure {
             EngineError::NoGpu(_) => Self::Failed(format!(
                 "{error}\nhint: `trisolar devices` shows what there is; --backend cpu or auto works without a GPU"
             )),
-            EngineError::Gpus { .. } => Self::BadInput(error.to_string()),
+            EngineError::Refused { .. } => Self::BadInput(error.to_string()),
             EngineError::OutOfMemory { .. } => Self::Failed(format!(
                 "{error}\nhint: a smaller --size needs less, and --stream keeps the map on the disk instead of in memory"
             )),

@@ -13,7 +13,7 @@ use trisolar::run::{Paths, RecordError, Refused};
 use super::Failure;
 
 /// Headings of options that are not a part of a run: no output depends on them.
-const FREE: [&str; 2] = ["Computation", "Report"];
+const FREE: [&str; 3] = ["Computation", "Page", "Report"];
 
 /// The options that were typed, by their names with `_` for `-`.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Computer, GpuChoice, MapBackend, RunOptions, Specification, differences,
+    Computer, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification, differences,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Outputs, Paths, Record};
@@ -20,6 +20,61 @@ use super::{Failure, config, values};
 
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
+
+/// What every map of a sequence starts out from.
+pub(crate) struct Base {
+    pub(crate) specification: Specification,
+    /// The share of unresolved pixels that is allowed in each.
+    pub(crate) max_error: Option<f64>,
+}
+
+/// That no map has a larger share of unresolved pixels than the user allows.
+pub(crate) fn check(outcome: &Outcome, max_error: Option<f64>) -> Result<(), Failure> {
+    for summary in &outcome.summaries {
+        Resolution::check(summary.unresolved, max_error)
+            .map_err(|reason| Failure::Failed(format!("frame {}: {reason}", summary.frame)))?;
+    }
+    Ok(())
+}
+
+/// What says that the maps may not be what was meant: what was known before, and what was found.
+pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
+    let known = known_warnings(frames).into_iter();
+    known
+        .map(|(frame, text)| format!("frame {frame}: {text}"))
+        .chain(unresolved(outcome))
+        .collect()
+}
+
+/// Warnings of the first and the last map, and of which of them.
+fn known_warnings(frames: &[Frame]) -> Vec<(u32, String)> {
+    let mut told: Vec<(u32, String)> = Vec::new();
+    for frame in frames.first().into_iter().chain(frames.last()) {
+        for warning in frame.specification.warnings() {
+            if !told.iter().any(|(_, text)| *text == warning) {
+                told.push((frame.index, warning));
+            }
+        }
+    }
+    told
+}
+
+/// What is to be said of maps whose steps are too long.
+pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
+    let found = outcome
+        .summaries
+        .iter()
+        .filter_map(|s| Some((s.frame, s.unresolved?)));
+    let large: Vec<_> = found.filter(|(_, r)| r.warning().is_some()).collect();
+    let (frame, worst) = large
+        .iter()
+        .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+    let (count, all) = (large.len(), outcome.summaries.len());
+    Some(format!(
+        "in {count} of {all} maps, most in frame {frame}: {}",
+        worst.warning()?
+    ))
+}
 
 /// Options of a sequence of maps.
 #[derive(Debug, clap::Args)]
@@ -88,18 +143,30 @@ fn checkpoint(text: &str) -> Result<Duration, String> {
 impl SequenceArgs {
     /// What every map starts out from: command line over configuration file over `center`, if neither has one, over defaults.
     /// Checked as a map of its own, so that bad values are named as options.
-    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Specification, Failure> {
+    pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
         given.center = given.center.or(center);
-        let base = Specification::from(given);
-        let checked = base.clone().validate().map_err(|error| {
-            let config = self.config.as_deref();
-            Failure::specification(&error, self.specification.has(error.option), config)
-        })?;
-        Ok(checked.specification().clone())
+        let refused = |error: SpecError| self.refused(&error);
+        let max_error = given.checked_max_error().map_err(refused)?;
+        let checked = Specification::from(given).validate().map_err(refused)?;
+        Ok(Base {
+            specification: checked.specification().clone(),
+            max_error,
+        })
+    }
+
+    fn refused(&self, error: &SpecError) -> Failure {
+        let config = self.config.as_deref();
+        Failure::specification(error, self.specification.has(error.option), config)
+    }
+
+    /// The share of unresolved pixels that is allowed in a sequence that goes on: the one that it has, unless another one is given.
+    pub(crate) fn max_error_over(&self, has: Option<f64>) -> Result<Option<f64>, Failure> {
+        let given = self.specification.given().checked_max_error();
+        Ok(given.map_err(|error| self.refused(&error))?.or(has))
     }
 
     /// How pictures look.
@@ -141,7 +208,7 @@ impl SequenceArgs {
             has: with_out(has, folder),
             given: with_out(given, out),
             extends: &[],
-            elsewhere: &["Specification"],
+            elsewhere: &["Specification", "max_error"],
         })?;
         let here = Specification::from(self.specification.given().over(base.into()));
         if here != *base {
@@ -249,14 +316,8 @@ impl SequenceArgs {
         if self.quiet {
             return;
         }
-        let mut told = Vec::new();
-        for frame in frames.first().into_iter().chain(frames.last()) {
-            for warning in frame.specification.warnings() {
-                if !told.contains(&warning) {
-                    report::to_stderr(&format!("warning: frame {}: {warning}", frame.index));
-                    told.push(warning);
-                }
-            }
+        for (frame, warning) in known_warnings(frames) {
+            report::to_stderr(&format!("warning: frame {frame}: {warning}"));
         }
     }
 }
@@ -308,7 +369,7 @@ pub(crate) fn lines(outcome: &Outcome) -> Lines {
 }
 
 /// The same for programs.
-pub(crate) fn object(outcome: &Outcome, folder: &Folder) -> Value {
+pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Value {
     let effort = &outcome.effort;
     json!({
         "folder": folder.path().to_string_lossy(),
@@ -317,6 +378,7 @@ pub(crate) fn object(outcome: &Outcome, folder: &Folder) -> Value {
         "engine": effort.engine,
         "seconds": outcome.elapsed.as_secs_f64(),
         "pixel_steps": effort.pixel_steps,
+        "warnings": warnings(frames, outcome),
         "notes": effort.notes,
     })
 }

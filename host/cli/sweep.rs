@@ -1,9 +1,7 @@
-//! `trisolar sweep`: a map for each value of a parameter, a contact sheet and a table.
+//! `trisolar sweep`: a map for each value of a parameter or each pair of values of two, a contact sheet and a table.
 
-use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,33 +9,35 @@ use trisolar::divergence::{Computer, Parameter, RunOptions, Specification};
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::Paths;
-use trisolar::zoom::{self, Colours, Frame, Outcome, Style, Summary, short};
+use trisolar::zoom::{self, Colours, ContactSheet, Frame, Outcome, Style, Summary, Vary, short};
 
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, SequenceArgs};
+use super::sequence::{self, Base, SequenceArgs};
 use super::{Failure, interrupt, report};
 
-/// A map for each value of a parameter: of a body's mass, the shift, the time step and so on. Run it again to go on with what an
-/// interrupted run left.
+/// A map for each value of a parameter: of a body's mass, the shift, the time step and so on; or for each pair of values of two
+/// parameters. Run it again to go on with what an interrupted run left.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Compute a map for each value of a parameter",
+    about = "Compute a map for each value of a parameter, or each pair of values of two",
     after_help = format!("NAME is one of {}.", Parameter::NAMES)
 )]
 pub(crate) struct Args {
     /// The parameter and its values: FROM:TO:COUNT for evenly spaced ones (as mass2=5:40:16), FROM:TO:COUNT:log for a constant
-    /// ratio (as shift=1e-6:1e-2:9:log), or a list (as dt=0.001,0.002,0.004)
+    /// ratio (as shift=1e-6:1e-2:9:log), or a list (as dt=0.001,0.002,0.004). Given twice, for two parameters: a map for each pair
+    /// of values, the first parameter's down the rows of the sheet and the second one's along its columns
     #[arg(
         long,
         value_name = "NAME=VALUES",
         help_heading = "Sweep",
         required_unless_present = "resume"
     )]
-    vary: Option<Vary>,
-    /// Folder for the maps: frame-00000.png, .npy and .json (specification and summary) of each value, sheet.png (all maps
-    /// beside each other), table.csv and table.json. A run that was interrupted goes on there
+    vary: Vec<Vary>,
+    /// Folder for the maps: frame-00000.png, .npy and .json (specification and summary) of each value (of two parameters
+    /// frame-00000_mass2=5_dt=0.001.png and so on), sheet.png (all maps beside each other), table.csv and table.json. A run that
+    /// was interrupted goes on there
     #[arg(
         long,
         value_name = "FOLDER",
@@ -52,91 +52,13 @@ pub(crate) struct Args {
     sequence: SequenceArgs,
 }
 
-/// A parameter and its values.
-#[derive(Clone, Debug)]
-struct Vary {
-    parameter: Parameter,
-    values: Vec<f64>,
-}
-
-/// The most values of a sweep.
-const MAX_VALUES: usize = 10_000;
-
-impl FromStr for Vary {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, values) = text
-            .split_once('=')
-            .ok_or("must be NAME=FROM:TO:COUNT, NAME=FROM:TO:COUNT:log or NAME=A,B,...")?;
-        let values = if values.contains(':') {
-            spaced(values)?
-        } else {
-            let numbers = values.split(',').map(number);
-            numbers.collect::<Result<_, _>>()?
-        };
-        if values.len() > MAX_VALUES {
-            return Err(format!("at most {MAX_VALUES} values are possible"));
-        }
-        Ok(Self {
-            parameter: name.trim().parse()?,
-            values,
-        })
-    }
-}
-
-fn number(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(x) if x.is_finite() => Ok(x),
-        _ => Err(format!("'{}' is not a number", text.trim())),
-    }
-}
-
-/// `FROM:TO:COUNT` and `FROM:TO:COUNT:log`.
-fn spaced(text: &str) -> Result<Vec<f64>, String> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let (from, to, count, logarithmic) = match parts[..] {
-        [from, to, count] => (from, to, count, false),
-        [from, to, count, "log"] => (from, to, count, true),
-        _ => return Err("must be FROM:TO:COUNT or FROM:TO:COUNT:log".into()),
-    };
-    let (from, to) = (number(from)?, number(to)?);
-    let count: usize = match count.trim().parse() {
-        Ok(n) if (2..=MAX_VALUES).contains(&n) => n,
-        _ => {
-            return Err(format!(
-                "COUNT must be a whole number from 2 to {MAX_VALUES}"
-            ));
-        }
-    };
-    if logarithmic && !(from > 0.0 && to > 0.0) {
-        return Err("with log both ends must be above 0".into());
-    }
-    let value = |i: usize| {
-        let t = i as f64 / (count - 1) as f64;
-        match i {
-            0 => from,
-            _ if i == count - 1 => to,
-            _ if logarithmic => from * (to / from).powf(t),
-            _ => from + (to - from) * t,
-        }
-    };
-    Ok((0..count).map(value).collect())
-}
-
-impl fmt::Display for Vary {
-    /// As it can be read, to the same bits.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values: Vec<String> = self.values.iter().map(f64::to_string).collect();
-        write!(f, "{}={}", self.parameter, values.join(","))
-    }
-}
-
 /// Everything that a sweep is: `sequence.json` holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Sweep {
     /// What every map starts out from.
     base: Specification,
+    /// The share of unresolved pixels that is allowed in each.
+    max_error: Option<f64>,
     vary: Vec<String>,
     bare: bool,
     colormap: ColourMap,
@@ -154,8 +76,12 @@ impl Args {
     fn sweep(&self, typed: &Typed) -> Result<(Sweep, PathBuf), Failure> {
         let sequence = &self.sequence;
         let (colormap, colours) = sequence.look();
-        let given = |base| Sweep {
-            base,
+        let given = |Base {
+                         specification,
+                         max_error,
+                     }| Sweep {
+            base: specification,
+            max_error,
             vary: self.vary.iter().map(Vary::to_string).collect(),
             bare: self.bare,
             colormap,
@@ -164,8 +90,12 @@ impl Args {
         let Some(path) = &sequence.resume else {
             return Ok((given(sequence.base(None)?), self.out.clone()));
         };
-        let (_, sweep): (_, Sweep) = sequence.resumed("sweep", path)?;
-        let here = given(sweep.base.clone());
+        let (_, mut sweep): (_, Sweep) = sequence.resumed("sweep", path)?;
+        sweep.max_error = sequence.max_error_over(sweep.max_error)?;
+        let here = given(Base {
+            specification: sweep.base.clone(),
+            max_error: sweep.max_error,
+        });
         sequence.refuse_others(typed, path, &sweep.base, [&sweep, &here], &self.out)?;
         Ok((sweep, path.clone()))
     }
@@ -183,6 +113,7 @@ fn run_on(
     computer: &dyn Computer,
     options: RunOptions,
 ) -> Result<(), Failure> {
+    computer.check(&options)?;
     let (sweep, path) = args.sweep(typed)?;
     let base = &sweep.base;
     let vary: Vec<Vary> = (sweep.vary.iter())
@@ -191,18 +122,17 @@ fn run_on(
                 .map_err(|e: String| Failure::value(text, "--vary", &e))
         })
         .collect::<Result<_, _>>()?;
-    let [Vary { parameter, values }] = &vary[..] else {
-        return Err(Failure::BadInput(
-            "--vary: one parameter can be varied".into(),
-        ));
+    let refused = |parameter: Parameter, value: Option<f64>, reason: &str| {
+        let given = match value {
+            Some(value) => format!("{parameter}={}", short(value)),
+            None => parameter.to_string(),
+        };
+        Failure::value(&given, "--vary", reason)
     };
-    let frames = zoom::sweep(base, *parameter, values).map_err(|e| {
-        let value = values.get(e.frame as usize).copied().unwrap_or_default();
-        Failure::value(
-            &format!("{parameter}={}", short(value)),
-            "--vary",
-            &e.reason,
-        )
+    Vary::check(&vary).map_err(|(parameter, reason)| refused(parameter, None, &reason))?;
+    let frames = zoom::sweep(base, &vary).map_err(|e| {
+        let (parameter, value) = blamed(&vary, base, e.frame);
+        refused(parameter, Some(value), &e.reason)
     })?;
     let style = Style {
         colormap: sweep.colormap,
@@ -210,10 +140,23 @@ fn run_on(
         axes: !sweep.bare,
         npy: true,
     };
-    let kind = json!({ "sweep": parameter.to_string() });
+    let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
+    // One parameter as folders have always had it.
+    let kind = match &names[..] {
+        [name] => json!({ "sweep": name }),
+        names => json!({ "sweep": names }),
+    };
+    let heading = heading(&vary, base.steps);
+    let sheet = ContactSheet::new(&frames, &vary, heading, &style).map_err(|reason| {
+        let last = vary.last().map(Vary::to_string).unwrap_or_default();
+        Failure::value(&last, "--vary", &reason)
+    })?;
     let _claim = args.sequence.declared(&path).claim()?;
     let record = SequenceArgs::record("sweep", &path, &sweep)?;
-    let folder = args.sequence.folder(&path, &frames, style, &kind, record)?;
+    let mut folder = args.sequence.folder(&path, &frames, style, &kind, record)?;
+    if vary.len() > 1 {
+        folder = folder.named_by_values(&frames);
+    }
     interrupt::watch()?;
     args.sequence.warn(&frames);
     let settings = args.sequence.settings(style, options, computer.processes());
@@ -223,24 +166,17 @@ fn run_on(
     progress.finish();
 
     let files = ["sheet.png", "table.csv", "table.json"].map(|name| folder.path().join(name));
-    let steps = base.steps;
-    let heading = format!(
-        "{parameter} from {} to {}, {steps} steps",
-        short(values[0]),
-        short(values[values.len() - 1])
-    );
-    zoom::contact_sheet(&files[0], &frames, &heading, &style, &folder)?;
+    sheet.write(&files[0], &folder)?;
     write_text(&files[1], &zoom::csv(&outcome.summaries))?;
-    folder.write(&files[2], &table(*parameter, &frames, &outcome))?;
+    folder.write(&files[2], &table(&vary, &frames, &outcome))?;
     if args.sequence.json {
-        let mut object = sequence::object(&outcome, &folder);
+        let mut object = sequence::object(&frames, &outcome, &folder);
         object["files"] = json!(files);
-        return report::json(&object);
+        report::json(&object)?;
+    } else if !args.sequence.quiet {
+        report::to_stdout(&summary(&vary, &outcome, &files))?;
     }
-    if args.sequence.quiet {
-        return Ok(());
-    }
-    report::to_stdout(&summary(*parameter, &outcome, &files))
+    sequence::check(&outcome, sweep.max_error)
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
@@ -250,36 +186,80 @@ fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn table(parameter: Parameter, frames: &[Frame], outcome: &Outcome) -> serde_json::Value {
+/// Of a frame that cannot be computed, the parameter that is to blame: the one whose value alone cannot be computed with.
+fn blamed(vary: &[Vary], base: &Specification, frame: u32) -> (Parameter, f64) {
+    let mut rest = frame as usize;
+    let mut settings = Vec::new();
+    for Vary { parameter, values } in vary.iter().rev() {
+        settings.push((*parameter, values[rest % values.len()]));
+        rest /= values.len();
+    }
+    let alone = |(parameter, value): &&(Parameter, f64)| {
+        let mut specification = base.clone();
+        let set = parameter.set(&mut specification, *value);
+        set.is_err() || specification.validate().is_err()
+    };
+    *settings.iter().find(alone).unwrap_or(&settings[0])
+}
+
+fn heading(vary: &[Vary], steps: u64) -> String {
+    let range = |vary: &Vary| {
+        let [first, last] = [vary.values.first(), vary.values.last()]
+            .map(|value| short(value.copied().unwrap_or_default()));
+        format!("{} from {first} to {last}", vary.parameter)
+    };
+    match vary {
+        [rows, columns] => format!(
+            "{} down the rows, {} along the columns",
+            range(rows),
+            range(columns)
+        ),
+        all => {
+            let ranges: Vec<String> = all.iter().map(range).collect();
+            format!("{}, {steps} steps", ranges.join(", "))
+        }
+    }
+}
+
+fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Value {
     let base = frames.first().map(|f| f.specification.specification());
-    json!({
-        "parameter": parameter.to_string(),
+    let parameter = |v: &Vary| json!({ "name": v.parameter.to_string(), "values": v.values });
+    let mut table = json!({
+        "parameters": vary.iter().map(parameter).collect::<Vec<_>>(),
         "first": base,
         "maps": outcome.summaries,
-    })
+    });
+    if let [only] = vary {
+        table["parameter"] = only.parameter.to_string().into();
+    }
+    table
 }
 
 /// Maps listed in a summary at most.
 const LISTED: usize = 20;
 
-fn summary(parameter: Parameter, outcome: &Outcome, files: &[PathBuf]) -> String {
+fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     let lines = sequence::lines(outcome);
-    let name = parameter.to_string();
+    let names: String = (vary.iter())
+        .map(|v| format!("{:>14}", v.parameter.to_string()))
+        .collect();
     let mut text = format!(
-        "{}\n\n{name:>14} {:>14} {:>12} {:>14}",
+        "{}\n\n{names} {:>14} {:>12} {:>14}",
         lines.as_str(),
         "never parted",
         "shortest",
         "mean steps"
     );
     let row = |s: &Summary| {
-        let value = s.set.first().map_or(f64::NAN, |s| s.value);
+        let values: String = s
+            .set
+            .iter()
+            .map(|s| format!("{:>14}", short(s.value)))
+            .collect();
         let never = 100.0 * s.never_parted as f64 / s.pixels as f64;
         format!(
-            "\n{:>14} {never:>12.2} % {:>12} {:>14.1}",
-            short(value),
-            s.shortest,
-            s.mean
+            "\n{values} {never:>12.2} % {:>12} {:>14.1}",
+            s.shortest, s.mean
         )
     };
     outcome
@@ -293,6 +273,9 @@ fn summary(parameter: Parameter, outcome: &Outcome, files: &[PathBuf]) -> String
     text.push('\n');
     for path in files {
         text.push_str(&format!("\n{}", path.display()));
+    }
+    if let Some(warning) = sequence::unresolved(outcome) {
+        text.push_str(&format!("\nwarning: {warning}"));
     }
     for note in &outcome.effort.notes {
         text.push_str(&format!("\nnote: {note}"));

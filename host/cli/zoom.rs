@@ -16,7 +16,7 @@ use trisolar::zoom::{
 
 use super::progress::Progress;
 use super::resume::Typed;
-use super::sequence::{self, SequenceArgs};
+use super::sequence::{self, Base, SequenceArgs};
 use super::{Failure, interrupt, report};
 
 /// A sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it again to go
@@ -107,6 +107,8 @@ fn rate(text: &str) -> Result<f64, String> {
 struct Zoom {
     /// What every frame starts out from.
     base: Specification,
+    /// The share of unresolved pixels that is allowed in each.
+    max_error: Option<f64>,
     preset: Preset,
     /// Rules beside the preset's.
     set: Vec<String>,
@@ -138,6 +140,7 @@ fn run_on(
     computer: &dyn Computer,
     options: RunOptions,
 ) -> Result<(), Failure> {
+    computer.check(&options)?;
     let (zoom, path, before) = args.zoom(typed)?;
     let cache = match zoom.cache {
         Cache::None => args.cache,
@@ -186,16 +189,15 @@ fn run_on(
         folder.commit(files)?;
     }
     if args.sequence.json {
-        let mut object = sequence::object(&outcome, &folder);
+        let mut object = sequence::object(&frames, &outcome, &folder);
         object["cache"] = json!(cached);
         object["films"] = json!(zoom.film);
-        return report::json(&object);
+        report::json(&object)?;
+    } else if !args.sequence.quiet {
+        let cached = cached.as_ref().map(|report| (cache, report));
+        report::to_stdout(&zoom.summary(&outcome, cached, &folder))?;
     }
-    if args.sequence.quiet {
-        return Ok(());
-    }
-    let cached = cached.as_ref().map(|report| (cache, report));
-    report::to_stdout(&zoom.summary(&outcome, cached, &folder))
+    sequence::check(&outcome, zoom.max_error)
 }
 
 impl Args {
@@ -203,8 +205,12 @@ impl Args {
     fn zoom(&self, typed: &Typed) -> Result<(Zoom, PathBuf, Option<Record>), Failure> {
         let sequence = &self.sequence;
         let (colormap, colours) = sequence.look();
-        let given = |base| Zoom {
-            base,
+        let given = |Base {
+                         specification,
+                         max_error,
+                     }| Zoom {
+            base: specification,
+            max_error,
             preset: self.preset,
             set: self.set.iter().map(Rule::to_string).collect(),
             frames: self.frames.unwrap_or(self.preset.frames()),
@@ -222,8 +228,12 @@ impl Args {
             let zoom = given(sequence.base(self.preset.center())?);
             return Ok((zoom, self.out.clone(), None));
         };
-        let (record, zoom): (_, Zoom) = sequence.resumed("zoom", path)?;
-        let here = given(zoom.base.clone());
+        let (record, mut zoom): (_, Zoom) = sequence.resumed("zoom", path)?;
+        zoom.max_error = sequence.max_error_over(zoom.max_error)?;
+        let here = given(Base {
+            specification: zoom.base.clone(),
+            max_error: zoom.max_error,
+        });
         sequence.refuse_others(typed, path, &zoom.base, [&zoom, &here], &self.out)?;
         Ok((zoom, path.clone(), Some(record)))
     }
@@ -282,6 +292,9 @@ impl Zoom {
         lines.add_whole("frames", &frames);
         for film in &self.film {
             lines.add_whole("film", &film.display().to_string());
+        }
+        if let Some(warning) = sequence::unresolved(outcome) {
+            lines.add("warning", &warning);
         }
         for note in &outcome.effort.notes {
             lines.add("note", note);

@@ -1,7 +1,7 @@
 //! From what a user asks for to an engine: which GPUs, with or without the CPU, and what happens where there is none.
 
 use super::devices::{Devices, LentCpu};
-use super::engine::{Backend, Driver, Engine, EngineError, RunOptions};
+use super::engine::{Backend, Driver, Engine, EngineError, GpuChoice, RunOptions};
 use super::fleet::FleetEngine;
 use super::{Specification, Validated};
 
@@ -32,6 +32,7 @@ pub(super) fn devices(
     pixels: u64,
     options: &RunOptions,
 ) -> Result<(Chosen, Vec<String>), EngineError> {
+    options.check()?;
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
         match FleetEngine::of(devices, pixels, options) {
@@ -40,9 +41,14 @@ pub(super) fn devices(
                 notes.extend(mixed(spec.specification(), options.with_cpu));
                 return Ok((Chosen::Fleet(fleet), notes));
             }
-            // What the user asked for by number must be there.
-            Err(error @ EngineError::Gpus { .. }) => return Err(error),
-            Err(error) => notes.extend(error.passed_over(options.backend)?),
+            Err(error) => {
+                let reason = error.to_string();
+                let note = error.passed_over(options.backend)?;
+                // On a machine without a GPU that is news only for those who have asked for all of them.
+                let asked = (options.gpus == GpuChoice::All)
+                    .then(|| format!("--gpus all: {reason}; the CPU computes instead"));
+                notes.extend(note.or(asked));
+            }
         }
     }
     if options.driver == Driver::Single {

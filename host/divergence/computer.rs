@@ -1,9 +1,10 @@
 //! Who computes pixels: this process, or several together.
 
 use super::Validated;
-use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task};
+use super::engine::{DivergenceMap, EngineError, GpuChoice, Monitor, RunOptions, Streamed, Task};
+use super::resolution;
 use super::sink::Memory;
-use crate::gpu::DeviceInfo;
+use crate::gpu::{DeviceInfo, GpuError};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
 pub trait Computer: Sync {
@@ -19,8 +20,24 @@ pub trait Computer: Sync {
     ) -> Result<Streamed, EngineError>;
 
     /// The GPUs of this process.
-    fn gpus(&self) -> Vec<DeviceInfo> {
-        crate::gpu::devices().unwrap_or_default()
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+        crate::gpu::devices()
+    }
+
+    /// That the options go together and that the GPUs they name are there, before long work starts.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`].
+    fn check(&self, options: &RunOptions) -> Result<(), EngineError> {
+        options.check()?;
+        // To look for GPUs takes a while.
+        if !matches!(options.gpus, GpuChoice::These(_)) {
+            return Ok(());
+        }
+        options.check_with(self.gpus().as_deref())
     }
 
     /// How many processes take part.
@@ -42,6 +59,8 @@ pub fn run_on(
     let memory = Memory::new(spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
-    let streamed = computer.stream(&task, options, monitor)?;
-    Ok(DivergenceMap::new(spec, memory.into_times(), streamed))
+    let work = || computer.stream(&task, options, monitor);
+    let (streamed, resolution) = resolution::beside(spec, options.threads, monitor, work)?;
+    let map = DivergenceMap::new(spec, memory.into_times(), streamed);
+    Ok(map.with_resolution(resolution))
 }

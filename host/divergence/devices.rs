@@ -143,8 +143,8 @@ impl Computer for Devices {
         self.stream(task, options, monitor)
     }
 
-    fn gpus(&self) -> Vec<DeviceInfo> {
-        self.list().unwrap_or_default()
+    fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+        self.list()
     }
 }
 

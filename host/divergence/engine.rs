@@ -1,5 +1,6 @@
 //! What computes a map: one trait, chosen at run time.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::sink::{Memory, Sink};
-use super::{Devices, Points, Specification, Validated};
-use crate::gpu::{Energy, GpuError};
+use super::{Devices, Points, Resolution, Specification, Validated};
+use crate::gpu::{DeviceInfo, Energy, GpuError};
 
 /// Watches a run and may end it.
 pub trait Monitor: Sync {
@@ -181,12 +182,14 @@ pub enum EngineError {
         /// Bytes free.
         available: u64,
     },
-    /// `--gpus` names a GPU that there is not.
-    #[error("--gpus {given}: {reason}")]
-    Gpus {
+    /// What an option asks for is not there, or does not go with another option.
+    #[error("--{option} {given}: {reason}")]
+    Refused {
+        /// Name of the option, as on the command line.
+        option: &'static str,
         /// What was asked for.
         given: String,
-        /// What there is.
+        /// What there is, or what does not go together.
         reason: String,
     },
     /// The results could not be stored.
@@ -211,6 +214,19 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// An option that cannot be had.
+    pub(crate) fn refused(
+        option: &'static str,
+        given: impl fmt::Display,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self::Refused {
+            option,
+            given: given.to_string(),
+            reason: reason.into(),
+        }
+    }
+
     /// What it means that GPUs cannot be used: with `auto` the CPU computes instead, and this is to be said of it.
     ///
     /// # Errors
@@ -218,6 +234,8 @@ impl EngineError {
     pub(crate) fn passed_over(self, backend: Backend) -> Result<Option<String>, Self> {
         match self {
             error if backend != Backend::Auto => Err(error),
+            // What was asked for by its number must be there.
+            error @ Self::Refused { .. } => Err(error),
             // The ordinary case of a machine without a GPU is no news.
             Self::NoGpu(_) if !crate::gpu::driver_present() => Ok(None),
             error => Ok(Some(format!("{error}; the CPU computes instead"))),
@@ -286,6 +304,44 @@ impl GpuChoice {
         (known && !numbers.is_empty())
             .then(|| Self::These(numbers.iter().fold(0, |bits, n| bits | 1 << n)))
     }
+
+    /// The numbers of the GPUs that are named one by one; none of the other choices.
+    pub fn numbers(self) -> impl Iterator<Item = u32> {
+        let bits = match self {
+            Self::These(bits) => bits,
+            Self::Auto | Self::All => 0,
+        };
+        Self::NUMBERS.filter(move |n| bits >> n & 1 == 1)
+    }
+}
+
+impl fmt::Display for GpuChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::All => f.write_str("all"),
+            Self::These(_) => {
+                let numbers: Vec<String> = self.numbers().map(|n| n.to_string()).collect();
+                f.write_str(&numbers.join(","))
+            }
+        }
+    }
+}
+
+/// The first of these numbers of GPUs that there is not, and what there is.
+pub(crate) fn missing_gpu(
+    found: Result<&[DeviceInfo], &GpuError>,
+    numbers: impl IntoIterator<Item = u32>,
+) -> Option<(u32, String)> {
+    let there = found.map_or(0, <[_]>::len);
+    let missing = numbers.into_iter().find(|n| *n as usize >= there)?;
+    let reason = match (found, there) {
+        (Err(error), _) => error.to_string(),
+        (Ok(_), 0) => "there is no GPU".into(),
+        (Ok(_), 1) => "there is only GPU 0".into(),
+        (Ok(_), n) => format!("there are GPUs 0 to {}", n - 1),
+    };
+    Some((missing, reason))
 }
 
 /// How several GPUs are driven.
@@ -311,6 +367,44 @@ pub struct RunOptions {
     pub gpus: GpuChoice,
     /// How they are driven.
     pub driver: Driver,
+}
+
+impl RunOptions {
+    /// That the options go together.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] for the first that does not go with another.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let on_cpu = self.backend == Backend::Cpu;
+        if on_cpu && self.gpus != GpuChoice::Auto {
+            let reason = "--backend cpu uses no GPU; leave one of them out";
+            return Err(EngineError::refused("gpus", self.gpus, reason));
+        }
+        if self.driver == Driver::Single {
+            let reason = match (on_cpu, self.with_cpu) {
+                (false, false) => return Ok(()),
+                (true, _) => "it drives GPUs, and --backend cpu uses none; leave one of them out",
+                (_, true) => "it drives GPUs only, and --backend gpu+cpu has the CPU take part",
+            };
+            return Err(EngineError::refused("driver", "single", reason));
+        }
+        Ok(())
+    }
+
+    /// That the options go together, and that the GPUs they name are among those found.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`].
+    pub(crate) fn check_with(
+        &self,
+        found: Result<&[DeviceInfo], &GpuError>,
+    ) -> Result<(), EngineError> {
+        self.check()?;
+        match missing_gpu(found, self.gpus.numbers()) {
+            Some((number, reason)) => Err(EngineError::refused("gpus", number, reason)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A computed map with what made it.
@@ -339,9 +433,21 @@ pub struct DivergenceMap {
     pub portions: Vec<Portion>,
     /// What it took on the GPUs, if that can be measured.
     pub energy: Option<Energy>,
+    /// How many pixels have a step that is too long, if it was looked for.
+    pub resolution: Option<Resolution>,
+    /// Why the map may not be what was meant: what was known before, and what was found.
+    pub warnings: Vec<String>,
 }
 
 impl DivergenceMap {
+    /// The same with what was found about its steps.
+    #[must_use]
+    pub fn with_resolution(mut self, resolution: Option<Resolution>) -> Self {
+        self.resolution = resolution;
+        self.warnings.extend(resolution.and_then(|r| r.warning()));
+        self
+    }
+
     /// The shape of `times`: height and width, or how the points are arranged.
     pub fn shape(&self) -> Vec<usize> {
         match &self.points {
@@ -370,6 +476,8 @@ impl DivergenceMap {
             notes: streamed.ran.notes,
             portions: streamed.ran.portions,
             energy: streamed.ran.energy,
+            resolution: None,
+            warnings: spec.warnings(),
         }
     }
 }

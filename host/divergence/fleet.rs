@@ -29,7 +29,7 @@ impl FleetEngine {
     /// The devices that `options` ask for, for a map of so many pixels; also says which of them cannot be used.
     ///
     /// # Errors
-    /// [`EngineError::Gpus`] if one that was named is not there, otherwise why none can be used.
+    /// [`EngineError::Refused`] if one that was named is not there, otherwise why none can be used.
     pub fn open(pixels: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
         Self::of(&Devices::new(), pixels, options)
     }
@@ -40,8 +40,9 @@ impl FleetEngine {
         pixels: u64,
         options: &RunOptions,
     ) -> Result<(Self, Vec<String>), EngineError> {
-        let found = devices.list()?;
-        let chosen = choose(&found, options.gpus, pixels)?;
+        let found = devices.list();
+        options.check_with(found.as_deref())?;
+        let chosen = choose(&found?, options.gpus, pixels);
         let (gpus, mut failed) = open_all(devices, &chosen);
         if gpus.is_empty() {
             return Err(failed.swap_remove(0));
@@ -50,19 +51,13 @@ impl FleetEngine {
         let cpu = |wanted: bool| wanted.then(|| devices.cpu(options.threads)).transpose();
         let fleet = Self {
             gpus,
-            cpu: cpu(options.with_cpu && !alone)?,
+            cpu: cpu(options.with_cpu)?,
             reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !alone)?,
             #[cfg(feature = "gpu")]
             driver: options.driver,
         };
-        let mut notes: Vec<String> = failed
-            .iter()
-            .map(|error| format!("{error}; the other devices compute instead"))
-            .collect();
-        if alone && options.with_cpu {
-            notes.push("the single driver drives GPUs only: the CPU takes no part".into());
-        }
-        Ok((fleet, notes))
+        let note = |error| format!("{error}; the other devices compute instead");
+        Ok((fleet, failed.iter().map(note).collect()))
     }
 }
 
@@ -88,28 +83,16 @@ fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError
     (gpus, failed)
 }
 
-/// Numbers of the GPUs to use.
-fn choose(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Result<Vec<u32>, EngineError> {
+/// Numbers of the GPUs to use, all of which are there.
+fn choose(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
     let all = found.iter().map(|gpu| gpu.index);
     match choice {
-        GpuChoice::All => Ok(all.collect()),
+        GpuChoice::All => all.collect(),
         GpuChoice::Auto => {
             let enough = usize::try_from(pixels.div_ceil(PIXELS_A_GPU)).unwrap_or(usize::MAX);
-            Ok(all.take(enough.max(1)).collect())
+            all.take(enough.max(1)).collect()
         }
-        GpuChoice::These(bits) => {
-            let wanted: Vec<u32> = GpuChoice::NUMBERS.filter(|n| bits >> n & 1 == 1).collect();
-            match wanted.iter().find(|n| **n as usize >= found.len()) {
-                None => Ok(wanted),
-                Some(missing) => Err(EngineError::Gpus {
-                    given: missing.to_string(),
-                    reason: match found.len() {
-                        1 => "there is only GPU 0".into(),
-                        n => format!("there are GPUs 0 to {}", n - 1),
-                    },
-                }),
-            }
-        }
+        GpuChoice::These(_) => choice.numbers().collect(),
     }
 }
 
@@ -192,23 +175,12 @@ impl FleetEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gpus(count: u32) -> Vec<DeviceInfo> {
-        let gpu = |index| DeviceInfo {
-            index,
-            name: "a GPU".into(),
-            compute_capability: (9, 0),
-            memory_bytes: 1 << 30,
-            multiprocessors: 10,
-            clock_khz: 1,
-        };
-        (0..count).map(gpu).collect()
-    }
+    use crate::gpu::listed;
 
     #[test]
     fn small_maps_take_few_gpus_unless_asked_otherwise() {
-        let found = gpus(4);
-        let chosen = |choice, pixels| choose(&found, choice, pixels).expect("they are there");
+        let found = listed(4);
+        let chosen = |choice, pixels| choose(&found, choice, pixels);
         assert_eq!(chosen(GpuChoice::Auto, 300 * 300), [0, 1]);
         assert_eq!(chosen(GpuChoice::Auto, 10), [0]);
         assert_eq!(chosen(GpuChoice::Auto, 1 << 24), [0, 1, 2, 3]);
@@ -220,13 +192,16 @@ mod tests {
     #[test]
     fn a_gpu_that_is_not_there_is_named() {
         let message = |count| {
-            let choice = GpuChoice::of(&[0, 7]).expect("possible");
-            choose(&gpus(count), choice, 1)
-                .expect_err("7 is missing")
-                .to_string()
+            let options = RunOptions {
+                gpus: GpuChoice::of(&[0, 7]).expect("possible"),
+                ..RunOptions::default()
+            };
+            let refused = options.check_with(Ok(&listed(count)));
+            refused.expect_err("7 is missing").to_string()
         };
         assert_eq!(message(2), "--gpus 7: there are GPUs 0 to 1");
         assert_eq!(message(1), "--gpus 7: there is only GPU 0");
+        assert_eq!(message(0), "--gpus 0: there is no GPU");
         assert_eq!(GpuChoice::of(&[]), None);
         assert_eq!(GpuChoice::of(&[64]), None);
     }

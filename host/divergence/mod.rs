@@ -23,6 +23,7 @@ mod preset;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
+mod resolution;
 mod resume;
 mod sink;
 mod spec;
@@ -36,6 +37,7 @@ pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
+pub(crate) use engine::missing_gpu;
 pub use engine::{
     Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
     Ran, RunOptions, Streamed, Task, Unattended, run, stream,
@@ -48,12 +50,13 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Integrator, Precision, Start};
-pub use options::{MapBackend, gpu_count, threads};
+pub use options::{MapBackend, gpu_count, max_error, threads};
 pub use parameter::Parameter;
 pub use points::Points;
 pub use preset::Preset;
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
+pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
 pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
 pub use sink::Sink;
 pub(crate) use spec::json as specification_json;

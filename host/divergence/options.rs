@@ -96,6 +96,18 @@ pub fn gpu_count(text: &str) -> Result<u32, String> {
     }
 }
 
+/// That this can be the largest error that is allowed: a relative error of the energy, or of a map the share of unresolved pixels.
+///
+/// # Errors
+/// What is allowed.
+pub fn max_error(most: f64) -> Result<(), &'static str> {
+    if most.is_finite() && most >= 0.0 {
+        Ok(())
+    } else {
+        Err("must be a finite number of at least 0")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +142,15 @@ mod tests {
         }
         assert_eq!(gpu_count("64"), Ok(64));
         assert!(gpu_count("0").is_err() && gpu_count("65").is_err());
+    }
+
+    #[test]
+    fn errors_that_are_allowed_are_numbers_from_0_on() {
+        for good in [0.0, 1e-12, 7.0] {
+            assert_eq!(max_error(good), Ok(()));
+        }
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(max_error(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::spec::{MAX_PIXELS, SpecError, Specification};
+use crate::io::npy;
 use crate::io::npz::NpzReader;
-use crate::io::{IoError, npy};
+use crate::io::read::{self, Limit};
 
 /// A start state for each pixel. What a state does not say is the specification's.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +80,7 @@ impl Points {
             "npy" => npy::read(path),
             "npz" => NpzReader::open(path).and_then(|mut file| file.array("points")),
             _ => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|e| IoError::system(path, "read", e).to_string())?;
+                let text = read::text(path, Limit::NUMBERS).map_err(|e| e.to_string())?;
                 return Self::parse(&text).map_err(|e| format!("{}{e}", path.display()));
             }
         };

@@ -157,9 +157,22 @@ pub struct Given {
     pub integrator: Option<Integrator>,
     /// As in [`Specification`].
     pub start: Option<Start>,
+    /// The share of unresolved pixels above which the map is a failure; no part of a [`Specification`]: it changes no value.
+    pub max_error: Option<f64>,
 }
 
 impl Given {
+    /// The share of unresolved pixels that is allowed, if one is given.
+    ///
+    /// # Errors
+    /// [`SpecError`] for one that there cannot be.
+    pub fn checked_max_error(&self) -> Result<Option<f64>, SpecError> {
+        match self.max_error.map(|most| (most, super::max_error(most))) {
+            Some((most, Err(allowed))) => Err(SpecError::new("max-error", most, allowed)),
+            _ => Ok(self.max_error),
+        }
+    }
+
     /// These values, and those of `under` where this has none.
     #[must_use]
     pub fn over(self, under: Self) -> Self {
@@ -181,12 +194,13 @@ impl Given {
             precision: self.precision.or(under.precision),
             integrator: self.integrator.or(under.integrator),
             start: self.start.or(under.start),
+            max_error: self.max_error.or(under.max_error),
         }
     }
 }
 
 impl From<&Specification> for Given {
-    /// Every value, without abbreviations.
+    /// Every value, without abbreviations. The limit of errors is not a part of a specification.
     fn from(s: &Specification) -> Self {
         Self {
             size: Some(OneOrTwo::Two(s.size)),
@@ -206,6 +220,7 @@ impl From<&Specification> for Given {
             precision: Some(s.precision),
             integrator: Some(s.integrator),
             start: Some(s.start),
+            max_error: None,
         }
     }
 }

@@ -45,6 +45,20 @@ pub struct Energy {
     pub watts: f64,
 }
 
+/// So many GPUs, as a driver lists them.
+#[cfg(test)]
+pub(crate) fn listed(count: u32) -> Vec<DeviceInfo> {
+    let gpu = |index| DeviceInfo {
+        index,
+        name: "a GPU".into(),
+        compute_capability: (9, 0),
+        memory_bytes: 1 << 30,
+        multiprocessors: 10,
+        clock_khz: 1,
+    };
+    (0..count).map(gpu).collect()
+}
+
 /// Whether an NVIDIA driver is installed, be it usable or not.
 pub fn driver_present() -> bool {
     #[cfg(feature = "gpu")]

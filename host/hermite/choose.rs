@@ -1,9 +1,12 @@
 //! Which engine computes a run, and who makes its block steps.
 
+use std::ops::Range;
+
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
-use crate::divergence::{Backend, EngineError};
+use crate::divergence::{Backend, EngineError, missing_gpu};
+use crate::gpu::{DeviceInfo, GpuError};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
@@ -19,19 +22,19 @@ pub struct Options {
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
-    /// How many GPUs share the work.
-    pub gpus: u32,
+    /// How many GPUs share the work; `None` for one, where that is worth it. As many as are asked for are used.
+    pub gpus: Option<u32>,
     /// Who makes block steps.
     pub block_step: BlockStep,
 }
 
 impl Default for Options {
-    /// One GPU, or the CPU.
+    /// A GPU, or the CPU.
     fn default() -> Self {
         Self {
             backend: Backend::Auto,
             threads: None,
-            gpus: 1,
+            gpus: None,
             block_step: BlockStep::Auto,
         }
     }
@@ -51,12 +54,17 @@ impl Options {
                 allowed: allowed.to_owned(),
             })
         };
-        if self.gpus > 1 && !on_gpus {
+        let gpus = self.gpus.unwrap_or(1);
+        if gpus > 1 && !on_gpus {
             let allowed = "more than 1 goes with --backend gpu";
-            return wrong("--gpus", self.gpus.to_string(), allowed);
+            return wrong("--gpus", gpus.to_string(), allowed);
+        }
+        if self.gpus.is_some() && self.backend == Backend::Cpu {
+            let allowed = "--backend cpu uses no GPU; leave one of them out";
+            return wrong("--gpus", gpus.to_string(), allowed);
         }
         let device = self.block_step == BlockStep::By(BlockSteps::Device);
-        let allowed = match (device, self.gpus) {
+        let allowed = match (device, gpus) {
             (false, _) => return Ok(()),
             (true, _) if !on_gpus => "goes with --backend gpu",
             (true, 2..) => "goes with one GPU: --gpus 1",
@@ -64,6 +72,19 @@ impl Options {
             (true, _) => return Ok(()),
         };
         wrong("--block-step", self.block_step.name().to_owned(), allowed)
+    }
+
+    /// Numbers of the GPUs to use.
+    fn numbers(&self, found: Result<&[DeviceInfo], &GpuError>) -> Result<Range<u32>, EngineError> {
+        let numbers = 0..self.gpus.unwrap_or(1);
+        match (missing_gpu(found, numbers.clone()), self.gpus) {
+            (Some((_, reason)), Some(given)) => Err(EngineError::refused("gpus", given, reason)),
+            (Some(_), None) => Err(found.err().cloned().map_or_else(
+                || EngineError::NoGpu("there is no GPU".into()),
+                EngineError::from,
+            )),
+            (None, _) => Ok(numbers),
+        }
     }
 
     /// Opens what a run of so many bodies is computed on. `auto` takes a GPU for many bodies if one can be used.
@@ -84,6 +105,7 @@ impl Options {
         let wanted = match self.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
+            Backend::Auto if self.gpus.is_some() => true,
             Backend::Auto if specification.ahmad_cohen.is_some() => {
                 bodies >= WORTH_A_GPU_WITH_NEIGHBOURS
             }
@@ -108,16 +130,16 @@ pub struct Devices {
 impl Devices {
     #[cfg(feature = "gpu")]
     fn open_gpus(&mut self) -> Result<(), EngineError> {
-        let open = (0..self.options.gpus).map(crate::gpu::Gpu::open);
+        let numbers = self.options.numbers(crate::gpu::devices().as_deref())?;
+        let open = numbers.map(crate::gpu::Gpu::open);
         self.gpus = open.collect::<Result<_, _>>()?;
         Ok(())
     }
 
     #[cfg(not(feature = "gpu"))]
     fn open_gpus(&mut self) -> Result<(), EngineError> {
-        Err(EngineError::NoGpu(
-            "this program was built without the feature `gpu`".into(),
-        ))
+        let numbers = self.options.numbers(crate::gpu::devices().as_deref())?;
+        unreachable!("GPUs {numbers:?} cannot be found without the feature `gpu`")
     }
 
     /// An engine on them.
@@ -144,5 +166,41 @@ impl Devices {
     /// What the user should know about the choice.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::listed;
+
+    #[test]
+    fn gpus_that_are_asked_for_by_number_must_be_there() {
+        let of = |gpus| Options {
+            gpus,
+            ..Options::default()
+        };
+        let none = GpuError::Unavailable("no driver".into());
+        let said = |gpus, found: Result<&[DeviceInfo], &GpuError>| {
+            of(gpus).numbers(found).map_err(|e| e.to_string())
+        };
+        let four = listed(4);
+        assert_eq!(said(None, Ok(&four)), Ok(0..1));
+        assert_eq!(said(Some(4), Ok(&four)), Ok(0..4));
+        let refused = |gpus, found, words: &str| assert_eq!(said(gpus, found), Err(words.into()));
+        refused(Some(5), Ok(&four), "--gpus 5: there are GPUs 0 to 3");
+        refused(Some(1), Err(&none), "--gpus 1: no usable GPU: no driver");
+        refused(None, Err(&none), "no usable GPU: no driver");
+    }
+
+    #[test]
+    fn a_cpu_has_no_gpus() {
+        let options = Options {
+            backend: Backend::Cpu,
+            gpus: Some(1),
+            ..Options::default()
+        };
+        let refused = options.check(None).expect_err("a contradiction");
+        assert_eq!((refused.option, refused.given.as_str()), ("--gpus", "1"));
     }
 }

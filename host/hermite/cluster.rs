@@ -12,11 +12,10 @@ use kernels_gpu::hermite::{TERMS, Taylor};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::with_lanes::with_lanes;
 use super::{
     Engine, Forces, HermiteError, Motion, Order, Schedule, Specification, Star, Validated,
 };
-use crate::simd::Simd;
+use crate::simd::{Simd, with_lanes};
 
 mod ahmad_cohen;
 mod device_steps;

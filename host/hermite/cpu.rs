@@ -8,12 +8,11 @@ use rayon::prelude::*;
 
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
 use super::packets::{Memory, PACKET, Packets, load_vector};
-use super::with_lanes::with_lanes;
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
 use crate::divergence::EngineError;
-use crate::simd::Simd;
+use crate::simd::{Simd, with_lanes};
 
 /// Pairs below which waking the threads costs more than they save.
 const PARALLEL_PAIRS: usize = 1 << 16;

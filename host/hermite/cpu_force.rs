@@ -6,9 +6,8 @@ use kernels_gpu::hermite::force;
 use kernels_gpu::hermite::order::{MAX_PARTIAL_SUMS, fold};
 
 use super::packets::{Memory, PACKET, Packets, load_vector};
-use super::with_lanes::with_lanes;
 use super::{Forces, Order};
-use crate::simd::Simd;
+use crate::simd::{Simd, with_lanes};
 
 /// What all pairs have in common.
 pub(super) struct AllPairs<'a, T = f64> {

@@ -1,7 +1,9 @@
 //! Start models, snapshots and checkpoints in files.
 //!
-//! - text: a particle a line, `id mass x y z vx vy vz`, numbers that give the same bits back; `#` begins a comment
-//! - npz: arrays `mass` (n), `position` and `velocity` (n x 3), `time` (1)
+//! - text: a particle a line, `id mass x y z vx vy vz`, numbers that give the same bits back; `#` begins a comment, of which
+//!   `# trisolar {…}` holds what is told beside the particles ([`Carried`])
+//! - npz: arrays `mass` (n), `position` and `velocity` (n x 3), `time` (1), and `spec.json`
+//! - all that [`nbody::files`](crate::nbody::files) reads: runs of bodies and of clusters take each other's files
 //! - checkpoint: an npz with everything that a run needs to go on to the same bits
 
 use std::io::Write as _;
@@ -14,6 +16,9 @@ use super::{Body, Counters, Parts, Specification, Star};
 use crate::io::IoError;
 use crate::io::atomic::{AtomicFile, write_with};
 use crate::io::npz::{NpzReader, NpzWriter};
+use crate::io::read::{self, Limit};
+use crate::nbody::Bodies;
+use crate::nbody::files::{self as bodies, BodyFile, Carried};
 use crate::run::Record;
 
 /// Why a file of particles could not be read.
@@ -32,6 +37,9 @@ pub enum FileError {
         /// What is wrong.
         reason: String,
     },
+    /// A file of bodies, of the formats that runs of bodies have.
+    #[error(transparent)]
+    Bodies(#[from] bodies::FileError),
     /// The contents do not belong together.
     #[error("{}: {reason}", path.display())]
     Contents {
@@ -54,85 +62,72 @@ pub fn is_npz(path: &Path) -> Result<bool, String> {
     }
 }
 
-/// Reads a start model: `.npz`, or text of any other name.
+/// Reads the particles of a start model, their masses as they are in the file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
+    Ok(particles(&read(path)?.bodies, 1.0))
+}
+
+/// Reads a start model with all that the file tells of it: the formats of [`bodies::read`], and texts of a particle a line.
 ///
 /// # Errors
 /// [`FileError`].
-pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
-    if path.extension().is_some_and(|e| e == "npz") {
-        return read_npz(path);
+pub fn read(path: &Path) -> Result<BodyFile, FileError> {
+    let extension = path.extension().and_then(|e| e.to_str());
+    let extension = extension.unwrap_or_default().to_ascii_lowercase();
+    if ["npz", "csv", "tipsy", "bin"].contains(&extension.as_str()) {
+        return Ok(bodies::read(path)?);
     }
-    let text = std::fs::read_to_string(path).map_err(|e| IoError::system(path, "read", e))?;
-    let mut bodies = Vec::new();
+    let text = read::text(path, Limit::NUMBERS)?;
     for (number, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
+        let line = line.split('#').next().unwrap_or_default();
+        // Of the first particle. Those of a plane, and what is none at all, are refused here.
+        match line.split_whitespace().count() {
+            0 => {}
+            7 | 8 => break,
+            n => {
+                return Err(FileError::Line {
+                    path: path.to_owned(),
+                    line: number + 1,
+                    reason: format!("must be id mass x y z vx vy vz, 8 numbers; it has {n}"),
+                });
+            }
         }
-        let fail = |reason: String| FileError::Line {
-            path: path.to_owned(),
-            line: number + 1,
-            reason,
-        };
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if words.len() != 8 {
-            let reason = format!(
-                "must be id mass x y z vx vy vz, 8 numbers; it has {}",
-                words.len()
-            );
-            return Err(fail(reason));
-        }
-        let mut numbers = [0.0; 7];
-        for (number, word) in numbers.iter_mut().zip(&words[1..]) {
-            *number = word
-                .parse()
-                .map_err(|_| fail(format!("'{word}' is not a number")))?;
-        }
-        let [mass, x, y, z, vx, vy, vz] = numbers;
-        bodies.push(Body {
-            mass,
-            position: [x, y, z],
-            velocity: [vx, vy, vz],
-        });
     }
-    Ok(bodies)
+    let mut file = bodies::parse(path, &text)?;
+    file.usual_g = 1.0;
+    Ok(file)
 }
 
-fn read_npz(path: &Path) -> Result<Vec<Body>, FileError> {
-    let mut file = NpzReader::open(path)?;
-    let mass = file.array::<f64>("mass")?;
-    let n = mass.values.len();
-    let mut vectors = |name: &str| -> Result<Vec<f64>, FileError> {
-        let array = file.array::<f64>(name)?;
-        if array.shape != [n, 3] {
-            let reason = format!("{name} must be {n} x 3, like mass; it is {:?}", array.shape);
-            return Err(FileError::Contents {
-                path: path.to_owned(),
-                reason,
-            });
-        }
-        Ok(array.values)
-    };
-    let (position, velocity) = (vectors("position")?, vectors("velocity")?);
-    let triple = |a: &[f64], i: usize| [a[3 * i], a[3 * i + 1], a[3 * i + 2]];
-    Ok((0..n)
+/// Bodies as particles, whose masses are G times those of the bodies.
+pub(super) fn particles(bodies: &Bodies, g: f64) -> Vec<Body> {
+    (0..bodies.len())
         .map(|i| Body {
-            mass: mass.values[i],
-            position: triple(&position, i),
-            velocity: triple(&velocity, i),
+            mass: g * bodies.mass[i],
+            position: bodies.position[i],
+            velocity: bodies.velocity[i],
         })
-        .collect())
+        .collect()
 }
 
 fn flat(vectors: impl Iterator<Item = Vec3<f64>>) -> Vec<f64> {
     vectors.flat_map(|v| [v.x, v.y, v.z]).collect()
 }
 
-/// Writes particles that are all at `time` ([`Cluster::at`](super::Cluster::at)), as [`is_npz`] says.
+/// Writes particles of a run that are all at `time` of its own ([`Cluster::at`](super::Cluster::at)), as [`is_npz`] says, with what
+/// is told of them beside their numbers.
 ///
 /// # Errors
 /// [`FileError`].
-pub fn write_snapshot(path: &Path, time: f64, stars: &[Star]) -> Result<(), FileError> {
+pub fn write_snapshot(
+    path: &Path,
+    time: f64,
+    stars: &[Star],
+    specification: &Specification,
+) -> Result<(), FileError> {
+    let time = specification.start_time + time;
     let npz = is_npz(path).map_err(|reason| FileError::Contents {
         path: path.to_owned(),
         reason,
@@ -153,12 +148,19 @@ pub fn write_snapshot(path: &Path, time: f64, stars: &[Star]) -> Result<(), File
             &flat(stars.iter().map(|s| s.taylor[1])),
         )?;
         file.array("time", &[1], &[time])?;
+        file.text("spec.json", &told(specification).to_string())?;
         file.finish()?;
         return Ok(());
     }
     write_with(path, |file: &mut AtomicFile| {
         let written = (|| {
             writeln!(file, "# time {time:?}")?;
+            let (carried, _) = Carried::from_specification(&told(specification));
+            let carried = Carried {
+                time: Some(time),
+                ..carried
+            };
+            writeln!(file, "{}", carried.comment())?;
             writeln!(file, "# id mass x y z vx vy vz")?;
             for (id, s) in stars.iter().enumerate() {
                 let (p, v) = (s.taylor[0], s.taylor[1]);
@@ -173,6 +175,13 @@ pub fn write_snapshot(path: &Path, time: f64, stars: &[Star]) -> Result<(), File
         written.map_err(|e| file.error(e))
     })?;
     Ok(())
+}
+
+/// The specification as JSON, with the gravitational constant that it leaves to the masses.
+pub fn told(specification: &Specification) -> serde_json::Value {
+    let mut json = serde_json::to_value(specification).expect("plain numbers and names");
+    json["g"] = 1.0.into();
+    json
 }
 
 /// A run that was put aside.

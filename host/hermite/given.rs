@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{FileError, read_bodies};
+use super::files::{FileError, particles, read};
 use super::spec::MAX_BODIES;
 use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
+use crate::divergence::max_error;
 use crate::nbody::Model;
+use crate::nbody::files::Carried;
 use crate::run::Paths;
 
 /// Start and integration under the names of the options; what is not given has its default.
@@ -26,7 +28,7 @@ pub struct Given {
     pub seed: Option<u64>,
     /// As in [`Specification`] \[6\].
     pub order: Option<Order>,
-    /// As in [`Specification`] \[4/n\].
+    /// As in [`Specification`] \[what the file tells, or 4/n\].
     pub softening: Option<f64>,
     /// As in [`Specification`] \[0.1, 0.5, 0.75 at order 4, 6, 8\].
     pub eta: Option<f64>,
@@ -46,10 +48,12 @@ pub struct Given {
     pub neighbours: Option<u32>,
     /// Ahmad–Cohen: accuracy parameter of the steps of regular forces \[0.1\].
     pub eta_regular: Option<f64>,
-    /// Time to stop at \[1\].
+    /// Time to stop at \[1 after the start\].
     pub end: Option<f64>,
     /// Time between two looks at the particles \[0.25\].
     pub every: Option<f64>,
+    /// A relative error of the energy above which the run is a failure \[none\].
+    pub max_error: Option<f64>,
 }
 
 impl Paths for Given {
@@ -144,6 +148,15 @@ pub struct Times {
     pub every: f64,
 }
 
+/// Particles to start from.
+struct Started {
+    bodies: Vec<Body>,
+    /// What is told of them.
+    carried: Carried,
+    /// What should be known of it.
+    notes: Vec<String>,
+}
+
 /// The most looks at the particles.
 const MOST_LOOKS: f64 = 1e7;
 
@@ -175,7 +188,25 @@ impl Given {
             eta_regular: self.eta_regular.or(under.eta_regular),
             end: self.end.or(under.end),
             every: self.every.or(under.every),
+            max_error: self.max_error.or(under.max_error),
         }
+    }
+
+    /// That there can be such a limit of the error.
+    ///
+    /// # Errors
+    /// [`GivenError::Value`].
+    pub fn check_max_error(&self) -> Result<(), GivenError> {
+        let Some(most) = self.max_error else {
+            return Ok(());
+        };
+        max_error(most).map_err(|allowed| {
+            GivenError::Value(SpecError {
+                option: "--max-error",
+                given: most.to_string(),
+                allowed: allowed.into(),
+            })
+        })
     }
 
     /// Without what belongs to a start.
@@ -191,12 +222,21 @@ impl Given {
         }
     }
 
-    /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well.
+    /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well; from a start at time 0 on.
     ///
     /// # Errors
     /// [`GivenError::Value`].
     pub fn times(&self) -> Result<Times, GivenError> {
-        let (end, every) = (self.end.unwrap_or(1.0), self.every.unwrap_or(0.25));
+        self.times_from(0.0)
+    }
+
+    /// The same for a run whose clock shows `start_time` at its own time 0: the end is on that clock, the [`Times`] are the run's.
+    ///
+    /// # Errors
+    /// [`GivenError::Value`].
+    pub fn times_from(&self, start_time: f64) -> Result<Times, GivenError> {
+        let end = self.end.unwrap_or(start_time + 1.0);
+        let every = self.every.unwrap_or(0.25);
         let value = |option, given: f64, allowed: &str| {
             Err(GivenError::Value(SpecError {
                 option,
@@ -204,11 +244,17 @@ impl Given {
                 allowed: allowed.into(),
             }))
         };
-        for (option, x) in [("--every", every), ("--end", end)] {
-            if !(x.is_finite() && x > 0.0) {
-                return value(option, x, "must be a finite number above 0 (time)");
+        for (option, x) in [("--every", every), ("--end", end - start_time)] {
+            if x.is_finite() && x > 0.0 {
+                continue;
             }
+            if option == "--end" && start_time != 0.0 {
+                let allowed = format!("must be after {start_time}, the time of the start");
+                return value(option, end, &allowed);
+            }
+            return value(option, x, "must be a finite number above 0 (time)");
         }
+        let end = end - start_time;
         if end / every > MOST_LOOKS {
             return value(
                 "--every",
@@ -223,9 +269,28 @@ impl Given {
     ///
     /// # Errors
     /// [`GivenError`].
-    pub fn start(mut self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), GivenError> {
-        let Times { end, every } = self.times()?;
-        let bodies = self.bodies(bodies)?;
+    pub fn start(self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), GivenError> {
+        self.start_with(bodies, Carried::default())
+    }
+
+    /// The same of bodies of which something is told. What is told stands under the options; notes say what is told otherwise,
+    /// and what is not told.
+    ///
+    /// # Errors
+    /// [`GivenError`].
+    pub fn start_with(
+        mut self,
+        bodies: Option<Vec<Body>>,
+        carried: Carried,
+    ) -> Result<(Validated, Self), GivenError> {
+        self.check_max_error()?;
+        let Started {
+            bodies,
+            carried,
+            notes,
+        } = self.bodies(bodies, carried)?;
+        let start_time = carried.time.unwrap_or(0.0);
+        self.times_from(start_time)?;
         let ahmad_cohen = self.ahmad_cohen(bodies.len())?;
         let order = match ahmad_cohen {
             Some(_) => Order::Four,
@@ -237,7 +302,9 @@ impl Given {
             None => 4.0 / bodies.len().max(1) as f64,
         };
         let specification = Specification {
-            softening: self.softening.unwrap_or(usual_softening),
+            softening: (self.softening.or(carried.softening)).unwrap_or(usual_softening),
+            start_time,
+            names: carried.names,
             eta: self.eta.unwrap_or(usual.eta),
             eta_start: self.eta_start.unwrap_or(usual.eta_start),
             max_step: self.max_step.unwrap_or(usual.max_step),
@@ -248,6 +315,7 @@ impl Given {
             ..usual
         };
         let start = specification.validate(bodies).map_err(GivenError::Value)?;
+        let start = start.with_notes(notes);
         let s = start.specification();
         self.order = Some(s.order);
         self.softening = Some(s.softening);
@@ -261,12 +329,17 @@ impl Given {
             self.neighbours = Some(scheme.neighbours);
             self.eta_regular = Some(scheme.eta_regular);
         }
-        (self.end, self.every) = (Some(end), Some(every));
+        self.end.get_or_insert(start_time + 1.0);
+        self.every.get_or_insert(0.25);
         Ok((start, self))
     }
 
     /// The bodies given, of the file, or of the model.
-    fn bodies(&mut self, bodies: Option<Vec<Body>>) -> Result<Vec<Body>, GivenError> {
+    fn bodies(
+        &mut self,
+        bodies: Option<Vec<Body>>,
+        carried: Carried,
+    ) -> Result<Started, GivenError> {
         let other = |text: &str| Err(GivenError::Other(text.into()));
         let of_model = self.model.is_some() || self.w0.is_some();
         if (bodies.is_some() || self.input.is_some())
@@ -278,10 +351,64 @@ impl Given {
         }
         match (bodies, &self.input) {
             (Some(_), Some(_)) => other("--input cannot be used with bodies"),
-            (Some(bodies), None) => Ok(bodies),
-            (None, Some(path)) => Ok(read_bodies(path)?),
-            (None, None) => self.modelled(),
+            (Some(bodies), None) => self.told(bodies, carried, "the bodies"),
+            (None, Some(path)) => {
+                let name = path.display().to_string();
+                let file = read(path)?;
+                let carried = Carried {
+                    g: file.carried.g.or(Some(file.usual_g)),
+                    ..file.carried
+                };
+                self.told(particles(&file.bodies, 1.0), carried, &name)
+            }
+            (None, None) => Ok(Started {
+                bodies: self.modelled()?,
+                carried: Carried::default(),
+                notes: Vec::new(),
+            }),
         }
+    }
+
+    /// Bodies with what is told of them, in units in which G = 1.
+    fn told(
+        &self,
+        mut bodies: Vec<Body>,
+        carried: Carried,
+        name: &str,
+    ) -> Result<Started, GivenError> {
+        let told = carried.check(bodies.len());
+        told.map_err(|reason| GivenError::Other(format!("{name}: {reason}")))?;
+        let mut notes = Vec::new();
+        let g = carried.g.unwrap_or(1.0);
+        if g != 1.0 {
+            bodies.iter_mut().for_each(|body| body.mass *= g);
+            notes.push(format!(
+                "{name} has G = {g}: masses are multiplied by it, as a cluster has G = 1"
+            ));
+        }
+        match (self.softening, carried.softening, carried.softenings) {
+            (Some(given), Some(told), _) if given != told => notes.push(format!(
+                "--softening {given} goes before {name}, where it is {told}"
+            )),
+            (None, _, Some([least, greatest])) => {
+                return Err(GivenError::Value(SpecError {
+                    option: "--softening",
+                    given: "not given".into(),
+                    allowed: format!(
+                        "the bodies of {name} have softening lengths of their own, from {least} to {greatest}; give one for all"
+                    ),
+                }));
+            }
+            (None, None, None) => notes.push(format!(
+                "{name} does not tell a softening length: 4/n is taken; --softening gives another"
+            )),
+            _ => {}
+        }
+        Ok(Started {
+            bodies,
+            carried,
+            notes,
+        })
     }
 
     /// The Ahmad–Cohen scheme, if it is asked for.

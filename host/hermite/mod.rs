@@ -21,7 +21,6 @@ mod packets;
 mod run;
 mod schedule;
 mod spec;
-mod with_lanes;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
 pub use choose::{Devices, Options};

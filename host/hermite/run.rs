@@ -6,7 +6,7 @@ use crate::divergence::{EngineError, Monitor};
 /// The particles at one time, and what can be said of them.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// When.
+    /// When, on the clock that shows [`start_time`](super::Specification::start_time) at the run's own time 0.
     pub time: f64,
     /// All particles at that time.
     pub stars: Vec<Star>,
@@ -70,7 +70,7 @@ fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
     let potentials = cluster.potentials(&stars)?;
     let counters = cluster.counters();
     Ok(Look {
-        time,
+        time: cluster.specification().start_time + time,
         energy: Cluster::energy_of(&stars, &potentials),
         shape: Shape::of(&stars),
         blocks: counters.blocks,

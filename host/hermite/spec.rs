@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use kernels_gpu::hermite::force;
 use kernels_gpu::hermite::step::SMALLEST_RATIO;
 use serde::{Deserialize, Serialize};
+
+use crate::near::pair_within;
 
 /// The order of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,6 +167,17 @@ pub struct Specification {
     /// Forces of neighbours at steps of their own, at order 4; `None`: all forces at the same steps.
     #[serde(default)]
     pub ahmad_cohen: Option<AhmadCohen>,
+    /// What the clock shows at the run's own time 0: where particles come from a file, the file's time. It changes no value:
+    /// [`Cluster`](super::Cluster) counts from 0, reports and files from here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_time: f64,
+    /// Names of the particles, for files, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 impl Specification {
@@ -180,6 +194,8 @@ impl Specification {
             iterations: 1,
             precision: Precision::F64,
             ahmad_cohen: None,
+            start_time: 0.0,
+            names: None,
         }
     }
 }
@@ -212,6 +228,7 @@ pub struct SpecError {
 pub struct Validated {
     specification: Specification,
     bodies: Vec<Body>,
+    notes: Vec<String>,
 }
 
 /// The most bodies: places are u32, and an all-pairs sum of this many takes minutes on any device.
@@ -228,6 +245,7 @@ impl Specification {
         Ok(Validated {
             specification: self,
             bodies,
+            notes: Vec::new(),
         })
     }
 
@@ -345,15 +363,26 @@ impl Specification {
             }
         }
         if self.softening == 0.0 {
-            let mut order: Vec<usize> = (0..bodies.len()).collect();
-            let key = |i: &usize| bodies[*i].position;
-            order.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("finite"));
-            if let Some(pair) = order.windows(2).find(|w| key(&w[0]) == key(&w[1])) {
-                let given = format!("{} and {}", pair[0].min(pair[1]), pair[0].max(pair[1]));
-                return fail(
-                    given,
-                    "they coincide; give them different positions or a --softening above 0",
+            let heaviest = bodies.iter().map(|b| b.mass).fold(0.0, f64::max);
+            // What the sums add to r² instead, so that a body's pull on itself vanishes.
+            let added = match self.precision {
+                Precision::F64 => force::softening2(0.0),
+                Precision::FloatFloat => force::softening2_single(0.0, heaviest),
+            };
+            let nearest = (added / self.precision.epsilon()).sqrt();
+            let positions: Vec<[f64; 3]> = bodies.iter().map(|b| b.position).collect();
+            if let Some((i, j, distance)) = pair_within(&positions, |_| true, nearest) {
+                let given = format!("{i} and {j}");
+                if distance == 0.0 {
+                    let allowed =
+                        "they coincide; give them different positions or a --softening above 0";
+                    return fail(given, allowed);
+                }
+                let allowed = format!(
+                    "they are only {distance:e} apart, and forces are wrong at distances below {nearest:.1e}; give them different \
+                     positions or a --softening above 0"
                 );
+                return fail(given, &allowed);
             }
         }
         Ok(())
@@ -387,5 +416,17 @@ impl Validated {
     /// The start model.
     pub fn bodies(&self) -> &[Body] {
         &self.bodies
+    }
+
+    /// What was decided about the start without being asked for, such as a softening length that its file does not tell.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The same with notes about the start.
+    #[must_use]
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
     }
 }

@@ -91,6 +91,24 @@ pub enum IoError {
         /// What is wrong with it.
         reason: String,
     },
+    /// There is more of it than may be read: than files of its kind have, or than memory is free.
+    #[error("cannot read {}: {reason}", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// How large it is, and how large it may be.
+        reason: String,
+    },
+    /// It is a device, or a pipe where that does not do.
+    #[error("cannot read {}: it is {kind}; give {wanted}", .path.display())]
+    Special {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+        /// What can be read.
+        wanted: &'static str,
+    },
     /// The data handed over cannot be written as asked.
     #[error("cannot write {}: {reason}", .path.display())]
     Data {

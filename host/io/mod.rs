@@ -1,6 +1,7 @@
 //! Files and pictures: plain arrays in, files out. Nothing here knows of an engine.
 //!
 //! - [`atomic`]: a file appears under its name complete, or not at all
+//! - [`read`]: how files are opened for reading, and how much of them is read
 //! - [`format`](mod@format): which format a file name asks for
 //! - [`npy`], [`npz`]: arrays that numpy reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
@@ -19,6 +20,7 @@ pub mod npz;
 pub mod picture;
 pub mod plot;
 mod png_file;
+pub mod read;
 pub mod sum;
 mod ticks;
 mod tiff_file;

@@ -2,7 +2,6 @@
 //!
 //! [`write()`] takes an array that is in memory, [`RowWriter`] one that comes row by row and need not fit there.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::path::{Path, PathBuf};
 use self::header::Header;
 use super::IoError;
 use super::atomic::AtomicFile;
+use super::read;
 
 mod header;
 
@@ -143,13 +143,14 @@ impl<T: Element> RowWriter<T> {
 /// bytes; the errors of the system otherwise.
 pub fn read<T: Element>(path: impl AsRef<Path>) -> Result<Array<T>, IoError> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|e| IoError::system(path, "read", e))?;
-    read_from(BufReader::new(file)).map_err(|e| match e {
+    let file = read::stream(path)?;
+    read_from(BufReader::new(file), path, usize::MAX).map_err(|e| match e {
         ReadError::System(e) => IoError::system(path, "read", e),
         ReadError::Malformed(reason) => IoError::Malformed {
             path: path.to_owned(),
             reason,
         },
+        ReadError::Refused(error) => error,
     })
 }
 
@@ -158,6 +159,7 @@ pub fn read<T: Element>(path: impl AsRef<Path>) -> Result<Array<T>, IoError> {
 pub(super) enum ReadError {
     System(io::Error),
     Malformed(String),
+    Refused(IoError),
 }
 
 impl From<io::Error> for ReadError {
@@ -172,7 +174,12 @@ impl From<io::Error> for ReadError {
     }
 }
 
-pub(super) fn read_from<T: Element>(mut reader: impl Read) -> Result<Array<T>, ReadError> {
+/// Reads an array of up to `most` values from the file at `path`, or a member of it.
+pub(super) fn read_from<T: Element>(
+    mut reader: impl Read,
+    path: &Path,
+    most: usize,
+) -> Result<Array<T>, ReadError> {
     let header = Header::read(&mut reader)?;
     if header.descr != T::DESCR {
         return Err(ReadError::Malformed(format!(
@@ -190,6 +197,13 @@ pub(super) fn read_from<T: Element>(mut reader: impl Read) -> Result<Array<T>, R
             "it is in Fortran order; save it with numpy.ascontiguousarray".to_owned(),
         ));
     }
+    if n > most {
+        let path = path.to_owned();
+        let reason = format!("an array of shape {shape:?} has more than {most} values");
+        return Err(ReadError::Refused(IoError::TooLarge { path, reason }));
+    }
+    let bytes = n as u64 * size_of::<T>() as u64;
+    read::check_memory(path, bytes).map_err(ReadError::Refused)?;
     let values = read_values(reader, n)?;
     Ok(Array { shape, values })
 }
@@ -199,6 +213,11 @@ fn read_values<T: Element>(mut reader: impl Read, n: usize) -> Result<Vec<T>, Re
     const PIECE: usize = 1 << 20;
     let mut values: Vec<T> = Vec::new();
     while values.len() < n {
+        // What is reserved takes no memory before it is written; a vector that grows is moved about.
+        let refused = |_| ReadError::System(io::ErrorKind::OutOfMemory.into());
+        values
+            .try_reserve_exact(n - values.len())
+            .map_err(refused)?;
         let begin = values.len();
         values.resize(n.min(begin + PIECE), T::zeroed());
         reader.read_exact(bytemuck::cast_slice_mut(&mut values[begin..]))?;

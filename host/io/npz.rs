@@ -4,7 +4,7 @@
 //! In numpy, `numpy.load("map.npz")["times"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use zip::result::ZipError;
@@ -14,6 +14,7 @@ use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 use super::IoError;
 use super::atomic::AtomicFile;
 use super::npy::{self, Array, Element, ReadError, check_count, data_error};
+use super::read::{self, Limit};
 
 /// An npz file being written; it appears under its name on [`NpzWriter::finish`].
 pub struct NpzWriter {
@@ -106,9 +107,15 @@ impl NpzReader {
     /// [`IoError::Malformed`] if it is no npz file; the errors of the system otherwise.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref().to_owned();
-        let file = File::open(&path).map_err(|e| IoError::system(&path, "read", e))?;
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(|e| read(&path, "npz file", e))?;
+        let file = read::open(&path)?;
+        let zip =
+            ZipArchive::new(BufReader::new(file)).map_err(|e| unreadable(&path, "npz file", e))?;
         Ok(Self { path, zip })
+    }
+
+    /// Whether there is a member of this name: an array with its `.npy`, or a text.
+    pub fn has(&self, member: &str) -> bool {
+        self.zip.index_for_name(member).is_some()
     }
 
     /// The names of the members, arrays without their `.npy`.
@@ -119,7 +126,7 @@ impl NpzReader {
         self.zip
             .file_names()
             .map(|name| {
-                let name = name.map_err(|e| read(&self.path, "npz file", e))?;
+                let name = name.map_err(|e| unreadable(&self.path, "npz file", e))?;
                 Ok(name.strip_suffix(".npy").unwrap_or(&name).to_owned())
             })
             .collect()
@@ -130,16 +137,25 @@ impl NpzReader {
     /// # Errors
     /// [`IoError::Malformed`] if there is none, or as [`npy::read`].
     pub fn array<T: Element>(&mut self, name: &str) -> Result<Array<T>, IoError> {
+        self.array_of(name, usize::MAX)
+    }
+
+    /// Reads the array `name`, unless it says that it has more values than `most`.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array), and [`IoError::TooLarge`].
+    pub fn array_of<T: Element>(&mut self, name: &str, most: usize) -> Result<Array<T>, IoError> {
         let member = self
             .zip
             .by_name(&format!("{name}.npy"))
-            .map_err(|e| read(&self.path, &format!("array {name}"), e))?;
-        npy::read_from(member).map_err(|e| match e {
+            .map_err(|e| unreadable(&self.path, &format!("array {name}"), e))?;
+        npy::read_from(member, &self.path, most).map_err(|e| match e {
             ReadError::System(e) => IoError::system(&self.path, "read", e),
             ReadError::Malformed(reason) => IoError::Malformed {
                 path: self.path.clone(),
                 reason: format!("array {name}: {reason}"),
             },
+            ReadError::Refused(error) => error,
         })
     }
 
@@ -148,21 +164,15 @@ impl NpzReader {
     /// # Errors
     /// [`IoError::Malformed`] if there is none, or it is no UTF-8.
     pub fn text(&mut self, name: &str) -> Result<String, IoError> {
-        let mut member = self
+        let member = self
             .zip
             .by_name(name)
-            .map_err(|e| read(&self.path, &format!("text {name}"), e))?;
-        let mut text = String::new();
-        member
-            .read_to_string(&mut text)
-            .map_err(|e| match e.kind() {
-                io::ErrorKind::InvalidData => IoError::Malformed {
-                    path: self.path.clone(),
-                    reason: format!("text {name}: {e}"),
-                },
-                _ => IoError::system(&self.path, "read", e),
-            })?;
-        Ok(text)
+            .map_err(|e| unreadable(&self.path, &format!("text {name}"), e))?;
+        let bytes = read::all(member, &self.path, Limit::RECORD)?;
+        String::from_utf8(bytes).map_err(|e| IoError::Malformed {
+            path: self.path.clone(),
+            reason: format!("text {name}: {e}"),
+        })
     }
 }
 
@@ -231,7 +241,7 @@ fn written(path: &Path, e: ZipError) -> IoError {
     }
 }
 
-fn read(path: &Path, what: &str, e: ZipError) -> IoError {
+fn unreadable(path: &Path, what: &str, e: ZipError) -> IoError {
     match e {
         ZipError::Io(e) if e.kind() != io::ErrorKind::UnexpectedEof => {
             IoError::system(path, "read", e)

@@ -22,7 +22,7 @@ mod layout;
 mod resample;
 mod sheet;
 
-pub use sheet::{Tiles, sheet};
+pub use sheet::{TileLabels, Tiles, check_sheet, sheet};
 
 /// Values to be drawn: `height` rows of `width`, row 0 on top, borrowed and never copied as a whole.
 pub struct Map<'a> {

@@ -29,6 +29,14 @@ impl Bodies {
         self.velocity.push(velocity);
     }
 
+    /// Those of which a coordinate or a velocity is no finite number, in their order.
+    pub fn not_finite(&self) -> Vec<usize> {
+        let finite = |v: &[f64; 3]| v.iter().all(|x| x.is_finite());
+        (0..self.len())
+            .filter(|i| !(finite(&self.position[*i]) && finite(&self.velocity[*i])))
+            .collect()
+    }
+
     /// The largest magnitude of a coordinate, or 1 if all are 0.
     pub(crate) fn farthest(&self) -> f64 {
         let far = self

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::{CpuEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
-use crate::divergence::{Backend, EngineError};
+use crate::divergence::{Backend, EngineError, missing_gpu};
+use crate::gpu::{DeviceInfo, GpuError};
 
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
@@ -12,7 +13,6 @@ const WORTH_A_GPU: usize = 2048;
 pub const FEW: usize = 512;
 
 /// From this number of bodies on several GPUs are faster than one: below, they wait for each other's positions.
-#[cfg(feature = "gpu")]
 const WORTH_MORE_GPUS: usize = 131_072;
 
 /// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
@@ -26,10 +26,62 @@ pub struct Options {
     pub schedule: Schedule,
     /// Where the CPU engine's reduced solver keeps partial sums.
     pub partials: Partials,
-    /// Number of the first GPU.
-    pub device: u32,
-    /// How many GPUs compute together; `None` for all from the first on, where there are enough bodies.
+    /// Number of the first GPU; `None` for 0. A GPU that is named is used, however few bodies there are.
+    pub device: Option<u32>,
+    /// How many GPUs compute together; `None` for all from the first on, where there are enough bodies. As many as are asked
+    /// for are used, however few bodies there are.
     pub gpus: Option<u32>,
+}
+
+impl Options {
+    /// The option that asks for GPUs by number, if there is one, and its value.
+    pub fn asked_for_gpus(&self) -> Option<(&'static str, u32)> {
+        let device = self.device.map(|number| ("device", number));
+        device.or(self.gpus.map(|count| ("gpus", count)))
+    }
+
+    /// That the options go together.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`].
+    pub fn check(&self) -> Result<(), EngineError> {
+        match self.asked_for_gpus() {
+            Some((option, given)) if self.backend == Backend::Cpu => {
+                let reason = "--backend cpu uses no GPU; leave one of them out";
+                Err(EngineError::refused(option, given, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Numbers of the GPUs to use for so many bodies.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+    fn devices(
+        &self,
+        found: Result<Vec<DeviceInfo>, GpuError>,
+        bodies: usize,
+    ) -> Result<Vec<u32>, EngineError> {
+        let (named, count) = (self.device.into_iter(), self.gpus.unwrap_or(1));
+        if let Some((number, reason)) = missing_gpu(found.as_deref(), named) {
+            return Err(EngineError::refused("device", number, reason));
+        }
+        let first = self.device.unwrap_or(0);
+        let numbers = first..first.saturating_add(count);
+        if let Some((_, reason)) = missing_gpu(found.as_deref(), numbers.clone())
+            && self.gpus.is_some()
+        {
+            let from = match first {
+                0 => String::new(),
+                n => format!(", and --device asks for those from {n} on"),
+            };
+            return Err(EngineError::refused("gpus", count, reason + &from));
+        }
+        let there = found?.len() as u32;
+        if self.gpus.is_none() && bodies >= WORTH_MORE_GPUS {
+            return Ok((first..there.max(first + 1)).collect());
+        }
+        Ok(numbers.collect())
+    }
 }
 
 /// The engine that the options ask for, and what the user should know about the choice. `auto` takes a GPU for many bodies
@@ -41,6 +93,7 @@ pub fn engine(
     problem: &Validated,
     options: &Options,
 ) -> Result<(Box<dyn Engine>, Vec<String>), EngineError> {
+    options.check()?;
     let mut notes = Vec::new();
     let precision = problem.specification().precision;
     // Whose numbers GPUs are much faster with, for any number of bodies.
@@ -48,7 +101,10 @@ pub fn engine(
     let wanted = match options.backend {
         Backend::Cpu => false,
         Backend::Gpu => true,
-        Backend::Auto => single || problem.bodies().len() >= WORTH_A_GPU,
+        Backend::Auto => {
+            let many = problem.bodies().len() >= WORTH_A_GPU;
+            single || many || options.asked_for_gpus().is_some()
+        }
     };
     if wanted {
         match gpu(options, problem.bodies().len()) {
@@ -81,21 +137,77 @@ fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineErr
 
 #[cfg(feature = "gpu")]
 fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
-    let first = options.device;
-    let there = crate::gpu::devices()?.len() as u32;
-    let count = match options.gpus {
-        Some(count) => count,
-        None if bodies >= WORTH_MORE_GPUS => there.saturating_sub(first).max(1),
-        None => 1,
-    };
-    // A number that there is none of is refused with a message that says how many there are.
-    let devices: Vec<u32> = (first..first.saturating_add(count)).collect();
+    let devices = options.devices(crate::gpu::devices(), bodies)?;
     Ok(Box::new(super::GpuEngine::on(&devices)?))
 }
 
 #[cfg(not(feature = "gpu"))]
-fn gpu(_: &Options, _: usize) -> Result<Box<dyn Engine>, EngineError> {
-    Err(EngineError::NoGpu(
-        "this program was built without the feature `gpu`".into(),
-    ))
+fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
+    let devices = options.devices(crate::gpu::devices(), bodies)?;
+    unreachable!("GPUs {devices:?} cannot be found without the feature `gpu`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::listed;
+
+    #[test]
+    fn gpus_that_are_asked_for_by_number_must_be_there() {
+        let none = || Err(GpuError::Unavailable("no driver".into()));
+        let of = |device, gpus| Options {
+            device,
+            gpus,
+            ..Options::default()
+        };
+        let chosen = |options: Options, found, n| {
+            let devices = options.devices(found, n);
+            devices.map_err(|e| e.to_string())
+        };
+        let four = || Ok(listed(4));
+        assert_eq!(chosen(of(None, None), four(), 1000), Ok(vec![0]));
+        assert_eq!(
+            chosen(of(None, None), four(), 200_000),
+            Ok(vec![0, 1, 2, 3])
+        );
+        assert_eq!(chosen(of(Some(2), None), four(), 200_000), Ok(vec![2, 3]));
+        assert_eq!(chosen(of(Some(2), None), four(), 10), Ok(vec![2]));
+        assert_eq!(chosen(of(Some(1), Some(3)), four(), 10), Ok(vec![1, 2, 3]));
+        let refused = |device, gpus, found, said: &str| {
+            assert_eq!(chosen(of(device, gpus), found, 10), Err(said.into()));
+        };
+        refused(Some(4), None, four(), "--device 4: there are GPUs 0 to 3");
+        refused(None, Some(5), four(), "--gpus 5: there are GPUs 0 to 3");
+        refused(
+            Some(2),
+            Some(3),
+            four(),
+            "--gpus 3: there are GPUs 0 to 3, and --device asks for those from 2 on",
+        );
+        refused(
+            Some(0),
+            None,
+            none(),
+            "--device 0: no usable GPU: no driver",
+        );
+        refused(None, Some(1), none(), "--gpus 1: no usable GPU: no driver");
+        refused(None, None, none(), "no usable GPU: no driver");
+    }
+
+    #[test]
+    fn a_cpu_has_no_gpus() {
+        for (device, gpus, said) in [(Some(0), None, "--device 0"), (None, Some(2), "--gpus 2")] {
+            let options = Options {
+                backend: Backend::Cpu,
+                device,
+                gpus,
+                ..Options::default()
+            };
+            let refused = options.check().expect_err("a contradiction").to_string();
+            assert!(
+                refused.starts_with(said) && refused.contains("--backend cpu"),
+                "{refused}"
+            );
+        }
+    }
 }

@@ -23,6 +23,11 @@ pub trait Engine {
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
+    /// The first GPU that it computes on, if it does.
+    #[cfg(feature = "gpu")]
+    fn gpu(&self) -> Option<&crate::gpu::Gpu> {
+        None
+    }
     /// Takes up the bodies (of the problem's start, or of a later time) to be integrated as the problem says.
     ///
     /// # Errors

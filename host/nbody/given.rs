@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{FileError, read_bodies};
+use super::files::{BodyFile, Carried, FileError, read};
 use super::spec::named;
-use super::{Bodies, Integrator, Model, Precision, Solver, SpecError, Specification, Validated};
+use super::{
+    Bodies, EnergyLooks, Integrator, Model, Precision, Solver, SpecError, Specification, Validated,
+};
+use crate::divergence::max_error;
 use crate::run::Paths;
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
@@ -36,11 +39,11 @@ pub struct Given {
     pub eccentricity: Option<f64>,
     /// Kepler: mass of the second body, that of the first being 1 \[1\].
     pub mass_ratio: Option<f64>,
-    /// As in [`Specification`] \[that of the model's units\].
+    /// As in [`Specification`] \[that of the model's units, or what the file tells\].
     pub g: Option<f64>,
-    /// As in [`Specification`] \[0\].
+    /// As in [`Specification`] \[what the file tells, or 0\].
     pub softening: Option<f64>,
-    /// As in [`Specification`] \[one that suits the model, or 0.001\].
+    /// As in [`Specification`] \[one that suits the model, what the file tells, or 0.001\].
     pub dt: Option<f64>,
     /// As in [`Specification`] \[1000\].
     pub steps: Option<u64>,
@@ -52,6 +55,10 @@ pub struct Given {
     pub solver: Option<Solver>,
     /// As in [`Specification`].
     pub precision: Option<Precision>,
+    /// When the energy is evaluated \[ends\].
+    pub energy: Option<EnergyLooks>,
+    /// A relative error of the energy above which the run is a failure \[none\].
+    pub max_error: Option<f64>,
 }
 
 named! {
@@ -165,6 +172,8 @@ fields! {
     integrator
     solver
     precision
+    energy
+    max_error
 }
 
 impl Paths for Given {
@@ -186,6 +195,8 @@ impl Given {
             integrator: self.integrator,
             solver: self.solver,
             precision: self.precision,
+            energy: self.energy,
+            max_error: self.max_error,
             ..Self::default()
         }
     }
@@ -201,7 +212,7 @@ impl Given {
         }
     }
 
-    /// The problem of these bodies, of so many dimensions. No start may be given beside them.
+    /// The problem of these bodies, of so many dimensions, with what is told of them. No start may be given beside them.
     ///
     /// # Errors
     /// [`GivenError`].
@@ -209,6 +220,7 @@ impl Given {
         self,
         bodies: Bodies,
         dimensions: u8,
+        carried: Carried,
     ) -> Result<(Validated, Self), GivenError> {
         let start = [
             ("model", self.model.is_some()),
@@ -222,8 +234,15 @@ impl Given {
             )));
         }
         self.refuse_parameters("bodies", &[])?;
-        let spec = self.specification(1.0, 0.001, 1000, dimensions);
-        self.decided(spec, bodies)
+        let told = carried.check(bodies.len());
+        told.map_err(|reason| GivenError::Other(format!("bodies: {reason}")))?;
+        let file = BodyFile {
+            bodies,
+            dimensions,
+            carried,
+            usual_g: 1.0,
+        };
+        self.of_bodies(file, "the bodies")
     }
 
     fn of_file(self, path: &Path) -> Result<(Validated, Self), GivenError> {
@@ -235,21 +254,82 @@ impl Given {
             return other("--seed needs a random --model");
         }
         self.refuse_parameters("--input", &[])?;
-        let (bodies, dimensions) = read_bodies(path)?;
-        if let Some(n) = self.n.filter(|n| *n != bodies.len()) {
+        let file = read(path)?;
+        let has = file.bodies.len();
+        if let Some(n) = self.n.filter(|n| *n != has) {
             return Err(GivenError::Value {
                 option: "n",
                 given: n.to_string(),
-                allowed: format!("{} has {} bodies", path.display(), bodies.len()),
+                allowed: format!("{} has {has} bodies", path.display()),
             });
         }
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        let extension = extension.to_ascii_lowercase();
-        // Texts are the textbook's, in SI units.
-        let textual = !["csv", "npz", "tipsy", "bin"].contains(&extension.as_str());
-        let g = if textual { 6.673e-11 } else { 1.0 };
-        let spec = self.specification(g, 0.001, 1000, dimensions);
-        self.decided(spec, bodies)
+        self.of_bodies(file, &path.display().to_string())
+    }
+
+    /// What is told of the bodies stands under the options. Notes say what is told otherwise, and what is not told.
+    fn of_bodies(self, file: BodyFile, name: &str) -> Result<(Validated, Self), GivenError> {
+        let BodyFile {
+            bodies,
+            dimensions,
+            carried,
+            usual_g,
+        } = file;
+        if let (None, Some([least, greatest])) = (self.softening, carried.softenings) {
+            return Err(GivenError::Value {
+                option: "softening",
+                given: "not given".into(),
+                allowed: format!(
+                    "the bodies of {name} have softening lengths of their own, from {least} to {greatest}; give one for all"
+                ),
+            });
+        }
+        let mut notes = Vec::new();
+        let told = [
+            ("g", "G", self.g, carried.g),
+            ("softening", "softening", self.softening, carried.softening),
+            (
+                "dimensions",
+                "dimensions",
+                self.dimensions.map(f64::from),
+                Some(f64::from(dimensions)),
+            ),
+        ];
+        for (option, what, given, told) in told {
+            if let (Some(given), Some(told)) = (given, told)
+                && given != told
+            {
+                notes.push(format!(
+                    "--{option} {given} goes before {name}, where {what} is {told}"
+                ));
+            }
+        }
+        let missing = [
+            ("g", "G", self.g.or(carried.g), usual_g),
+            (
+                "softening",
+                "a softening length",
+                self.softening.or(carried.softening),
+                0.0,
+            ),
+        ];
+        for (option, what, known, usual) in missing {
+            if known.is_none() {
+                notes.push(format!(
+                    "{name} does not tell {what}: {usual} is taken; --{option} gives another"
+                ));
+            }
+        }
+        let mut spec = self.specification(
+            carried.g.unwrap_or(usual_g),
+            carried.dt.unwrap_or(0.001),
+            1000,
+            dimensions,
+        );
+        spec.softening = self.softening.or(carried.softening).unwrap_or(0.0);
+        spec.start_time = carried.time.unwrap_or(0.0);
+        spec.names = carried.names;
+        let (problem, given) = self.decided(spec, bodies)?;
+        Ok((problem.with_notes(notes), given))
     }
 
     fn of_model(mut self) -> Result<(Validated, Self), GivenError> {
@@ -284,6 +364,7 @@ impl Given {
         spec: Specification,
         bodies: Bodies,
     ) -> Result<(Validated, Self), GivenError> {
+        self.check_max_error()?;
         let problem = spec.validate(bodies)?;
         let spec = problem.specification();
         if self.model.is_some() || self.input.is_some() {
@@ -300,6 +381,30 @@ impl Given {
         Ok((problem, self))
     }
 
+    /// That there can be such a limit.
+    ///
+    /// # Errors
+    /// [`GivenError::Value`].
+    pub fn check_max_error(&self) -> Result<(), GivenError> {
+        let Some(most) = self.max_error else {
+            return Ok(());
+        };
+        let refused = |allowed: &str| {
+            Err(GivenError::Value {
+                option: "max-error",
+                given: most.to_string(),
+                allowed: allowed.into(),
+            })
+        };
+        match max_error(most) {
+            Err(allowed) => refused(allowed),
+            Ok(()) if self.energy == Some(EnergyLooks::Never) => {
+                refused("needs the energy, and --energy none leaves it out")
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
     fn specification(&self, g: f64, dt: f64, steps: u64, dimensions: u8) -> Specification {
         let integrator = match self.model {
             Some(ModelName::SixBodies) => Integrator::SymplecticEuler,
@@ -314,6 +419,7 @@ impl Given {
             integrator: self.integrator.unwrap_or(integrator),
             solver: self.solver.unwrap_or_default(),
             precision: self.precision.unwrap_or_default(),
+            ..Specification::default()
         }
     }
 

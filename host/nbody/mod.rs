@@ -18,7 +18,7 @@ mod spec;
 pub use bodies::Bodies;
 pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::{CpuEngine, Ranks};
-pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS};
+pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, relative_change, relative_error};
 pub use emulator::EmulatorEngine;
 pub use engine::{Engine, LowerParts, Run};
 pub use given::{Given, GivenError, ModelName};
@@ -26,8 +26,8 @@ pub use given::{Given, GivenError, ModelName};
 pub use gpu::GpuEngine;
 pub use kernel::{NbodyKernel, Plan};
 pub use models::Model;
-pub use run::{Pause, RunError, Snapshot, integrate, integrate_with_pauses};
+pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
 pub use spec::{
-    Integrator, MAX_BODIES, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError,
-    Specification, Validated,
+    EnergyLooks, Integrator, MAX_BODIES, MAX_STEPS, Partials, Precision, Schedule, Solver,
+    SpecError, Specification, Validated,
 };

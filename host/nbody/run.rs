@@ -1,5 +1,7 @@
 //! A run from its start or a checkpoint to its last step, observed every so many steps.
 
+use std::fmt;
+
 use super::{Bodies, Engine, LowerParts, Validated};
 use crate::divergence::{EngineError, Monitor};
 
@@ -8,7 +10,7 @@ use crate::divergence::{EngineError, Monitor};
 pub struct Snapshot {
     /// Steps taken.
     pub step: u64,
-    /// step · dt.
+    /// When: [`Specification::time`](super::Specification::time) of `step`.
     pub time: f64,
     /// The bodies.
     pub bodies: Bodies,
@@ -23,12 +25,49 @@ pub enum Pause {
     Between,
 }
 
-/// Why a run ended early: the engine's reason, or the observer's.
+/// Bodies whose coordinates or velocities stopped being finite numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFinite {
+    /// The first step after which a coordinate or velocity is no finite number.
+    pub step: u64,
+    /// The time after it, as text.
+    pub time: String,
+    /// The bodies, by their numbers.
+    pub bodies: Vec<usize>,
+}
+
+impl fmt::Display for NotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Bodies that the message lists.
+        const MOST: usize = 6;
+        let (step, time, count) = (self.step, &self.time, self.bodies.len());
+        let listed: Vec<String> = (self.bodies.iter().take(MOST))
+            .map(usize::to_string)
+            .collect();
+        let listed = listed.join(", ");
+        let bodies = if count == 1 { "body" } else { "bodies" };
+        let more = if count > MOST {
+            format!(" and {} more", count - MOST)
+        } else {
+            String::new()
+        };
+        write!(
+            f,
+            "step {step} (time {time}): coordinates or velocities of {bodies} {listed}{more} are not finite numbers any more, \
+             usually because bodies came too close to each other for the time step: take a smaller --dt or a --softening"
+        )
+    }
+}
+
+/// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
     /// The engine failed or was stopped.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Coordinates or velocities are not finite.
+    #[error("{0}")]
+    NotFinite(NotFinite),
     /// The observer failed.
     #[error("{0}")]
     Observer(E),
@@ -73,6 +112,7 @@ pub fn integrate_with_pauses<E>(
     let spec = problem.specification();
     let mut run = engine.resume(problem, &from.bodies, lower)?;
     let mut step = from.step;
+    let mut good = from.clone();
     while step < spec.steps {
         let look = (step / every + 1).saturating_mul(every).min(spec.steps);
         let next = look.min(step.saturating_add(pause));
@@ -87,9 +127,16 @@ pub fn integrate_with_pauses<E>(
         step = next;
         let snapshot = Snapshot {
             step,
-            time: step as f64 * spec.dt,
+            time: spec.time(step),
             bodies: run.bodies()?,
         };
+        let lost = snapshot.bodies.not_finite();
+        if !lost.is_empty() {
+            drop(run);
+            let found = first_not_finite(engine, problem, good, (step, lost), monitor)?;
+            return Err(RunError::NotFinite(found));
+        }
+        good.clone_from(&snapshot);
         let kind = if step == look {
             Pause::Look
         } else {
@@ -98,6 +145,46 @@ pub fn integrate_with_pauses<E>(
         observe(snapshot, run.lower_parts(), kind).map_err(RunError::Observer)?;
     }
     Ok(())
+}
+
+/// The first step, later than `good` and no later than `bad`, after which coordinates or velocities are not finite, those of `lost`
+/// after `bad`. Found by bisection, which takes no more steps than there are between the two. All ranks see the same bodies and
+/// take the same decisions.
+fn first_not_finite(
+    engine: &dyn Engine,
+    problem: &Validated,
+    mut good: Snapshot,
+    (mut bad, mut lost): (u64, Vec<usize>),
+    monitor: &dyn Monitor,
+) -> Result<NotFinite, EngineError> {
+    let spec = problem.specification();
+    while good.step + 1 < bad {
+        let step = good.step + (bad - good.step) / 2;
+        let mut run = engine.start(problem, &good.bodies)?;
+        run.advance(step - good.step, &Silent(monitor))?;
+        let bodies = run.bodies()?;
+        let found = bodies.not_finite();
+        if found.is_empty() {
+            let time = spec.time(step);
+            good = Snapshot { step, time, bodies };
+        } else {
+            (bad, lost) = (step, found);
+        }
+    }
+    Ok(NotFinite {
+        step: bad,
+        time: spec.time(bad).to_string(),
+        bodies: lost,
+    })
+}
+
+/// Shows no progress but can be cancelled.
+struct Silent<'a>(&'a dyn Monitor);
+
+impl Monitor for Silent<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
 }
 
 /// Progress of a part as that of the whole.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Bodies, Model};
+use crate::near::pair_within;
 
 /// Bodies at most: their numbers and those of memory planes stay within 32 bits on a GPU.
 pub const MAX_BODIES: usize = 1 << 26;
@@ -33,6 +34,16 @@ pub struct Specification {
     pub solver: Solver,
     /// The arithmetic.
     pub precision: Precision,
+    /// The time before the first step (time): where bodies come from a file, that of the file. It changes no value.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_time: f64,
+    /// Names of the bodies, for files and pictures, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 impl Default for Specification {
@@ -46,6 +57,8 @@ impl Default for Specification {
             integrator: Integrator::default(),
             solver: Solver::default(),
             precision: Precision::default(),
+            start_time: 0.0,
+            names: None,
         }
     }
 }
@@ -150,6 +163,18 @@ named! {
 }
 
 named! {
+    /// When to evaluate the energy, which gives the error of a run, in a time proportional to the square of the number of bodies.
+    EnergyLooks {
+        /// At the start and at the end.
+        #[default]
+        Ends = "ends",
+        /// Never, except for a series: the error is not known.
+        #[serde(rename = "none")]
+        Never = "none",
+    }
+}
+
+named! {
     /// Where the reduced solver keeps what rows of bodies do to those behind them, before it is summed up.
     Partials {
         /// Memory of its own for every row under way: the specified order, the same bits for any number of threads.
@@ -248,6 +273,21 @@ pub enum SpecError {
         /// Where they are.
         at: [f64; 3],
     },
+    /// Two bodies so close to each other, without softening, that the pull between them is not a finite number.
+    #[error(
+        "bodies {first} and {second} are only {distance:e} apart: below {least:.1e} the pull between them is not a finite number; \
+         move one of them, or give a softening length"
+    )]
+    TooClose {
+        /// One.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// How far they are apart (length).
+        distance: f64,
+        /// The least distance (length).
+        least: f64,
+    },
     /// A body outside of the plane z = 0, in two dimensions.
     #[error("body {body}: z = {z}, vz = {vz}, but --dimensions 2 wants 0 for both")]
     OutOfPlane {
@@ -266,9 +306,15 @@ pub struct Validated {
     specification: Specification,
     bodies: Bodies,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl Specification {
+    /// The time after so many steps.
+    pub fn time(&self, step: u64) -> f64 {
+        self.start_time + step as f64 * self.dt
+    }
+
     /// Checks every value, and that the bodies can be integrated.
     ///
     /// # Errors
@@ -293,10 +339,21 @@ impl Specification {
         if !(1..=MAX_STEPS).contains(&self.steps) {
             return option("steps", &self.steps, "from 1 to 9007199254740992 (2^53)");
         }
+        if !self.start_time.is_finite() {
+            return option("start-time", &self.start_time, "a finite time");
+        }
+        if let Some(names) = &self.names
+            && names.len() != bodies.len()
+        {
+            return option("names", &names.len(), "as many as there are bodies");
+        }
         if ![2, 3].contains(&self.dimensions) {
             return option("dimensions", &self.dimensions, "2 or 3");
         }
-        check_bodies(&bodies, self.softening, self.dimensions)?;
+        check_bodies(&bodies, self.dimensions)?;
+        if self.softening == 0.0 {
+            check_distances(&bodies, self.precision)?;
+        }
         if let Some(body) = bodies.mass.iter().position(|m| !(m * self.g).is_finite()) {
             let given = bodies.mass[body] * self.g;
             return Err(SpecError::NotFinite {
@@ -310,11 +367,12 @@ impl Specification {
             specification: self,
             bodies,
             warnings,
+            notes: Vec::new(),
         })
     }
 }
 
-fn check_bodies(bodies: &Bodies, softening: f64, dimensions: u8) -> Result<(), SpecError> {
+fn check_bodies(bodies: &Bodies, dimensions: u8) -> Result<(), SpecError> {
     let n = bodies.len();
     if !(1..=MAX_BODIES).contains(&n) {
         return Err(SpecError::Bodies { given: n });
@@ -345,34 +403,31 @@ fn check_bodies(bodies: &Bodies, softening: f64, dimensions: u8) -> Result<(), S
             return Err(SpecError::OutOfPlane { body, z, vz });
         }
     }
-    if softening == 0.0 {
-        coincident(bodies)?;
-    }
     Ok(())
 }
 
-/// No two bodies may be at the same place; test bodies do not mind each other.
-fn coincident(bodies: &Bodies) -> Result<(), SpecError> {
-    // -0 and 0 are the same place.
-    let key = |i: usize| bodies.position[i].map(|x| x + 0.0);
-    let mut order: Vec<usize> = (0..bodies.len()).collect();
-    order.sort_by(|&a, &b| {
-        let (p, q) = (key(a), key(b));
-        let by = |d: usize| p[d].total_cmp(&q[d]);
-        by(0).then(by(1)).then(by(2)).then(a.cmp(&b))
-    });
-    for pair in order.windows(2) {
-        let (first, second) = (pair[0], pair[1]);
-        let massive = bodies.mass[first] > 0.0 || bodies.mass[second] > 0.0;
-        if key(first) == key(second) && massive {
-            return Err(SpecError::Coincident {
-                first,
-                second,
-                at: bodies.position[first],
-            });
-        }
+/// No two bodies may be so close to each other that r⁻³ is not a finite number; test bodies do not mind each other.
+fn check_distances(bodies: &Bodies, precision: Precision) -> Result<(), SpecError> {
+    let largest = match precision {
+        Precision::F64 => f64::MAX,
+        Precision::F32 | Precision::FloatFloat => f64::from(f32::MAX),
+    };
+    let least = largest.cbrt().recip();
+    let pull = |i: usize| bodies.mass[i] > 0.0;
+    match pair_within(&bodies.position, pull, least) {
+        None => Ok(()),
+        Some((first, second, 0.0)) => Err(SpecError::Coincident {
+            first,
+            second,
+            at: bodies.position[first],
+        }),
+        Some((first, second, distance)) => Err(SpecError::TooClose {
+            first,
+            second,
+            distance,
+            least,
+        }),
     }
-    Ok(())
 }
 
 fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
@@ -446,6 +501,18 @@ impl Validated {
     /// What it starts from.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
+    }
+
+    /// What was decided about the start without being asked for, such as a gravitational constant that its file does not tell.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The same with notes about the start.
+    #[must_use]
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
     }
 
     /// What the user should know before waiting for the result.

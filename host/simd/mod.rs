@@ -15,6 +15,7 @@ mod avx512_single;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lanes_single;
+mod with_lanes;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::F64x4;
@@ -24,6 +25,8 @@ pub use avx2_single::F32x8;
 pub use avx512::F64x8;
 #[cfg(target_arch = "x86_64")]
 pub use avx512_single::F32x16;
+
+pub(crate) use with_lanes::with_lanes;
 
 /// An instruction set that the CPU engines have lanes for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,9 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, State, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
-use crate::divergence::{Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated};
+use crate::divergence::{
+    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, beside,
+};
 
 mod exact;
 mod later;
@@ -107,6 +109,7 @@ pub fn run_cached(
     devices: &Devices,
     monitor: &dyn Monitor,
 ) -> Result<(Outcome, CacheReport), Error> {
+    devices.check(&settings.options)?;
     let board = Board::new(frames, monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
     let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());
@@ -144,16 +147,27 @@ pub fn run_cached(
             pixels: frame.specification.pixels(),
             ..CacheReport::default()
         };
-        let ((times, mut effort), damage) = match plan {
-            Plan::Finished(summary) => {
-                board.finished(frame);
-                return Ok((summary, None));
-            }
-            Plan::Exact(plan, damage) => (plan.compute(&computing, &path, &mut report)?, damage),
-            Plan::Rounded(plan, damage) => (plan.compute(&computing, &path, &mut report)?, damage),
+        if let Plan::Finished(summary) = plan {
+            board.finished(frame);
+            return Ok((summary, None));
+        }
+        let compute = || match plan {
+            Plan::Exact(plan, damage) => plan
+                .compute(&computing, &path, &mut report)
+                .map(|computed| (computed, damage)),
+            Plan::Rounded(plan, damage) => plan
+                .compute(&computing, &path, &mut report)
+                .map(|computed| (computed, damage)),
+            Plan::Finished(_) => unreachable!("returned above"),
         };
+        let (((times, mut effort), damage), unresolved) = beside(
+            computing.spec,
+            settings.options.threads,
+            computing.monitor,
+            compute,
+        )?;
         effort.notes.extend(damage.map(|what| computed_anew(&what)));
-        let summary = frame::write(frame, &times, most, &settings.style, folder)?;
+        let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
         reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
         board.finished(frame);
         Ok((summary, Some(effort)))

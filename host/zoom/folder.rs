@@ -5,6 +5,8 @@
 //! - `frame-00012.png`, and `.npy` if asked for
 //! - `frame-00012.json`: the frame's specification and summary, and what tells whether its files are whole; written last
 //! - `frame-00012.part`: what is done of an unfinished frame
+//!
+//! Frames of a sweep of two parameters have both values in their names: `frame-00012_mass2=10_dt=0.002.png`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,8 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use super::frame::short;
+use super::sequence::Frame;
+use crate::divergence::Parameter;
 use crate::io::IoError;
 use crate::io::atomic::{Staged, check_writable, write_with};
+use crate::io::read::{self, Limit};
 use crate::run::{Names, Record, RecordError};
 
 /// The name of the file that says what the sequence is of.
@@ -36,6 +42,8 @@ pub const NAMES: Names = Names {
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// What follows the number in the names of each frame's files; nothing, where there are none.
+    suffixes: Vec<String>,
     /// What the sequence is of.
     contents: Value,
     run: Arc<Mutex<Option<Record>>>,
@@ -107,15 +115,16 @@ impl Folder {
         }
         let folder = Self {
             path: path.to_owned(),
+            suffixes: Vec::new(),
             contents: contents.clone(),
             run: Arc::new(Mutex::new(run)),
         };
         let file = path.join(CONTENTS);
         check_writable(&file)?;
-        match fs::read_to_string(&file) {
+        match read::text(&file, Limit::RECORD) {
             Ok(text) if !restart => folder.compare(&text, contents)?,
             Ok(_) => folder.clear()?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(IoError::NotFound { .. }) => {
                 // Frames of nobody knows what must not be taken for this sequence's.
                 if !folder.frames()?.is_empty() && !restart {
                     return Err(folder.different(CONTENTS));
@@ -128,7 +137,7 @@ impl Folder {
                 }
                 folder.clear()?;
             }
-            Err(e) => return Err(IoError::system(&file, "read", e).into()),
+            Err(e) => return Err(e.into()),
         }
         folder.write_contents()?;
         Ok(folder)
@@ -144,11 +153,11 @@ impl Folder {
             reason: reason.to_owned(),
         };
         let file = path.join(CONTENTS);
-        let text = match fs::read_to_string(&file) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+        let text = match read::text(&file, Limit::RECORD) {
+            Err(IoError::NotFound { .. }) => {
                 return Err(none("holds no sequence: there is no sequence.json in it"));
             }
-            text => text.map_err(|e| IoError::system(&file, "read", e))?,
+            text => text?,
         };
         let contents: Value = serde_json::from_str(&text)
             .map_err(|e| none(&format!("holds a sequence.json that is damaged: {e}")))?;
@@ -195,9 +204,24 @@ impl Folder {
         &self.path
     }
 
+    /// The same folder with the values of two parameters in the names of the frames' files.
+    #[must_use]
+    pub fn named_by_values(mut self, frames: &[Frame]) -> Self {
+        let suffix = |frame: &Frame| -> String {
+            let settings = frame.set.iter();
+            settings
+                .map(|s| format!("_{}={}", s.name, short(s.value)))
+                .collect()
+        };
+        self.suffixes = frames.iter().map(suffix).collect();
+        self
+    }
+
     /// A frame's file with this extension.
     pub fn file(&self, frame: u32, extension: &str) -> PathBuf {
-        self.path.join(format!("frame-{frame:05}.{extension}"))
+        let suffix = self.suffixes.get(frame as usize).map_or("", String::as_str);
+        self.path
+            .join(format!("frame-{frame:05}{suffix}.{extension}"))
     }
 
     /// Writes a JSON file, all of it or nothing.
@@ -274,13 +298,26 @@ pub fn remove(path: &Path) -> Result<(), IoError> {
 /// Whether a file is one of a frame's, by its name.
 fn is_frame(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
+    // Values have points in them.
     let parts = name
         .strip_prefix("frame-")
-        .and_then(|rest| rest.split_once('.'));
-    parts.is_some_and(|(number, extension)| {
+        .and_then(|rest| rest.rsplit_once('.'));
+    parts.is_some_and(|(stem, extension)| {
+        let mut words = stem.split('_');
+        let number = words.next().unwrap_or_default();
+        let (mut settings, count) = (words.clone(), words.count());
         number.len() >= 5
             && number.bytes().all(|b| b.is_ascii_digit())
+            && (count == 0 || count == 2)
+            && settings.all(is_setting)
             && ["png", "npy", "json", "part"].contains(&extension)
+    })
+}
+
+/// Whether a part of a name is a parameter's with its value.
+fn is_setting(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, value)| {
+        name.parse::<Parameter>().is_ok() && value.parse::<f64>().is_ok()
     })
 }
 
@@ -315,6 +352,25 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["frame-notes.png", "sequence.json"]);
+    }
+
+    #[test]
+    fn frames_are_known_by_their_names() {
+        for (name, known) in [
+            ("frame-00001.png", true),
+            ("frame-123456.part", true),
+            ("frame-00001_mass2=10_dt=0.002.npy", true),
+            ("frame-00001_x1=-1.5_shift=1e-7.json", true),
+            ("frame-00001_mass2=10.npy", false),
+            ("frame-00001_mass2=10_mine=3.npy", false),
+            ("frame-00001_mass2=10_dt=0.002_dt=3.npy", false),
+            ("frame-00001_mine.png", false),
+            ("frame-00001.png.txt", false),
+            ("frame-1.png", false),
+            ("frame-notes.png", false),
+        ] {
+            assert_eq!(is_frame(OsStr::new(name)), known, "{name}");
+        }
     }
 
     #[test]

@@ -11,10 +11,11 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use crate::divergence::{Computer, Devices, EngineError, Monitor, RunOptions, Task};
+use crate::divergence::{Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task};
 use crate::io::atomic::stage;
 use crate::io::colour::ColourMap;
 use crate::io::picture::{self, Look, Map};
+use crate::io::read::{self, Limit};
 use crate::io::sum::Sum;
 use crate::io::{IoError, npy};
 use crate::output;
@@ -63,6 +64,9 @@ pub struct Summary {
     pub shortest: u32,
     /// The mean of the pixels' steps.
     pub mean: f64,
+    /// How many pixels have a step that is too long, if it was looked for.
+    #[serde(default)]
+    pub unresolved: Option<Resolution>,
 }
 
 impl Summary {
@@ -79,6 +83,7 @@ impl Summary {
             never_parted: times.iter().filter(|t| u64::from(**t) == steps).count() as u64,
             shortest: times.iter().copied().min().unwrap_or(0),
             mean: pixel_steps as f64 / times.len() as f64,
+            unresolved: None,
         }
     }
 }
@@ -192,6 +197,21 @@ pub fn write(
     style: &Style,
     folder: &Folder,
 ) -> Result<Summary, IoError> {
+    write_found(frame, times, None, most, style, folder)
+}
+
+/// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](crate::divergence::beside)).
+///
+/// # Errors
+/// As [`write`](fn@write).
+pub fn write_found(
+    frame: &Frame,
+    times: &[u32],
+    unresolved: Option<Resolution>,
+    most: u32,
+    style: &Style,
+    folder: &Folder,
+) -> Result<Summary, IoError> {
     let specification = frame.specification.specification();
     let [width, height] = specification.size.map(|n| n as usize);
     let ((), files) = stage(|| {
@@ -209,7 +229,10 @@ pub fn write(
     let sums = files.sums()?;
     let sums: BTreeMap<String, Sum> = sums.iter().map(|(path, sum)| (name(path), *sum)).collect();
     files.commit()?;
-    let summary = Summary::new(frame, times);
+    let summary = Summary {
+        unresolved,
+        ..Summary::new(frame, times)
+    };
     let mut object = json!({ "summary": summary, "specification": specification, "files": sums });
     object["crc32"] = checksum(&object).into();
     folder.write(&folder.file(frame.index, "json"), &object)?;
@@ -242,11 +265,13 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
     let path = name("json");
     let damaged =
         |path: &Path, what: &str| Ok(State::Damaged(format!("{}: {what}", path.display())));
-    let text = match std::fs::read(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Unfinished),
-        text => text.map_err(|e| IoError::system(&path, "read", e))?,
+    let text = match read::text(&path, Limit::RECORD) {
+        Ok(text) => text,
+        Err(IoError::NotFound { .. }) => return Ok(State::Unfinished),
+        Err(IoError::Malformed { .. }) => return damaged(&path, "it is not whole"),
+        Err(error) => return Err(error),
     };
-    let object: Option<Value> = serde_json::from_slice(&text).ok();
+    let object: Option<Value> = serde_json::from_str(&text).ok();
     let Some(Value::Object(mut object)) = object else {
         return damaged(&path, "it is not whole");
     };

@@ -14,15 +14,18 @@ mod runner;
 mod schedule;
 mod sequence;
 mod table;
+mod vary;
 
 pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, State, Style, Summary, compute, compute_on, finished, short, state, title, write,
+    Effort, Error, State, Style, Summary, compute, compute_on, finished, short, state, title,
+    write, write_found,
 };
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
-pub use table::{contact_sheet, csv};
+pub use table::{ContactSheet, csv};
+pub use vary::{MAX_MAPS, Vary};

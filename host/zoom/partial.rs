@@ -54,8 +54,13 @@ impl Partial {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(failed("create"))?;
+        // No run writes more than a record for each pixel.
+        let most = pixels as u64 * (HEAD as u64 + 4);
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed("read"))?;
+        (&mut file)
+            .take(most)
+            .read_to_end(&mut bytes)
+            .map_err(failed("read"))?;
         let mut times = vec![0; pixels];
         let (done, valid) = records(&bytes, &mut times);
         file.set_len(valid as u64).map_err(failed("write"))?;

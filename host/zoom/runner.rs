@@ -11,7 +11,9 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, State, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions};
+use crate::divergence::{
+    Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions, beside,
+};
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +96,7 @@ pub fn run_on(
     settings: &Settings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome, Error> {
+    computer.check(&settings.options)?;
     let most = most_steps(frames);
     let board = Board::new(frames, monitor);
     let gpus = gpus(computer, &settings.options, frames.len());
@@ -182,14 +185,15 @@ fn gpus(computer: &dyn Computer, options: &RunOptions, frames: usize) -> Vec<Gpu
     let asked = options.gpus;
     let all = match options.backend {
         Backend::Cpu => Vec::new(),
-        _ => computer.gpus(),
+        _ => computer.gpus().unwrap_or_default(),
     };
-    let numbers = all.iter().map(|gpu| gpu.index).filter(|n| match asked {
-        GpuChoice::These(bits) => *n < 64 && bits & (1 << n) != 0,
-        _ => true,
-    });
-    let each: Vec<GpuChoice> = numbers.filter_map(|n| GpuChoice::of(&[n])).collect();
-    // What there is not is said by the engine.
+    let numbers: Vec<u32> = match asked {
+        GpuChoice::These(_) => asked.numbers().collect(),
+        GpuChoice::Auto | GpuChoice::All => all.iter().map(|gpu| gpu.index).collect(),
+    };
+    let each: Vec<GpuChoice> = (numbers.iter())
+        .filter_map(|n| GpuChoice::of(&[*n]))
+        .collect();
     if each.len() > 1 && each.len() <= frames && !options.with_cpu {
         each
     } else {
@@ -230,10 +234,16 @@ fn one(
         board,
         index: frame.index as usize,
     };
-    let mut effort = frame::compute_on(computer, frame, &partial, &settings.options, &watch)?;
+    let compute = || frame::compute_on(computer, frame, &partial, &settings.options, &watch);
+    let (mut effort, unresolved) = beside(
+        &frame.specification,
+        settings.options.threads,
+        &watch,
+        compute,
+    )?;
     effort.notes.extend(damage.map(|what| computed_anew(&what)));
     let times = partial.into_times();
-    let summary = frame::write(frame, &times, most, &settings.style, folder)?;
+    let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
     board.finished(frame);
     Ok((summary, Some(effort)))
 }

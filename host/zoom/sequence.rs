@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::schedule::Rule;
+use super::vary::Vary;
 use crate::divergence::{Parameter, SpecError, Specification, Validated};
 
 /// One map of a sequence.
@@ -67,18 +68,21 @@ pub fn zoom(base: &Specification, rules: &[Rule], frames: u32) -> Result<Vec<Fra
         .collect()
 }
 
-/// A frame for each value of one parameter.
+/// A frame for each value of a parameter, or for each pair of values of two: the values of the last one run fastest.
 ///
 /// # Errors
 /// As [`zoom`].
-pub fn sweep(
-    base: &Specification,
-    parameter: Parameter,
-    values: &[f64],
-) -> Result<Vec<Frame>, FrameError> {
-    let numbered = (0_u32..).zip(values);
+pub fn sweep(base: &Specification, vary: &[Vary]) -> Result<Vec<Frame>, FrameError> {
+    let mut sets: Vec<Vec<(Parameter, f64)>> = vec![Vec::new()];
+    for Vary { parameter, values } in vary {
+        let with = |set: &Vec<_>, value: &f64| [set.clone(), vec![(*parameter, *value)]].concat();
+        sets = (sets.iter())
+            .flat_map(|set| values.iter().map(move |value| with(set, value)))
+            .collect();
+    }
+    let numbered = (0_u32..).zip(&sets);
     numbered
-        .map(|(index, value)| frame(base, index, &[(parameter, *value)]))
+        .map(|(index, set)| frame(base, index, set))
         .collect()
 }
 
@@ -152,10 +156,39 @@ mod tests {
         let rules = ["steps=100-10*frame".parse().expect("a rule")];
         let error = zoom(&Specification::default(), &rules, 20).unwrap_err();
         assert_eq!(error.frame, 10, "{error}");
-        let error = sweep(&Specification::default(), Parameter::Mass(1), &[1.0, -2.0]).unwrap_err();
+        let masses = ["mass2=1,-2".parse().expect("values")];
+        let error = sweep(&Specification::default(), &masses).unwrap_err();
         assert!(
             error.to_string().starts_with("frame 1: masses 10,-2,30: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn two_parameters_make_a_matrix_whose_second_runs_along_its_rows() {
+        let vary = ["mass2=5,6", "dt=0.1,0.2,0.3"].map(|text| text.parse().expect("values"));
+        let frames = sweep(&Specification::default(), &vary).expect("valid");
+        let values: Vec<(f64, f64)> = (frames.iter())
+            .map(|f| f.specification.specification())
+            .map(|s| (s.masses[1], s.dt))
+            .collect();
+        let expected = [
+            (5.0, 0.1),
+            (5.0, 0.2),
+            (5.0, 0.3),
+            (6.0, 0.1),
+            (6.0, 0.2),
+            (6.0, 0.3),
+        ];
+        assert_eq!(values, expected);
+        for (n, frame) in frames.iter().enumerate() {
+            assert_eq!(frame.index as usize, n);
+            let set: Vec<(&str, f64)> = frame
+                .set
+                .iter()
+                .map(|s| (s.name.as_str(), s.value))
+                .collect();
+            assert_eq!(set, [("mass2", expected[n].0), ("dt", expected[n].1)]);
+        }
     }
 }

@@ -3,53 +3,91 @@
 use std::path::Path;
 
 use super::folder::Folder;
-use super::frame::{Style, Summary, title};
+use super::frame::{Style, Summary, short, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
-use crate::io::picture::{self, Look, Tiles};
+use super::vary::Vary;
+use crate::io::picture::{self, Look, TileLabels, Tiles};
 use crate::io::{IoError, npy};
 
-/// Writes the maps of a finished sequence, whose arrays are in the folder, beside each other, each with the value of its
-/// parameters.
-///
-/// # Errors
-/// An array is missing or has another size, or the picture cannot be written.
-pub fn contact_sheet(
-    path: &Path,
-    frames: &[Frame],
-    heading: &str,
-    style: &Style,
-    folder: &Folder,
-) -> Result<(), IoError> {
-    let most = most_steps(frames);
-    let Some(first) = frames.first() else {
-        return Ok(());
-    };
-    let s = first.specification.specification();
-    let (value, unit) = style.colours.labels(most);
-    let tiles = Tiles {
-        size: s.size.map(|n| n as usize),
-        aspect: s.span[0] / s.span[1],
-        labels: frames.iter().map(title).collect(),
-        title: heading.to_owned(),
-        value: if unit.is_empty() {
-            value
-        } else {
-            format!("{value} ({unit})")
-        },
-    };
-    let look = Look {
-        colour_map: style.colormap,
-        range: style.colours.range(most),
-        ..Look::default()
-    };
-    picture::sheet(path, &tiles, &look, None, |n| {
-        let frame = &frames[n];
-        let steps = frame.specification.specification().steps as u32;
-        let times = npy::read::<u32>(folder.file(frame.index, "npy"))?.values;
-        let value = |t: &u32| style.colours.value((*t).min(steps), steps, most);
-        Ok(times.iter().map(value).collect())
-    })
+/// All maps of a sequence on one page.
+#[derive(Debug)]
+pub struct ContactSheet<'a> {
+    frames: &'a [Frame],
+    style: &'a Style,
+    tiles: Tiles,
+    look: Look,
+}
+
+impl<'a> ContactSheet<'a> {
+    /// Of these frames, each under the values of its parameters; of two parameters as a matrix with the first one's values
+    /// beside its rows and the second one's above its columns.
+    ///
+    /// # Errors
+    /// Why there can be none: it would be too large.
+    pub fn new(
+        frames: &'a [Frame],
+        vary: &[Vary],
+        heading: String,
+        style: &'a Style,
+    ) -> Result<Self, String> {
+        let most = most_steps(frames);
+        let s = frames.first().ok_or("there are no maps")?;
+        let s = s.specification.specification();
+        let (value, unit) = style.colours.labels(most);
+        let labels = match vary {
+            [rows, columns] => TileLabels::Matrix {
+                rows: values(rows),
+                columns: values(columns),
+            },
+            _ => TileLabels::Each(frames.iter().map(title).collect()),
+        };
+        let tiles = Tiles {
+            size: s.size.map(|n| n as usize),
+            aspect: s.span[0] / s.span[1],
+            labels,
+            title: heading,
+            value: if unit.is_empty() {
+                value
+            } else {
+                format!("{value} ({unit})")
+            },
+        };
+        let look = Look {
+            colour_map: style.colormap,
+            range: style.colours.range(most),
+            ..Look::default()
+        };
+        picture::check_sheet(&tiles, &look)?;
+        Ok(Self {
+            frames,
+            style,
+            tiles,
+            look,
+        })
+    }
+
+    /// Draws the maps, whose arrays are in the folder.
+    ///
+    /// # Errors
+    /// An array is missing or has another size, or the picture cannot be written.
+    pub fn write(&self, path: &Path, folder: &Folder) -> Result<(), IoError> {
+        let Self { frames, style, .. } = self;
+        let most = most_steps(frames);
+        picture::sheet(path, &self.tiles, &self.look, None, |n| {
+            let frame = &frames[n];
+            let steps = frame.specification.specification().steps as u32;
+            let times = npy::read::<u32>(folder.file(frame.index, "npy"))?.values;
+            let value = |t: &u32| style.colours.value((*t).min(steps), steps, most);
+            Ok(times.iter().map(value).collect())
+        })
+    }
+}
+
+/// A parameter's values, each with its name.
+fn values(vary: &Vary) -> Vec<String> {
+    let label = |value: &f64| format!("{} {}", vary.parameter, short(*value));
+    vary.values.iter().map(label).collect()
 }
 
 /// The summaries as comma-separated values: a line of names, then a line a frame.

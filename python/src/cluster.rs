@@ -1,18 +1,20 @@
 //! Star clusters by Hermite integration, look after look.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
     self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Look, Options, RunError,
-    Validated,
+    Times, Validated,
 };
 use trisolar::nbody::Bodies;
 
 use crate::array::{Array, Part};
+use crate::nbody::Accuracy;
 use crate::stream::{Ended, Sink, Stream};
 use crate::{errors, values};
 
@@ -34,12 +36,13 @@ type Arrays<'py> = (
 impl ClusterProblem {
     /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None, bodies=None))]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         toml: Option<&str>,
         file: Option<&str>,
         bodies: Option<Arrays<'_>>,
+        told: Option<values::Told>,
     ) -> PyResult<Self> {
         let mut given: Given = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
@@ -50,7 +53,9 @@ impl ClusterProblem {
             given = given.over(under);
         }
         let bodies = bodies.as_ref().map(bodies_of);
-        let (start, given) = given.start(bodies).map_err(|error| match error {
+        let (carried, _) = values::carried(told)?;
+        let started = given.start_with(bodies, carried);
+        let (start, given) = started.map_err(|error| match error {
             GivenError::File(error) => errors::hermite_file(&error),
             error => errors::bad_input(&error),
         })?;
@@ -73,29 +78,30 @@ impl ClusterProblem {
     }
 
     /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
-    #[pyo3(signature = (backend="auto", threads=None, gpus=1, block_step="auto"))]
+    #[pyo3(signature = (backend="auto", threads=None, gpus=None, block_step="auto"))]
     fn run(
         &self,
         py: Python<'_>,
         backend: &str,
         threads: Option<i64>,
-        gpus: i64,
+        gpus: Option<i64>,
         block_step: &str,
     ) -> PyResult<ClusterRun> {
         let options = Options {
             backend: values::backend(backend)?,
             threads: values::threads(threads)?,
-            gpus: values::gpu_count(gpus)?,
+            gpus: gpus.map(values::gpu_count).transpose()?,
             block_step: values::option(block_step, "--block-step", str::parse::<BlockStep>)?,
         };
         options
             .check(self.given.scheme)
             .map_err(|e| errors::value(&e.given, e.option, &e.allowed))?;
         let start = Arc::clone(&self.start);
-        let (every, end) = (
-            self.given.every.unwrap_or(0.25),
-            self.given.end.unwrap_or(1.0),
-        );
+        let times = self.given.times_from(start.specification().start_time);
+        let Times { end, every } = times.map_err(|e| errors::bad_input(&e))?;
+        let most = self.given.max_error;
+        let accuracy = Arc::new(Mutex::default());
+        let found: Arc<Mutex<Accuracy>> = Arc::clone(&accuracy);
         let stream = Stream::new(move |sink| {
             let specification = start.specification();
             let devices = options
@@ -107,15 +113,22 @@ impl ClusterProblem {
                 engine: engine.name(),
                 device: engine.device(),
                 block_steps: by.name(),
-                notes: devices.notes().to_vec(),
+                notes: [start.notes(), devices.notes()].concat(),
             };
             sink.give(Item::Opened(opened))?;
             let mut cluster = Cluster::new(&start, engine).map_err(failed)?;
             cluster.set_block_steps(by).map_err(failed)?;
-            compute(&mut cluster, every, end, sink)
+            compute(&mut cluster, [every, end], most, &found, sink)
         })?;
         match stream.next(py, None)? {
-            Some(Item::Opened(opened)) => Ok(ClusterRun { stream, opened }),
+            Some(Item::Opened(opened)) => Ok(ClusterRun {
+                stream,
+                opened,
+                accuracy,
+                told: hermite::files::told(self.start.specification())
+                    .to_string()
+                    .into(),
+            }),
             _ => Err(PyRuntimeError::new_err(
                 "internal error: no engine was opened",
             )),
@@ -164,11 +177,13 @@ struct State {
 
 fn compute(
     cluster: &mut Cluster<'_>,
-    every: f64,
-    end: f64,
+    [every, end]: [f64; 2],
+    most: Option<f64>,
+    found: &Mutex<Accuracy>,
     sink: &Sink<'_, Item>,
 ) -> Result<(), Ended> {
-    let mut observe = |mut look: Look| {
+    let mut error: Option<EnergyError> = None;
+    let mut observe = |mut look: Look| -> Result<(), Ended> {
         let stars = std::mem::take(&mut look.stars);
         let vector = |k: usize| {
             let of = |s: &hermite::Star| [s.taylor[k].x, s.taylor[k].y, s.taylor[k].z];
@@ -179,7 +194,21 @@ fn compute(
             position: vector(0),
             velocity: vector(1),
         };
-        sink.give(Item::State(State { look, bodies }))
+        let (total, time) = (look.energy.total(), look.time);
+        if !total.is_finite() {
+            let said = no_energy(&format!("time {time}"), total, &bodies);
+            return Err(PyRuntimeError::new_err(said).into());
+        }
+        let parts = look.energy.kinetic.abs() + look.energy.potential.abs();
+        let error = error.get_or_insert_with(|| EnergyError::new(total, parts));
+        error.look(total);
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
+            errors: Some([error.last(), error.largest()]),
+            warning: error.warning("take a smaller eta or a softening"),
+        };
+        sink.give(Item::State(State { look, bodies }))?;
+        let checked = error.check(most);
+        checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
     let run = hermite::integrate(cluster, every, end, sink.monitor(), &mut observe);
     run.map_err(|error| match error {
@@ -201,6 +230,16 @@ fn failed(error: HermiteError) -> PyErr {
 pub(crate) struct ClusterRun {
     stream: Stream<Item>,
     opened: Opened,
+    accuracy: Arc<Mutex<Accuracy>>,
+    /// What is told of the particles, as JSON.
+    told: Arc<str>,
+}
+
+impl ClusterRun {
+    fn accuracy(&self) -> Accuracy {
+        let known = self.accuracy.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[pymethods]
@@ -219,12 +258,25 @@ impl ClusterRun {
         Ok(Some(ClusterState {
             look,
             bodies: Arc::new(bodies),
+            told: Arc::clone(&self.told),
         }))
     }
 
     /// Ends the run.
     fn close(&self) {
         self.stream.close();
+    }
+
+    /// The relative error of the energy at the last state computed and the largest, once they are known.
+    #[getter]
+    fn energy_errors(&self) -> Option<[f64; 2]> {
+        self.accuracy().errors
+    }
+
+    /// What is to be said of them.
+    #[getter]
+    fn accuracy_warning(&self) -> Option<String> {
+        self.accuracy().warning
     }
 
     /// `cpu` or `gpu`.
@@ -257,10 +309,17 @@ impl ClusterRun {
 pub(crate) struct ClusterState {
     look: Look,
     bodies: Arc<Bodies>,
+    told: Arc<str>,
 }
 
 #[pymethods]
 impl ClusterState {
+    /// What is told of the particles, as JSON, and the time: for another run.
+    #[getter]
+    fn told(&self) -> values::Told {
+        (Some(self.told.to_string()), Some(self.look.time))
+    }
+
     /// When.
     #[getter]
     fn time(&self) -> f64 {

@@ -27,6 +27,7 @@ pub(crate) fn specification(error: &SpecError, file: Option<&str>) -> PyErr {
 pub(crate) fn engine(error: EngineError) -> PyErr {
     match error {
         EngineError::Cancelled => PyKeyboardInterrupt::new_err(()),
+        EngineError::Refused { .. } => PyValueError::new_err(error.to_string()),
         EngineError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
         error => PyRuntimeError::new_err(error.to_string()),
     }
@@ -63,9 +64,10 @@ pub(crate) fn file(error: &IoError) -> PyErr {
         IoError::NotADirectory { .. } => PyNotADirectoryError::new_err(message),
         IoError::IsDirectory { .. } => PyIsADirectoryError::new_err(message),
         IoError::NotPermitted { .. } => PyPermissionError::new_err(message),
-        IoError::UnknownFormat { .. } | IoError::Malformed { .. } | IoError::Data { .. } => {
-            PyValueError::new_err(message)
-        }
+        IoError::UnknownFormat { .. }
+        | IoError::Malformed { .. }
+        | IoError::TooLarge { .. }
+        | IoError::Data { .. } => PyValueError::new_err(message),
         _ => PyOSError::new_err(message),
     }
 }

@@ -25,13 +25,20 @@ mod _trisolar {
     #[pymodule_export]
     use super::nbody::{NbodyProblem, NbodyRun, NbodyState};
     #[pymodule_export]
-    use super::specification::{Options, Specification, zoom_frames};
+    use super::specification::{Options, Specification, sweep_frames, zoom_frames};
     use super::*;
+    use trisolar::io::read::{self, Limit};
 
     /// The version of the library.
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The text of a configuration file, as `--config` reads it.
+    #[pyfunction]
+    fn configuration_text(path: std::path::PathBuf) -> PyResult<String> {
+        read::text(&path, Limit::CONFIGURATION).map_err(|e| super::errors::file(&e))
+    }
 
     /// What there is to compute on, as JSON: what `trisolar devices --json` prints.
     #[pyfunction]

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
-use trisolar::divergence::DivergenceMap;
+use trisolar::divergence::{DivergenceMap, Resolution};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{self, Output, Style};
@@ -98,6 +99,37 @@ impl Map {
     #[getter]
     fn never_parted(&self) -> u64 {
         self.0.never_parted
+    }
+
+    /// The share of a sample of the pixels for which the step is too long, if it is known.
+    #[getter]
+    fn unresolved(&self) -> Option<f64> {
+        self.0.resolution.map(|found| found.share)
+    }
+
+    /// Pixels of that sample, and those of them for which the step is too long.
+    #[getter]
+    fn resolution(&self) -> Option<(u64, u64)> {
+        let found = self.0.resolution?;
+        Some((found.sample, found.unresolved))
+    }
+
+    /// Why the map may not be what was meant.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+
+    /// What of these was found by the computation.
+    #[getter]
+    fn accuracy_warning(&self) -> Option<String> {
+        self.0.resolution?.warning()
+    }
+
+    /// That no larger share of the pixels is unresolved.
+    fn check(&self, most: Option<f64>) -> PyResult<()> {
+        let checked = Resolution::check(self.0.resolution, most);
+        checked.map_err(PyRuntimeError::new_err)
     }
 
     /// What should be known, such as that the CPU took over from a GPU that failed.

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
 use trisolar::nbody::{
-    self, Bodies, Diagnostics, Given, GivenError, Options, RunError, Snapshot, Validated,
+    self, Bodies, Diagnostics, EnergyLooks, Given, GivenError, Options, RunError, Snapshot,
+    Validated,
 };
 
 use crate::array::{Array, Part};
@@ -36,12 +38,13 @@ type Arrays<'py> = (
 impl NbodyProblem {
     /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
     #[new]
-    #[pyo3(signature = (options, toml=None, file=None, bodies=None))]
+    #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         toml: Option<&str>,
         file: Option<&str>,
         bodies: Option<Arrays<'_>>,
+        told: Option<values::Told>,
     ) -> PyResult<Self> {
         let mut given: Given = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
@@ -55,8 +58,10 @@ impl NbodyProblem {
         let (problem, given) = match bodies {
             None => given.problem(),
             Some(arrays) => {
-                let (bodies, dimensions) = bodies_of(&arrays);
-                given.problem_of(bodies, dimensions)
+                let (bodies, columns) = bodies_of(&arrays);
+                let (carried, dimensions) = values::carried(told)?;
+                let dimensions = dimensions.unwrap_or(columns).min(columns);
+                given.problem_of(bodies, dimensions, carried)
             }
         }
         .map_err(|error| match error {
@@ -98,7 +103,7 @@ impl NbodyProblem {
         threads: Option<i64>,
         schedule: &str,
         partials: &str,
-        device: i64,
+        device: Option<i64>,
         gpus: Option<i64>,
     ) -> PyResult<NbodyRun> {
         let every = every.map(|n| match n {
@@ -109,24 +114,33 @@ impl NbodyProblem {
             }
         });
         let every = every.transpose()?;
-        let device = u32::try_from(device).map_err(|_| {
+        let number = |device: i64| {
             let allowed = "must be a whole number from 0 to 4294967295";
-            errors::value(&device.to_string(), "--device", allowed)
-        })?;
+            u32::try_from(device)
+                .map_err(|_| errors::value(&device.to_string(), "--device", allowed))
+        };
         let options = Options {
             backend: values::backend(backend)?,
             threads: values::threads(threads)?,
             schedule: values::option(schedule, "--schedule", str::parse)?,
             partials: values::option(partials, "--partials", str::parse)?,
-            device,
+            device: device.map(number).transpose()?,
             gpus: gpus.map(values::gpu_count).transpose()?,
         };
         let problem = Arc::clone(&self.problem);
-        let stream = Stream::new(move |sink| compute(&problem, every, &options, sink))?;
+        let watched = Watched {
+            looks: self.given.energy.unwrap_or_default(),
+            most: self.given.max_error,
+        };
+        let accuracy = Arc::new(Mutex::default());
+        let found = Arc::clone(&accuracy);
+        let stream =
+            Stream::new(move |sink| compute(&problem, every, &options, watched, &found, sink))?;
         match stream.next(py, None)? {
             Some(Item::Opened(opened)) => Ok(NbodyRun {
                 stream,
                 opened,
+                accuracy,
                 problem: Arc::clone(&self.problem),
                 mass: Mutex::default(),
             }),
@@ -166,32 +180,84 @@ struct Opened {
     notes: Vec<String>,
 }
 
+/// What is known of the energy of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Accuracy {
+    /// The error at the end, and the largest.
+    pub errors: Option<[f64; 2]>,
+    /// What is to be said of it.
+    pub warning: Option<String>,
+}
+
+/// How the energy of a run is watched.
+#[derive(Clone, Copy)]
+struct Watched {
+    looks: EnergyLooks,
+    most: Option<f64>,
+}
+
 fn compute(
     problem: &Validated,
     every: Option<u64>,
     options: &Options,
+    watched: Watched,
+    found: &Mutex<Accuracy>,
     sink: &Sink<'_, Item>,
 ) -> Result<(), Ended> {
     let (engine, notes) = nbody::engine(problem, options).map_err(errors::engine)?;
     sink.give(Item::Opened(Opened {
         engine: engine.name(),
         device: engine.device(),
-        notes,
+        notes: [problem.notes(), &notes[..]].concat(),
     }))?;
     let start = Snapshot {
         step: 0,
-        time: 0.0,
+        time: problem.specification().time(0),
         bodies: problem.bodies().clone(),
     };
-    sink.give(Item::State(start.clone()))?;
-    let every = every.unwrap_or(problem.specification().steps);
-    let mut observe = |state| sink.give(Item::State(state));
     let engine = engine.as_ref();
+    let spec = problem.specification();
+    let evaluated = |state: &Snapshot| -> Result<Energies, Ended> {
+        let found = accuracy::energies(&state.bodies, spec, engine, options.threads);
+        let energies = found.map_err(errors::engine)?;
+        if energies.total().is_finite() {
+            return Ok(energies);
+        }
+        let when = format!("step {} (time {})", state.step, state.time);
+        let said = accuracy::no_energy(&when, energies.total(), &state.bodies);
+        Err(PyRuntimeError::new_err(said).into())
+    };
+    let known = watched.looks == EnergyLooks::Ends;
+    let mut error = match known {
+        true => {
+            let energies = evaluated(&start)?;
+            Some(EnergyError::new(energies.total(), energies.parts()))
+        }
+        false => None,
+    };
+    sink.give(Item::State(start.clone()))?;
+    let every = every.unwrap_or(spec.steps);
+    let mut observe = |state: Snapshot| -> Result<(), Ended> {
+        let end = state.step == spec.steps;
+        let mut checked = Ok(());
+        if let Some(error) = error.as_mut().filter(|_| end) {
+            error.look(evaluated(&state)?.total());
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
+                errors: Some([error.last(), error.largest()]),
+                warning: error
+                    .warning("take smaller steps (dt), a softening or another integrator"),
+            };
+            checked = error.check(watched.most);
+        }
+        sink.give(Item::State(state))?;
+        checked.map_err(|said| PyRuntimeError::new_err(said).into())
+    };
     nbody::integrate(engine, problem, &start, every, sink.monitor(), &mut observe).map_err(
         |error| match error {
             RunError::Observer(ended) => ended,
             RunError::Engine(EngineError::Cancelled) => Ended::Unwanted,
             RunError::Engine(error) => Ended::Failed(errors::engine(error)),
+            RunError::NotFinite(lost) => Ended::Failed(PyRuntimeError::new_err(lost.to_string())),
         },
     )
 }
@@ -201,9 +267,17 @@ fn compute(
 pub(crate) struct NbodyRun {
     stream: Stream<Item>,
     opened: Opened,
+    accuracy: Arc<Mutex<Accuracy>>,
     problem: Arc<Validated>,
     /// The array of masses, the same for all states.
     mass: Mutex<Option<Py<Array>>>,
+}
+
+impl NbodyRun {
+    fn accuracy(&self) -> Accuracy {
+        let known = self.accuracy.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[pymethods]
@@ -237,6 +311,18 @@ impl NbodyRun {
     /// Ends the run.
     fn close(&self) {
         self.stream.close();
+    }
+
+    /// The relative error of the energy at the end and the largest, once they are known.
+    #[getter]
+    fn energy_errors(&self) -> Option<[f64; 2]> {
+        self.accuracy().errors
+    }
+
+    /// What is to be said of them.
+    #[getter]
+    fn accuracy_warning(&self) -> Option<String> {
+        self.accuracy().warning
     }
 
     /// `cpu` or `gpu`.
@@ -276,6 +362,13 @@ pub(crate) struct NbodyState {
 
 #[pymethods]
 impl NbodyState {
+    /// What is told of the bodies, as JSON, and the time: for another run.
+    #[getter]
+    fn told(&self) -> PyResult<values::Told> {
+        let json = values::json(self.problem.specification())?;
+        Ok((Some(json), Some(self.time)))
+    }
+
     /// n x 3.
     #[getter]
     fn position(&self) -> Array {

@@ -8,17 +8,21 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trisolar::config;
 use trisolar::divergence::{
-    self, Devices, DivergenceMap, Given, MapBackend, Points, Ran, RunOptions, SpecError, Streamed,
-    Validated,
+    self, Devices, DivergenceMap, Given, MapBackend, Points, Ran, Resolution, RunOptions,
+    SpecError, Streamed, Validated,
 };
-use trisolar::zoom::{self, Preset};
+use trisolar::zoom::{self, Preset, Vary};
 
 use crate::map::Map;
 use crate::{errors, values, watch};
 
 /// A divergence map to be computed, every value checked.
 #[pyclass(frozen, module = "trisolar._trisolar")]
-pub(crate) struct Specification(Arc<Validated>);
+pub(crate) struct Specification {
+    valid: Arc<Validated>,
+    /// The share of unresolved pixels that is allowed.
+    max_error: Option<f64>,
+}
 
 #[pymethods]
 impl Specification {
@@ -54,6 +58,7 @@ impl Specification {
             let file = file.filter(|_| e.option != "points" && !among_options(e.option));
             errors::specification(&e, file)
         };
+        let max_error = given.checked_max_error().map_err(failed)?;
         let specification = divergence::Specification::from(given);
         let valid = match points {
             None => specification.validate(),
@@ -68,25 +73,33 @@ impl Specification {
                 specification.validate_points(points)
             }
         };
-        Ok(Self(Arc::new(valid.map_err(failed)?)))
+        let valid = Arc::new(valid.map_err(failed)?);
+        Ok(Self { valid, max_error })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> String {
-        self.0.json()
+        self.valid.json()
     }
 
     /// Every value, as TOML: a file for `trisolar divergence --config`.
     #[getter]
     fn toml(&self) -> String {
-        config::to_text_for(self.0.specification(), self.0.points().map(AsRef::as_ref))
+        let points = self.valid.points().map(AsRef::as_ref);
+        config::to_text_for(self.valid.specification(), points)
     }
 
     /// What should be known before the map is computed.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings()
+        self.valid.warnings()
+    }
+
+    /// The share of unresolved pixels above which a map is a failure.
+    #[getter]
+    fn max_error(&self) -> Option<f64> {
+        self.max_error
     }
 
     /// Computes the map; other Python threads run meanwhile. `progress(done, total)` is called some times a second
@@ -100,7 +113,7 @@ impl Specification {
     ) -> PyResult<Map> {
         watch::run(
             py,
-            &self.0,
+            &self.valid,
             options.run,
             &options.devices,
             progress.as_ref(),
@@ -109,6 +122,7 @@ impl Specification {
     }
 
     /// A map that was computed before: its times, u32, and what it told of its making.
+    #[pyo3(signature = (times, engine, device, seconds, notes, resolution=None))]
     fn restored(
         &self,
         times: &[u8],
@@ -116,6 +130,7 @@ impl Specification {
         device: String,
         seconds: f64,
         notes: Vec<String>,
+        resolution: Option<(u64, u64)>,
     ) -> PyResult<Map> {
         let damaged = |what: &str| PyValueError::new_err(format!("no pickled map: {what}"));
         let engine = ["cpu", "gpu", "gpu+cpu"].into_iter().find(|e| *e == engine);
@@ -129,15 +144,17 @@ impl Specification {
                 ..Ran::default()
             },
         };
-        let steps = self.0.specification().steps;
-        if times.len() as u64 != self.0.pixels() * size_of::<u32>() as u64 {
+        let steps = self.valid.specification().steps;
+        if times.len() as u64 != self.valid.pixels() * size_of::<u32>() as u64 {
             return Err(damaged("too many or too few times"));
         }
         let times: Vec<u32> = bytemuck::pod_collect_to_vec(times);
         if times.iter().any(|t| u64::from(*t) > steps) {
             return Err(damaged("times beyond the number of steps"));
         }
-        Ok(Map::new(DivergenceMap::new(&self.0, times, streamed)))
+        let map = DivergenceMap::new(&self.valid, times, streamed);
+        let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
+        Ok(Map::new(map.with_resolution(found)))
     }
 }
 
@@ -203,10 +220,56 @@ pub(crate) fn zoom_frames(
         given = given.over(values::parsed(text, file)?);
     }
     given.center = given.center.or(preset.center());
+    let max_error = given.checked_max_error();
+    let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
     let base = divergence::Specification::from(given);
     let found = zoom::zoom(&base, &rules, frames).map_err(|e| errors::bad_input(&e))?;
     Ok(found
         .into_iter()
-        .map(|frame| Specification(Arc::new(frame.specification)))
+        .map(|frame| Specification {
+            valid: Arc::new(frame.specification),
+            max_error,
+        })
+        .collect())
+}
+
+/// A map of a sweep, with the names and values of its parameters.
+type Swept = (Specification, Vec<(String, f64)>);
+
+/// The maps of a sweep, every one of them checked, with the values of their parameters: one for each value, or each pair of
+/// values, of `vary` (`NAME=VALUES`).
+#[pyfunction]
+#[pyo3(signature = (options, toml, file, vary))]
+pub(crate) fn sweep_frames(
+    options: &Bound<'_, PyDict>,
+    toml: Option<&str>,
+    file: Option<&str>,
+    vary: Vec<String>,
+) -> PyResult<Vec<Swept>> {
+    let mut given: Given = values::given(options)?;
+    if let Some(text) = toml {
+        given = given.over(values::parsed(text, file)?);
+    }
+    let parsed = |text: &String| values::option(text, "--vary", str::parse::<Vary>);
+    let all = vary.iter().map(parsed).collect::<PyResult<Vec<Vary>>>()?;
+    if all.is_empty() {
+        return Err(errors::value("", "--vary", "there must be a parameter"));
+    }
+    Vary::check(&all)
+        .map_err(|(parameter, reason)| errors::value(&parameter.to_string(), "--vary", &reason))?;
+    let max_error = given.checked_max_error();
+    let max_error = max_error.map_err(|e| errors::specification(&e, None))?;
+    let base = divergence::Specification::from(given);
+    let found = zoom::sweep(&base, &all).map_err(|e| errors::bad_input(&e))?;
+    Ok(found
+        .into_iter()
+        .map(|frame| {
+            let set = frame.set.into_iter().map(|s| (s.name, s.value)).collect();
+            let specification = Specification {
+                valid: Arc::new(frame.specification),
+                max_error,
+            };
+            (specification, set)
+        })
         .collect())
 }

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trisolar::config;
 use trisolar::divergence::{self, Backend, Given};
+use trisolar::nbody::files::Carried;
 
 use crate::errors;
 
@@ -113,6 +114,22 @@ pub(crate) fn threads(given: Option<i64>) -> PyResult<Option<usize>> {
 /// How many GPUs.
 pub(crate) fn gpu_count(given: i64) -> PyResult<u32> {
     option(&given.to_string(), "--gpus", divergence::gpu_count)
+}
+
+/// What is told of bodies beside their numbers: the specification of a run, as JSON, and the time.
+pub(crate) type Told = (Option<String>, Option<f64>);
+
+/// The same as the library has it, and the dimensions that the bodies move in.
+pub(crate) fn carried(told: Option<Told>) -> PyResult<(Carried, Option<u8>)> {
+    let (json, time) = told.unwrap_or_default();
+    let mut found = (Carried::default(), None);
+    if let Some(json) = json {
+        let value = serde_json::from_str(&json)
+            .map_err(|e| PyValueError::new_err(format!("bodies: spec.json: {e}")))?;
+        found = Carried::from_specification(&value);
+    }
+    found.0.time = time;
+    Ok(found)
 }
 
 /// Why a value cannot be taken.

@@ -134,13 +134,20 @@ def test_a_gpu_that_is_missed_is_missed_in_the_words_of_the_command_line(command
     cases: list[tuple[str, dict[str, Any]]] = [
         ("divergence", {"backend": "gpu+cpu"}),
         ("divergence", {"backend": "gpu", "gpus": "0,1"}),
+        ("divergence", {"gpus": "7"}),
+        ("nbody", {"backend": "gpu"}),
         ("nbody", {"backend": "gpu", "gpus": 2}),
+        ("nbody", {"device": 1}),
+        ("cluster", {"backend": "gpu"}),
         ("cluster", {"backend": "gpu", "gpus": 2}),
+        ("cluster", {"gpus": 1}),
     ]
     for command, options in cases:
         failed = command_line(command, *(f"--{k}={v}" for k, v in options.items()), check=False)
-        assert failed.returncode == 1
-        with pytest.raises(RuntimeError) as error:
+        # What is asked for by its number is bad input where it is not there.
+        by_number = "gpus" in options or "device" in options
+        assert failed.returncode == (2 if by_number else 1)
+        with pytest.raises(ValueError if by_number else RuntimeError) as error:
             getattr(trisolar, command)(**options)
         assert failed.stderr.splitlines()[0] == f"error: {error.value}"
 

@@ -122,8 +122,8 @@ def test_numpys_numbers_and_arrays_do() -> None:
 def test_the_options_are_those_of_a_specification(small: trisolar.DivergenceMap) -> None:
     names = list(inspect.signature(trisolar.divergence).parameters)
     assert names[:3] == ["spec", "preset", "points"]
-    assert names[3:-5] == list(small.spec)
-    assert names[-5:] == ["backend", "gpus", "driver", "threads", "progress"]
+    assert names[3:-6] == list(small.spec)
+    assert names[-6:] == ["max_error", "backend", "gpus", "driver", "threads", "progress"]
     documented = inspect.getdoc(trisolar.divergence) or ""
     assert all(f":param {name}:" in documented for name in names)
 

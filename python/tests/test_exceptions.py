@@ -103,7 +103,7 @@ def test_a_full_disk_is_an_os_error(small: trisolar.DivergenceMap, tmp_path: Pat
     [
         {"backend": "gpu"},
         {"backend": "gpu+cpu"},
-        {"backend": "gpu", "gpus": np.array([0, 1]), "driver": "single"},
+        {"backend": "gpu", "driver": "single"},
     ],
     ids=lambda options: "-".join(map(str, options)),
 )
@@ -115,9 +115,39 @@ def test_a_gpu_that_is_not_there_is_a_runtime_error(options: dict[str, Any]) -> 
     with pytest.raises(RuntimeError, match="no usable GPU"):
         next(trisolar.zoom(size=2, frames=1, **options))
     with pytest.raises(RuntimeError, match="no usable GPU"):
-        trisolar.nbody(n=16, steps=1, backend="gpu", gpus=2)
+        trisolar.nbody(n=16, steps=1, backend="gpu")
     with pytest.raises(RuntimeError, match="no usable GPU"):
-        trisolar.cluster(n=16, backend="gpu", gpus=2)
+        trisolar.cluster(n=16, backend="gpu")
+
+
+def test_a_gpu_that_is_asked_for_by_number_and_is_not_there_is_a_value_error() -> None:
+    if trisolar.devices()["gpus"]:
+        pytest.skip("there is a GPU")
+    for backend in ("auto", "gpu"):
+        with pytest.raises(ValueError, match="--gpus 0: "):
+            trisolar.divergence(size=2, steps=2, backend=backend, gpus=np.array([0, 1]))
+        with pytest.raises(ValueError, match="--gpus 7: "):
+            next(trisolar.zoom(size=2, frames=1, backend=backend, gpus=7))
+        with pytest.raises(ValueError, match="--device 1: "):
+            trisolar.nbody(n=16, steps=1, backend=backend, device=1)
+        with pytest.raises(ValueError, match="--gpus 1: "):
+            trisolar.cluster(n=16, backend=backend, gpus=1)
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "said"),
+    [
+        ("divergence", {"gpus": 0}, "--gpus 0: --backend cpu uses no GPU"),
+        ("divergence", {"gpus": "all"}, "--gpus all: --backend cpu uses no GPU"),
+        ("divergence", {"driver": "single"}, "--driver single: "),
+        ("nbody", {"gpus": 1}, "--gpus 1: --backend cpu uses no GPU"),
+        ("nbody", {"device": 0}, "--device 0: --backend cpu uses no GPU"),
+        ("cluster", {"gpus": 1}, "'1' for '--gpus': --backend cpu uses no GPU"),
+    ],
+)
+def test_gpus_and_a_backend_without_any_are_refused(command: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        getattr(trisolar, command)(backend="cpu", **options)
 
 
 def test_what_may_not_be_meant_is_a_warning() -> None:

@@ -163,3 +163,20 @@ def test_partial_sums_and_configurations_are_those_of_the_command_line(
         for end in (named, read):
             assert np.array_equal(theirs["position"], end.position)
             assert np.array_equal(theirs["velocity"], end.velocity)
+
+
+def test_bodies_bring_along_what_they_were_integrated_with(tmp_path: Path, command_line: Run) -> None:
+    options: dict[str, Any] = {"model": "outer-planets", "steps": 4, "softening": 1e-4}
+    words = [f"--{name}={value}" for name, value in options.items()]
+    command_line("nbody", *words, f"--out={tmp_path / 'end.npz'}", "--quiet")
+    run = trisolar.nbody(**options)
+    *_, end = run
+    with np.load(tmp_path / "end.npz") as file:
+        for bodies in (end, file):
+            onwards = trisolar.nbody(bodies=bodies, steps=1)
+            for name in ("g", "softening", "dt"):
+                assert onwards.spec[name] == run.spec[name], name
+            assert next(onwards).time == end.time
+            assert onwards.notes == [] or all("GPU" in note for note in onwards.notes)
+            other = trisolar.nbody(bodies=bodies, steps=1, g=2.0)
+            assert other.spec["g"] == 2.0

@@ -33,10 +33,10 @@ impl Failure {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let status = if matches!(error, EngineError::Cancelled) {
-            130
-        } else {
-            1
+        let status = match error {
+            EngineError::Cancelled => 130,
+            EngineError::Refused { .. } => 2,
+            _ => 1,
         };
         Self {
             status,

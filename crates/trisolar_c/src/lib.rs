@@ -16,7 +16,8 @@ use std::str::FromStr;
 
 use trisolar::config;
 use trisolar::divergence::{
-    self, Backend, DivergenceMap, Points, RunOptions, SpecError, Specification, Validated,
+    self, Backend, DivergenceMap, Points, Resolution, RunOptions, SpecError, Specification,
+    Validated,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
@@ -28,13 +29,18 @@ use boundary::{Failure, Status, guard, input, text};
 use monitor::Callback;
 
 /// `trisolar_spec`.
-pub struct Spec(Validated);
+pub struct Spec {
+    valid: Validated,
+    /// The share of unresolved pixels that is allowed, if the text says one.
+    max_error: Option<f64>,
+}
 
 /// `trisolar_map`.
 pub struct Map {
     map: DivergenceMap,
     engine: CString,
     device: CString,
+    warnings: CString,
     notes: CString,
     spec_json: CString,
 }
@@ -58,6 +64,8 @@ pub struct Options {
     pub gpus: *const c_char,
     /// How they are driven, as on the command line; NULL for `threads`.
     pub driver: *const c_char,
+    /// The share of unresolved pixels above which a map is a failure; 0 for what the specification says, or none.
+    pub max_error: f64,
 }
 
 /// `trisolar_info`.
@@ -82,6 +90,10 @@ pub struct Info {
     pub notes: *const c_char,
     /// Every value of the specification.
     pub spec_json: *const c_char,
+    /// The share of unresolved pixels of a sample.
+    pub unresolved: f64,
+    /// A line each.
+    pub warnings: *const c_char,
 }
 
 /// See the header.
@@ -112,8 +124,9 @@ pub unsafe extern "C" fn trisolar_spec_from_toml(
         let (toml, out) = unsafe { (input(toml, "toml")?, boundary::output(spec, "spec")?) };
         let given =
             config::parse(text(toml, "toml")?).map_err(|e| Failure::input(e.to_string()))?;
+        let max_error = given.checked_max_error().map_err(refused)?;
         let valid = Specification::from(given).validate().map_err(refused)?;
-        *out = Box::into_raw(Box::new(Spec(valid)));
+        *out = Box::into_raw(Box::new(Spec { valid, max_error }));
         Ok(())
     })
 }
@@ -134,7 +147,7 @@ pub unsafe extern "C" fn trisolar_spec_size(
                 boundary::place(height, "height")?,
             )
         };
-        let [w, h] = spec.0.size();
+        let [w, h] = spec.valid.size();
         width.write(w);
         height.write(h);
         Ok(())
@@ -164,8 +177,7 @@ pub unsafe extern "C" fn trisolar_divergence_run(
                 boundary::output(map, "map")?,
             )
         };
-        *out = compute(&spec.0, options)?;
-        Ok(())
+        compute(&spec.valid, spec.max_error, options, out)
     })
 }
 
@@ -198,14 +210,28 @@ pub unsafe extern "C" fn trisolar_divergence_points(
         // SAFETY: the caller's promise: count points of so many numbers each.
         let values = unsafe { std::slice::from_raw_parts(points, count * numbers) };
         let states = Points::new(&[count, numbers], values.to_vec()).map_err(refused)?;
-        let valid = spec.0.specification().clone().validate_points(states);
-        *out = compute(&valid.map_err(refused)?, options)?;
-        Ok(())
+        let valid = spec.valid.specification().clone().validate_points(states);
+        compute(&valid.map_err(refused)?, spec.max_error, options, out)
     })
 }
 
-/// Computes a map and hands it over.
-fn compute(spec: &Validated, options: Option<&Options>) -> Result<*mut Map, Failure> {
+/// Computes a map and hands it over, also where its error is above what is allowed.
+fn compute(
+    spec: &Validated,
+    max_error: Option<f64>,
+    options: Option<&Options>,
+    out: &mut *mut Map,
+) -> Result<(), Failure> {
+    let most = match options.map(|options| options.max_error) {
+        None | Some(0.0) => max_error,
+        Some(most) => {
+            let refused = |allowed| {
+                Failure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
+            };
+            divergence::max_error(most).map_err(refused)?;
+            Some(most)
+        }
+    };
     let (run, callback) = match options {
         None => (RunOptions::default(), Callback::none()),
         // SAFETY: the caller's promise, see the module: texts end with NUL; the header says how progress is called, and
@@ -218,7 +244,9 @@ fn compute(spec: &Validated, options: Option<&Options>) -> Result<*mut Map, Fail
         },
     };
     let computed = divergence::run(spec, &run, &callback)?;
-    Ok(Box::into_raw(Box::new(Map::new(computed)?)))
+    let checked = Resolution::check(computed.resolution, most);
+    *out = Box::into_raw(Box::new(Map::new(computed)?));
+    checked.map_err(Failure::failed)
 }
 
 /// A value of a specification, under its key.
@@ -291,6 +319,7 @@ impl Map {
         Ok(Self {
             engine: boundary::c_string(map.engine),
             device: boundary::c_string(&map.device),
+            warnings: boundary::c_string(&map.warnings.join("\n")),
             notes: boundary::c_string(&map.notes.join("\n")),
             spec_json: boundary::c_string(&json),
             map,
@@ -320,6 +349,8 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
             device: map.device.as_ptr(),
             notes: map.notes.as_ptr(),
             spec_json: map.spec_json.as_ptr(),
+            unresolved: map.map.resolution.map_or(f64::NAN, |found| found.share),
+            warnings: map.warnings.as_ptr(),
         });
         Ok(())
     })

@@ -22,7 +22,10 @@ pub(super) const WORST: &str = "worst_step";
 /// A run that begins or goes on.
 pub(super) struct Begun {
     pub state: State,
+    /// When it ends and is looked at, on its own clock, which begins at 0.
     pub times: Times,
+    /// The energy error that is allowed.
+    pub max_error: Option<f64>,
     pub output: OutputArgs,
     /// What the checkpoint, if there is to be one, says of the run.
     pub record: Option<run::Record>,
@@ -59,7 +62,6 @@ impl Begun {
     pub(super) fn begin(args: &Args) -> Result<Self, Failure> {
         let output = args.output.clone();
         let given = args.given();
-        let times = given.times().map_err(|e| refused_given(args, e))?;
         let mut declared = output.declared()?;
         if let Some(path) = &args.input {
             declared.input("--input", path);
@@ -71,6 +73,8 @@ impl Begun {
         output.refuse_other_snapshots()?;
         let (start, mut given) = given.start(None).map_err(|e| refused_given(args, e))?;
         given.scheme.get_or_insert(Scheme::Plain);
+        let times = given.times_from(start.specification().start_time);
+        let times = times.map_err(|e| refused_given(args, e))?;
         let record = match &output.checkpoint {
             None => None,
             Some(path) => {
@@ -88,11 +92,12 @@ impl Begun {
             }
         };
         Ok(Self {
+            notes: start.notes().to_vec(),
             state: State::Start(start),
             times,
+            max_error: given.max_error,
             output,
             record,
-            notes: Vec::new(),
             claim,
         })
     }
@@ -113,23 +118,32 @@ impl Begun {
             has,
             given: here,
             extends: &["end"],
-            elsewhere: &[],
+            elsewhere: &["max_error"],
         })?;
+        let typed = args.given();
+        (typed.check_max_error()).map_err(|e| refused_given(args, e))?;
+        let max_error = typed.max_error.or(given.max_error);
 
         let claim = output.declared()?.claim()?;
         // A run that had the lock until now may have renewed it.
         let mut record = read()?;
         let mut checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
-        let had = given.times().map_err(|e| refused_given(args, e))?;
+        let start_time = checkpoint.specification.start_time;
+        let on_the_clock = |time: f64| start_time + time;
+        let times_of = |given: &Given| {
+            let times = given.times_from(start_time);
+            times.map_err(|e| refused_given(args, e))
+        };
+        let had = times_of(&given)?;
         let extended = Given {
-            end: args.end.or(given.end),
+            end: Some(args.end.or(given.end).unwrap_or(start_time + 1.0)),
             ..given
         };
-        let times = extended.times().map_err(|e| refused_given(args, e))?;
+        let times = times_of(&extended)?;
         let mut notes = Vec::new();
-        let last = checkpoint.series.last().map_or(0.0, |row| row[0]);
-        if last == had.end {
-            let regular = (checkpoint.series.len() - 1) as f64 * had.every;
+        let last = checkpoint.series.last().map_or(start_time, |row| row[0]);
+        if last == on_the_clock(had.end) {
+            let regular = on_the_clock((checkpoint.series.len() - 1) as f64 * had.every);
             if times.end > had.end && last != regular {
                 // A run that is as long from the start does not look there.
                 checkpoint.series.pop();
@@ -139,26 +153,28 @@ impl Begun {
                 ));
             }
         }
-        let looked = checkpoint.series.last().map_or(0.0, |row| row[0]);
-        let reached = looked.max(checkpoint.time);
-        if times.end < reached {
+        let looked = checkpoint.series.last().map_or(start_time, |row| row[0]);
+        let reached = looked.max(on_the_clock(checkpoint.time));
+        let end = on_the_clock(times.end);
+        if end < reached {
             let reason = format!("the checkpoint is at {reached} already");
-            return Err(Failure::value(&times.end.to_string(), "--end", &reason));
+            return Err(Failure::value(&end.to_string(), "--end", &reason));
         }
         for (option, path) in output.results() {
             record.check(option, &path)?;
         }
         let count = checkpoint.series.len();
-        let last_again = checkpoint.time <= looked;
+        let last_again = on_the_clock(checkpoint.time) <= looked;
         notes.extend(output.check_snapshots(count, last_again, &record)?);
         let results = output.results();
         record.allow_what_is_there(results.iter().map(|(_, path)| path.as_path()))?;
-        record.extend(START, "end", times.end);
+        record.extend(START, "end", extended.end);
         let worst = record.value(REPORT, WORST).cloned().unwrap_or_default();
         let worst = serde_json::from_value(worst).ok();
         Ok(Self {
             state: State::Resumed(Box::new(checkpoint), worst),
             times,
+            max_error,
             output,
             record: Some(record),
             notes,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
     Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Scheme, Shape, Star, Times,
@@ -10,6 +11,7 @@ use trisolar::hermite::{
 use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar::nbody::Bodies;
 use trisolar::run::{self, Claim, Renewal};
 
 use super::explore::live::{self, Live};
@@ -24,6 +26,9 @@ mod outputs;
 use begin::{Begun, REPORT, State, WORST};
 pub(crate) use options::Args;
 use outputs::{OutputArgs, plot_path};
+
+/// What to do about a large error of the energy.
+const ADVICE: &str = "take a smaller --eta or a --softening";
 
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 11] = [
@@ -66,12 +71,16 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 struct Run<'a> {
     args: &'a Args,
     times: Times,
+    /// The energy error that is allowed.
+    max_error: Option<f64>,
     output: OutputArgs,
     /// What should be known about the run and the choice of devices.
     notes: Vec<String>,
     cluster: Cluster<'a>,
     live: Live,
     series: Vec<Vec<f64>>,
+    /// Of the energy, once it was looked at.
+    error: Option<EnergyError>,
     began: Instant,
     /// Operations and blocks before this process.
     before: (f64, u64, u64),
@@ -88,6 +97,7 @@ impl<'a> Run<'a> {
         let Begun {
             state,
             times,
+            max_error,
             output,
             record,
             mut notes,
@@ -122,10 +132,12 @@ impl<'a> Run<'a> {
         Ok(Self {
             args,
             times,
+            max_error,
             live: args.live.show(live::about_cluster(&cluster, times.end))?,
             output,
             notes,
             cluster,
+            error: error_of(&series),
             series,
             began: Instant::now(),
             before,
@@ -151,7 +163,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.advance(time)?;
-            if self.series.last().is_none_or(|row| row[0] < time) {
+            if (self.series.last()).is_none_or(|row| row[0] < self.on_the_clock(time)) {
                 self.look(time)?;
             }
             if time >= end {
@@ -179,22 +191,35 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What the clock shows at a time of the run's own.
+    fn on_the_clock(&self, time: f64) -> f64 {
+        self.cluster.specification().start_time + time
+    }
+
     /// Records the state at a time.
     fn look(&mut self, time: f64) -> Result<(), Failure> {
         let stars = self.cluster.at(time)?;
         let potentials = self.cluster.potentials(&stars)?;
         let energy = Cluster::energy_of(&stars, &potentials);
+        let total = energy.total();
+        if !total.is_finite() {
+            return Err(not_finite(self.on_the_clock(time), total, &stars));
+        }
         let shape = Shape::of(&stars);
-        let total = |row: &[f64]| row[1] + row[2];
-        let first = self.series.first().map_or(energy.total(), |row| total(row));
-        let last = self.series.last().map_or(first, |row| total(row));
+        let parts = energy.kinetic.abs() + energy.potential.abs();
+        let error = self
+            .error
+            .get_or_insert_with(|| EnergyError::new(total, parts));
+        let before = self.series.last().map_or(total, |row| row[1] + row[2]);
+        let (local, since_start) = (error.change(before, total), error.look(total));
         let counters = self.cluster.counters();
+        let shown = self.on_the_clock(time);
         let mut row = vec![
-            time,
+            shown,
             energy.kinetic,
             energy.potential,
-            (last - energy.total()) / first + 0.0,
-            (first - energy.total()) / first + 0.0,
+            local,
+            since_start,
             counters.blocks as f64,
             counters.steps as f64,
         ];
@@ -203,7 +228,7 @@ impl<'a> Run<'a> {
         row.extend(shape.lagrange);
         if !self.args.json && !self.args.quiet {
             report::to_stdout(&format!(
-                "{time:>10.4} {:>+10.2e} {:>+10.2e} {:>10} {:>12} {:>8.2} {:>9.4} {:>9.4}",
+                "{shown:>10.4} {:>+10.2e} {:>+10.2e} {:>10} {:>12} {:>8.2} {:>9.4} {:>9.4}",
                 row[3],
                 row[4],
                 counters.blocks,
@@ -216,22 +241,25 @@ impl<'a> Run<'a> {
         // Every line has a snapshot: its number is that of the line.
         let snapshot = self.output.snapshot(self.series.len());
         self.series.push(row);
+        let specification = self.cluster.specification().clone();
         self.put(|_| match &snapshot {
-            Some(path) => write_snapshot(path, time, &stars).map_err(file_failed),
+            Some(path) => write_snapshot(path, time, &stars, &specification).map_err(file_failed),
             None => Ok(()),
         })
     }
 
     /// The last snapshot may be missing: the checkpoint that knows of it is written before it.
     fn restore_last_snapshot(&mut self) -> Result<(), Failure> {
-        let Some((last, row)) = self.series.len().checked_sub(1).zip(self.series.last()) else {
+        let Some(last) = self.series.len().checked_sub(1) else {
             return Ok(());
         };
-        let time = row[0];
+        let time = (last as f64 * self.times.every).min(self.times.end);
         match self.output.snapshot(last) {
             Some(path) if !path.exists() && self.cluster.time() <= time => {
                 let stars = self.cluster.at(time)?;
-                self.put(|_| write_snapshot(&path, time, &stars).map_err(file_failed))
+                let specification = self.cluster.specification().clone();
+                let write = || write_snapshot(&path, time, &stars, &specification);
+                self.put(|_| write().map_err(file_failed))
             }
             _ => Ok(()),
         }
@@ -248,9 +276,11 @@ impl<'a> Run<'a> {
                 let worst = serde_json::to_value(self.cluster.abrupt());
                 record.extend(REPORT, WORST, worst.unwrap_or_default());
                 let (time, end) = (self.cluster.time(), self.times.end);
-                let looked = self.series.last().map_or(0.0, |row| row[0]);
-                let unfinished = time > 0.0 && looked < end;
-                record.set_unfinished(unfinished.then(|| format!("time {time} of {end}")));
+                let start = self.cluster.specification().start_time;
+                let looked = self.series.last().map_or(start, |row| row[0]);
+                let unfinished = time > 0.0 && looked < start + end;
+                let progress = || format!("time {} of {}", start + time, start + end);
+                record.set_unfinished(unfinished.then(progress));
             }
             self.save()?;
             Ok(staged.commit()?)
@@ -282,7 +312,7 @@ impl<'a> Run<'a> {
         }
         report::to_stderr(&match &self.output.checkpoint {
             Some(path) => {
-                let (path, time) = (path.display(), self.cluster.time());
+                let (path, time) = (path.display(), self.on_the_clock(self.cluster.time()));
                 format!(
                     "note: {path} holds time {time}; --resume goes on from it: trisolar cluster --resume {path}"
                 )
@@ -324,18 +354,36 @@ impl<'a> Run<'a> {
             self.save()?;
         }
         if self.args.json {
-            return report::json(&self.object(elapsed));
+            report::json(&self.object(elapsed))?;
+        } else if !self.args.quiet {
+            report::to_stdout(&self.summary(elapsed))?;
         }
-        if self.args.quiet {
-            return Ok(());
-        }
-        report::to_stdout(&self.summary(elapsed))
+        let checked = self.error.map_or(Ok(()), |e| e.check(self.max_error));
+        checked.map_err(Failure::Failed)
+    }
+
+    /// What says that the run may not be what was meant.
+    fn warnings(&self) -> Vec<String> {
+        let abrupt = self.cluster.abrupt().map(|worst| {
+            format!(
+                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
+                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
+                report::grouped(self.cluster.counters().abrupt),
+                self.on_the_clock(worst.time),
+                worst.body,
+                worst.neighbour,
+                worst.distance
+            )
+        });
+        let error = self.error.and_then(|e| e.warning(ADVICE));
+        abrupt.into_iter().chain(error).collect()
     }
 
     /// Writes all files of the end.
     fn write_results(&self, stars: &[Star]) -> Result<(), Failure> {
         for path in &self.output.out {
-            write_snapshot(path, self.times.end, stars).map_err(file_failed)?;
+            let specification = self.cluster.specification();
+            write_snapshot(path, self.times.end, stars, specification).map_err(file_failed)?;
         }
         if let Some(path) = &self.output.series {
             self.write_series(path)?;
@@ -487,10 +535,11 @@ impl<'a> Run<'a> {
             "particles": self.cluster.stars().len(),
             "device": self.cluster.engine().device(),
             "block_steps": self.cluster.block_steps().name(),
-            "time": self.times.end,
+            "time": self.on_the_clock(self.times.end),
             "kinetic": value(1),
             "potential": value(2),
             "energy_error": value(4),
+            "largest_energy_error": self.error.map(|e| e.largest()),
             "core_radius": value(10),
             "lagrange_radii": row.map(|row| &row[COLUMNS.len()..]),
             "counters": self.cluster.counters(),
@@ -511,6 +560,7 @@ impl<'a> Run<'a> {
             },
             "flops": overall,
             "flops_force": force,
+            "warnings": self.warnings(),
             "notes": self.notes,
         })
     }
@@ -524,6 +574,14 @@ impl<'a> Run<'a> {
             counters.steps - self.before.2,
         );
         lines.add("time", &report::seconds(elapsed));
+        if let Some(error) = &self.error {
+            let text = format!(
+                "error {:+.3e}, at most {:+.3e}",
+                error.last(),
+                error.largest()
+            );
+            lines.add("energy", &text);
+        }
         lines.add("block steps", &report::grouped(blocks));
         lines.add("steps", &report::grouped(steps));
         let share = |d: std::time::Duration| 100.0 * d.as_secs_f64() / elapsed;
@@ -574,17 +632,8 @@ impl<'a> Run<'a> {
             );
             lines.add("note", &text);
         }
-        if let Some(worst) = self.cluster.abrupt() {
-            let text = format!(
-                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
-                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
-                report::grouped(counters.abrupt),
-                worst.time,
-                worst.body,
-                worst.neighbour,
-                worst.distance
-            );
-            lines.add("warning", &text);
+        for warning in self.warnings() {
+            lines.add("warning", &warning);
         }
         if counters.clamped > 0 {
             let text = format!(
@@ -598,6 +647,28 @@ impl<'a> Run<'a> {
         }
         lines.as_str().to_owned()
     }
+}
+
+/// The error of the energy in what was recorded before.
+fn error_of(series: &[Vec<f64>]) -> Option<EnergyError> {
+    let first = series.first()?;
+    let mut error = EnergyError::new(first[1] + first[2], first[1].abs() + first[2].abs());
+    for row in series {
+        error.look(row[1] + row[2]);
+    }
+    Some(error)
+}
+
+/// An energy that is no number, of particles that are somewhere.
+fn not_finite(time: f64, total: f64, stars: &[Star]) -> Failure {
+    let bodies = Bodies {
+        mass: stars.iter().map(|s| s.mass).collect(),
+        position: (stars.iter())
+            .map(|s| [s.taylor[0].x, s.taylor[0].y, s.taylor[0].z])
+            .collect(),
+        velocity: vec![[0.0; 3]; stars.len()],
+    };
+    Failure::Failed(no_energy(&format!("time {time}"), total, &bodies))
 }
 
 fn refused(path: &Path, option: &str, reason: &dyn std::fmt::Display) -> Failure {

@@ -14,10 +14,12 @@ use crate::cli::{Failure, values};
 #[command(
     args_override_self = true,
     after_help = "A run has the same bits for any number of threads and any instruction set.\n\
-                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz."
+                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz;\n\
+                  and all that `trisolar nbody` reads. What a file tells is used: time, softening, names, and G, by which masses\n\
+                  are multiplied."
 )]
 pub(crate) struct Args {
-    /// Read the start model from a file, .npz or text
+    /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY), any other: text
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["model", "w0", "n", "seed"])]
     pub(super) input: Option<PathBuf>,
     /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening [default: plummer]
@@ -40,7 +42,7 @@ pub(crate) struct Args {
     /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
     #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::order)]
     order: Option<Order>,
-    /// Softening length (length) [default: 4/n, of burrau and figure-eight 0]
+    /// Softening length (length) [default: what the file tells, or 4/n, of burrau and figure-eight 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     softening: Option<f64>,
     /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's [default: 0.1, 0.5, 0.75 at
@@ -81,7 +83,7 @@ pub(crate) struct Args {
     /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme [default: 0.1]
     #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     eta_regular: Option<f64>,
-    /// Time to stop at [default: 1]
+    /// Time to stop at; a file may start later than at 0 [default: 1 after the start]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub(super) end: Option<f64>,
 
@@ -104,9 +106,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
-    /// GPUs that share the work, with --backend gpu; the bits do not depend on it
-    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, default_value = "1", value_parser = values::gpu_count)]
-    pub(super) gpus: u32,
+    /// GPUs that share the work, all of which must be there; more than 1 with --backend gpu; the bits do not depend on it
+    /// [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    pub(super) gpus: Option<u32>,
+
+    /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at any line of diagnostics; without
+    /// --max-error, an error above 0.01 is a warning
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    pub(super) max_error: Option<f64>,
 
     #[command(flatten)]
     pub(super) live: LiveArgs,
@@ -163,6 +171,7 @@ impl Args {
             eta_regular: self.eta_regular,
             end: self.end,
             every: self.every,
+            max_error: self.max_error,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use trisolar::divergence::{DivergenceMap, Portion};
+use trisolar::divergence::{DivergenceMap, Portion, Resolution};
 use trisolar::gpu::Energy;
 
 use crate::cli::report::{self, Lines};
@@ -24,6 +24,10 @@ pub(super) struct Outcome {
     /// Pixels that were there before this run, if it goes on with an earlier one.
     pub resumed: Option<u64>,
     pub never_parted: u64,
+    /// How many pixels have a step that is too long, if it was looked for.
+    pub resolution: Option<Resolution>,
+    /// Why the map may not be what was meant.
+    pub warnings: Vec<String>,
     pub notes: Vec<String>,
     pub portions: Vec<Portion>,
     pub energy: Option<Energy>,
@@ -43,10 +47,18 @@ impl Outcome {
             computed_steps: map.pixel_steps,
             resumed: None,
             never_parted: map.never_parted,
+            resolution: map.resolution,
+            warnings: map.warnings.clone(),
             notes: map.notes.clone(),
             portions: map.portions.clone(),
             energy: map.energy,
         }
+    }
+
+    /// Takes note of the steps that are too long.
+    pub fn found(&mut self, resolution: Option<Resolution>) {
+        self.resolution = resolution;
+        self.warnings.extend(resolution.and_then(|r| r.warning()));
     }
 
     /// Pixel-steps per second of the computation itself.
@@ -71,6 +83,8 @@ impl Outcome {
             "rate": self.rate(),
             "never_parted": self.never_parted,
             "files": files.iter().map(|f| f.to_string_lossy()).collect::<Vec<_>>(),
+            "unresolved": self.resolution,
+            "warnings": self.warnings,
             "notes": self.notes,
         });
         if let Some(energy) = self.energy {
@@ -112,6 +126,9 @@ impl Outcome {
             "never parted",
             &format!("{share:.2} % ({never} of {of} {what})"),
         );
+        if let Some(found) = self.resolution {
+            lines.add("unresolved", &found.in_words());
+        }
         if let Some(resumed) = self.resumed {
             let text = format!(
                 "{} pixels were there from an earlier run; time and rate are of the others",
@@ -122,6 +139,10 @@ impl Outcome {
         for (i, file) in files.iter().enumerate() {
             let label = if i == 0 { "files" } else { "" };
             lines.add_whole(label, &file.display().to_string());
+        }
+        // Those that were known before have been said before.
+        if let Some(warning) = self.resolution.and_then(|r| r.warning()) {
+            lines.add("warning", &warning);
         }
         for note in &self.notes {
             lines.add("note", note);

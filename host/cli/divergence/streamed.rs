@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use trisolar::divergence::{Computer, Monitor, RunOptions, Task, Validated};
+use trisolar::divergence::{Computer, Monitor, RunOptions, Task, Validated, beside, resolution_of};
 use trisolar::io::atomic::stage;
 use trisolar::output::{Output, Values};
 use trisolar::run;
@@ -115,11 +115,18 @@ fn compute(
         resumed: None,
         never_parted: 0,
         of_points: valid.points().is_some(),
+        resolution: None,
+        warnings: valid.warnings(),
         notes: Vec::new(),
         portions: Vec::new(),
         energy: None,
     };
     if missing.is_empty() {
+        outcome.found(resolution_of(
+            valid,
+            options.threads,
+            &interrupt::interrupted,
+        ));
         return Ok(outcome);
     }
     let progress = Progress::new("divergence", quiet);
@@ -129,9 +136,11 @@ fn compute(
         before: (valid.pixels() - pixels(missing)).saturating_mul(steps),
     };
     let task = Task::new(valid, missing, store);
-    let (streamed, recorded) = store.recording(RECORDS, || computer.stream(&task, options, &rest));
+    let stream = || computer.stream(&task, options, &rest);
+    let (streamed, recorded) =
+        store.recording(RECORDS, || beside(valid, options.threads, &rest, stream));
     progress.finish();
-    let streamed = streamed.map_err(|error| match Failure::from(error) {
+    let (streamed, resolution) = streamed.map_err(|error| match Failure::from(error) {
         Failure::Interrupted => {
             if !quiet {
                 report::to_stderr(&format!("note: {}", how_to_go_on(store)));
@@ -142,6 +151,7 @@ fn compute(
         failure => failure,
     })?;
     recorded.map_err(|e| kept(&e.to_string(), store))?;
+    outcome.found(resolution);
     outcome.engine = streamed.engine;
     outcome.device = streamed.device;
     outcome.elapsed = streamed.ran.elapsed;

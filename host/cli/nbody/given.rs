@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
-use trisolar::nbody::{Given, Integrator, ModelName, Precision, Solver};
+use trisolar::nbody::{EnergyLooks, Given, Integrator, ModelName, Precision, Solver};
 
-use super::super::{Failure, values};
+use super::super::{Failure, config, values};
 
 /// Start and integration; what is not given is decided by the model or file.
 #[derive(Clone, Debug, clap::Args)]
@@ -53,20 +53,20 @@ pub(crate) struct GivenArgs {
     #[arg(long, value_name = "RATIO", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub mass_ratio: Option<f64>,
 
-    /// Gravitational constant (length^3 / mass / time^2) [default: that of the model's units; 1 for csv, npz and TIPSY,
-    /// 6.673e-11 for text]
+    /// Gravitational constant (length^3 / mass / time^2) [default: that of the model's units, or what the file tells; where it
+    /// tells nothing, 6.673e-11 for the textbook's text and 1 for others]
     #[arg(long, value_name = "G", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub g: Option<f64>,
-    /// Softening length (length) [default: 0]
+    /// Softening length (length) [default: what the file tells, or 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub softening: Option<f64>,
-    /// Time step (time) [default: one that suits the model, or 0.001]
+    /// Time step (time) [default: one that suits the model, what the file tells, or 0.001]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub dt: Option<f64>,
     /// Steps [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Integration", allow_hyphen_values = true, value_parser = steps)]
     pub steps: Option<u64>,
-    /// 2 (the plane z = 0) or 3 [default: 3; 2 for line and texts of 5 columns]
+    /// 2 (the plane z = 0) or 3 [default: 3; 2 for line, texts of 5 columns and files that tell it]
     #[arg(long, value_name = "D", help_heading = "Integration", allow_hyphen_values = true, value_parser = dimensions)]
     pub dimensions: Option<u8>,
     /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, runge-kutta-4 or forest-ruth [default: velocity-verlet;
@@ -80,6 +80,15 @@ pub(crate) struct GivenArgs {
     /// bits, on CPUs) [default: f64]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     pub precision: Option<Precision>,
+
+    /// When to evaluate the energy, which gives the error of the run: ends (at the start and at the end, on the GPU if the run has
+    /// one, in a time proportional to the square of the number of bodies) or none (the error is not known) [default: ends]
+    #[arg(long, value_name = "NAME", help_heading = "Accuracy")]
+    pub energy: Option<EnergyLooks>,
+    /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any look; without
+    /// --max-error, an error above 0.01 is a warning
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    pub max_error: Option<f64>,
 }
 
 fn bodies(text: &str) -> Result<usize, String> {
@@ -129,16 +138,15 @@ impl GivenArgs {
             integrator: self.integrator,
             solver: self.solver,
             precision: self.precision,
+            energy: self.energy,
+            max_error: self.max_error,
         }
     }
 }
 
 /// Reads a configuration file.
 pub(super) fn load(path: &Path) -> Result<Given, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let name = path.display().to_string();
-        Failure::value(&name, "--config", &format!("cannot read it: {e}"))
-    })?;
+    let text = config::read(path)?;
     toml::from_str(&text).map_err(|e| {
         let before = e
             .span()

@@ -1,5 +1,6 @@
 //! `trisolar nbody`: bodies that all pull each other, from a model, a file or a checkpoint to their last step.
 
+mod energy;
 mod given;
 mod options;
 mod outputs;
@@ -14,6 +15,7 @@ use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
 use trisolar::run::{self, Claim, Refused, Renewal};
 
+use self::energy::Energy;
 pub(crate) use self::options::Args;
 use self::options::{Format, OutputArgs};
 use self::outputs::Outputs;
@@ -26,8 +28,8 @@ use super::ranks::Team;
 use super::resume::{Resumed, Typed, plain, with_paths};
 use super::{Failure, interrupt, report};
 
-/// Bodies up to which the summary finds energies without being asked to: more would take longer than the run.
-const SUMMARY_ENERGY: usize = 20_000;
+/// Bodies up to which the summary has all diagnostics of every look. Of more it has the energies of the start and of the end.
+const FEW: usize = 20_000;
 
 /// Groups of options in a checkpoint.
 const START: &str = "start";
@@ -81,6 +83,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         mut record,
         _claim,
     } = begun;
+    notes.splice(0..0, start.problem.notes().iter().cloned());
     let spec = start.problem.specification();
     if let (Some(run), None) = (&mut record, &args.resume) {
         let bits = Bits::new(
@@ -98,14 +101,16 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         ));
     }
     let nothing_seen = start.history.moments.is_empty() && start.history.times.is_empty();
+    let energy = Energy::new(&args, &start, &outputs, engine.as_ref());
     let mut record = Record {
         args: &args,
         problem: &start.problem,
         outputs: &outputs,
-        wants_energy: wants_energy(&args, &start, &outputs),
+        wants_diagnostics: wants_diagnostics(&args, &start, &outputs, &energy),
+        energy,
         every: plan.every,
         start_energy: start.start_energy,
-        history: start.history,
+        history: start.history.clone(),
         last: start.from.clone(),
         last_lower: start.lower.clone(),
         run: record,
@@ -116,6 +121,8 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         // At once: an older checkpoint of that name is not this run's.
         record.write_checkpoint()?;
         record.look(&start.from)?;
+    } else {
+        record.look_at_energy(&start.from)?;
     }
     let about = live::about_nbody(&start.name, &engine.device(), &start.problem);
     let mut live = args.live.show(about)?;
@@ -154,7 +161,8 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     }
     live.finish();
     let steps = spec.steps - start.from.step;
-    record.report(&start.name, engine.as_ref(), &notes, steps, seconds)
+    record.report(&start.name, engine.as_ref(), &notes, steps, seconds)?;
+    record.energy.check()
 }
 
 /// What to do after a run was interrupted or failed.
@@ -181,20 +189,28 @@ fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Fa
         &Progress::new("", true),
         &mut |_, _, _| Ok(()),
     );
-    outcome.map_err(ended)
+    outcome.map_err(|error| match error {
+        // Rank 0 says it.
+        RunError::NotFinite(_) => Failure::Elsewhere(1),
+        error => ended(error),
+    })
 }
 
-/// How to compute.
-fn options(args: &Args, plan: &Plan, team: &Team) -> Options {
-    let options = Options {
+/// How to compute, as the command line says.
+fn asked(args: &Args, team: &Team) -> Options {
+    Options {
         backend: args.backend,
         threads: team.threads(args.threads),
         schedule: args.schedule,
         partials: args.partials,
         device: args.device,
         gpus: args.gpus,
-    };
-    plan.bits.over(options)
+    }
+}
+
+/// How to compute.
+fn options(args: &Args, plan: &Plan, team: &Team) -> Options {
+    plan.bits.over(asked(args, team))
 }
 
 fn engine(
@@ -215,6 +231,7 @@ fn engine(
 
 /// What the user asks for, checked, and warned about.
 fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
+    refuse_gpus(args, team)?;
     let outputs = Outputs::new(&args.output)?;
     let mut declared = outputs.declared();
     for (option, path) in [("--config", &args.config), ("--input", &args.given.input)] {
@@ -223,7 +240,6 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
         }
     }
     let claim = declared.claim()?;
-    refuse_gpus(args, team)?;
     let start = args.start()?;
     let spec = start.problem.specification();
     args.output.spacing = args.output.spacing(spec.steps);
@@ -280,9 +296,10 @@ fn record(
 
 /// A run that goes on, with all that was asked for when it began.
 fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Begun, Failure> {
+    refuse_gpus(args, team)?;
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
-    let given: Given = record.get(START)?;
+    let mut given: Given = record.get(START)?;
     let bits: Bits = record.get(COMPUTATION)?;
     let mut outputs = Outputs::new(&output)?;
     outputs.checkpoint = Some(path.to_owned());
@@ -302,8 +319,9 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
         has,
         given: here,
         extends: &["steps"],
-        elsewhere: &[],
+        elsewhere: &["max_error"],
     })?;
+    given.max_error = args.max_error()?.or(given.max_error);
     if team.size() > 1 && bits.partials == Partials::Threads {
         let reason = format!(
             "the run of {} has --partials threads, which is for one process; leave mpirun out",
@@ -328,7 +346,6 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
         given::save(&start.given, path)?;
     }
     args.output = output;
-    refuse_gpus(args, team)?;
     warn(args, &start);
     let plan = Plan {
         every: args.output.spacing.unwrap_or(spec.steps),
@@ -350,9 +367,21 @@ fn refused(path: &Path, error: run::RecordError) -> Failure {
 }
 
 fn refuse_gpus(args: &Args, team: &Team) -> Result<(), Failure> {
+    let options = asked(args, team);
+    options.check()?;
     if team.size() > 1 && args.backend == Backend::Gpu {
         let reason = "bodies shared among MPI ranks are integrated on CPUs: auto or cpu";
         return Err(Failure::value("gpu", "--backend", reason));
+    }
+    if team.size() > 1
+        && let Some((option, given)) = options.asked_for_gpus()
+    {
+        let reason = "bodies shared among MPI ranks are integrated on CPUs; leave it out";
+        return Err(Failure::value(
+            &given.to_string(),
+            &format!("--{option}"),
+            reason,
+        ));
     }
     Ok(())
 }
@@ -362,18 +391,27 @@ fn warn(args: &Args, start: &Start) {
         for warning in start.problem.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
+        // The summary says them, and the JSON object.
+        if args.output.format == Format::Textbook {
+            for note in start.problem.notes() {
+                report::to_stderr(&format!("note: {note}"));
+            }
+        }
     }
 }
 
-/// Whether energies are found. No matter how it is reported: another report may be wanted when the run is resumed.
-fn wants_energy(args: &Args, start: &Start, outputs: &Outputs) -> bool {
-    let few = start.problem.bodies().len() <= SUMMARY_ENERGY;
-    outputs.want_energy() || (args.output.format == Format::Summary && few)
+/// Whether all diagnostics are found at every look. With a checkpoint no matter how it is reported: another report may be wanted when
+/// the run is resumed.
+fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
+    let few = start.problem.bodies().len() <= FEW;
+    let summary = args.output.format == Format::Summary;
+    outputs.want_energy() || (summary && few && energy.at_ends())
 }
 
 fn ended(error: RunError<Failure>) -> Failure {
     match error {
         RunError::Engine(error) => failed(error),
+        RunError::NotFinite(found) => Failure::Failed(found.to_string()),
         RunError::Observer(failure) => failure,
     }
 }

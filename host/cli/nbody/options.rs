@@ -19,7 +19,8 @@ use super::given::{GivenArgs, steps};
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In f64 a run has the same bits on every CPU and GPU, for any number of threads and MPI ranks.\n\
                   Start files: .csv (mass,x,y,z,vx,vy,vz), .npz (mass, position, velocity), .tipsy or .bin (TIPSY), any other: text,\n\
-                  a body a line, mass x y vx vy or mass x y z vx vy vz."
+                  a body a line, mass x y vx vy, mass x y z vx vy vz, or name mass x y z vx vy vz.\n\
+                  What a file tells is used: G, softening, time, time step, names, dimensions. Options go before it; a note then says so."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -43,15 +44,11 @@ pub(crate) struct Args {
     /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub backend: Backend,
-    /// Number of the GPU
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Computation",
-        default_value_t = 0
-    )]
-    pub device: u32,
-    /// GPUs that compute together, from --device on; their number changes no bit [default: all from 131072 bodies on]
+    /// Number of the GPU, or of the first of several; it must be there [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Computation")]
+    pub device: Option<u32>,
+    /// GPUs that compute together, from --device on, all of which must be there; their number changes no bit [default: all from
+    /// 131072 bodies on]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub gpus: Option<u32>,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]

@@ -6,13 +6,15 @@ use serde_json::json;
 use trisolar::io::atomic;
 use trisolar::io::plot::{self, Division, LinePlot, Orbits, PlotAxis, Series, Trajectory, View};
 use trisolar::nbody::files::{
-    Checkpoint, History, Moment, Textbook, write_bodies, write_series, write_trajectory,
+    Checkpoint, History, Moment, Textbook, parts_at_start, write_bodies, write_series,
+    write_trajectory,
 };
-use trisolar::nbody::{Diagnostics, Engine, LowerParts, Snapshot, Validated};
+use trisolar::nbody::{Diagnostics, Engine, LowerParts, Snapshot, Validated, relative_error};
 use trisolar::run::{self, Renewal};
 
 use super::super::report::{self, Lines};
 use super::super::{Failure, interrupt};
+use super::energy::Energy;
 use super::options::{Args, Format};
 use super::outputs::Outputs;
 
@@ -24,7 +26,8 @@ pub(super) struct Record<'a> {
     pub args: &'a Args,
     pub problem: &'a Validated,
     pub outputs: &'a Outputs,
-    pub wants_energy: bool,
+    pub wants_diagnostics: bool,
+    pub energy: Energy<'a>,
     /// Steps between looks.
     pub every: u64,
     pub start_energy: Option<f64>,
@@ -43,20 +46,34 @@ impl Record<'_> {
         if self.args.output.format == Format::Textbook {
             self.print(snapshot)?;
         }
-        if self.wants_energy {
+        if self.wants_diagnostics {
             let spec = self.problem.specification();
             let diagnostics = Diagnostics::of(&snapshot.bodies, spec.g, spec.softening);
+            self.energy.look(snapshot, &diagnostics)?;
             self.start_energy.get_or_insert(diagnostics.total);
             self.history.moments.push(Moment {
                 step: snapshot.step,
                 time: snapshot.time,
                 diagnostics,
             });
+        } else {
+            self.look_at_energy(snapshot)?;
         }
         if self.outputs.want_positions() {
             self.history.times.push(snapshot.time);
             let positions = snapshot.bodies.position.clone();
             self.history.positions.push(positions);
+        }
+        Ok(())
+    }
+
+    /// Evaluates the energy if it is due and no diagnostics have it.
+    pub(super) fn look_at_energy(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
+        if !self.wants_diagnostics
+            && self.energy.is_due(snapshot)
+            && let Some(total) = self.energy.evaluate(snapshot)?
+        {
+            self.start_energy.get_or_insert(total);
         }
         Ok(())
     }
@@ -187,7 +204,12 @@ impl Record<'_> {
     fn draw_energy(&self, path: &Path) -> Result<(), Failure> {
         let moments = &self.history.moments;
         let times: Vec<f64> = moments.iter().map(|m| m.time).collect();
-        let errors: Vec<f64> = moments.iter().map(|m| self.error(&m.diagnostics)).collect();
+        let start = self.start_energy.unwrap_or(f64::NAN);
+        let parts = parts_at_start(moments, start);
+        let errors: Vec<f64> = moments
+            .iter()
+            .map(|m| relative_error(m.diagnostics.total, start, parts))
+            .collect();
         let axis = |name: &str, unit: &str| PlotAxis {
             name: name.into(),
             unit: unit.into(),
@@ -221,12 +243,10 @@ impl Record<'_> {
         let points: Vec<Vec<[f64; 3]>> = (0..n)
             .map(|i| self.history.positions.iter().map(|p| p[i]).collect())
             .collect();
-        let name = |i| {
-            if n <= 12 {
-                format!("body {i}")
-            } else {
-                String::new()
-            }
+        let name = |i: usize| match &self.problem.specification().names {
+            _ if n > 12 => String::new(),
+            Some(names) => names[i].clone(),
+            None => format!("body {i}"),
         };
         let names: Vec<String> = (0..n).map(name).collect();
         let paths: Vec<Trajectory<'_>> = points
@@ -256,12 +276,6 @@ impl Record<'_> {
             .with_orbits(|bodies, o| plot::animation(path, &self.history.times, bodies, o, view))?)
     }
 
-    /// Relative to the magnitude of the start's energy.
-    fn error(&self, d: &Diagnostics) -> f64 {
-        let start = self.start_energy.unwrap_or(f64::NAN);
-        (d.total - start) / start.abs()
-    }
-
     pub(super) fn report(
         &self,
         name: &str,
@@ -275,7 +289,11 @@ impl Record<'_> {
         let interactions =
             (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.accelerations());
         let last = self.history.moments.last().map(|m| &m.diagnostics);
+        let errors = self.energy.errors();
+        let notes: Vec<String> = notes.iter().cloned().chain(self.energy.note()).collect();
         if self.args.json {
+            let warnings = self.problem.warnings().iter().cloned();
+            let warnings: Vec<String> = warnings.chain(self.energy.warning()).collect();
             return report::json(&json!({
                 "start": name,
                 "bodies": n,
@@ -287,12 +305,20 @@ impl Record<'_> {
                 "interactions_per_second": interactions / seconds,
                 "time": self.last.time,
                 "start_energy": self.start_energy,
-                "energy_error": last.map(|d| self.error(d)),
+                "energy_error": errors.map(|[last, _]| last),
+                "largest_energy_error": errors.map(|[_, largest]| largest),
                 "diagnostics": last,
+                "warnings": warnings,
                 "notes": notes,
             }));
         }
-        if self.args.quiet || self.args.output.format == Format::Textbook {
+        if self.args.quiet {
+            return Ok(());
+        }
+        if self.args.output.format == Format::Textbook {
+            if let Some(warning) = self.energy.warning() {
+                report::to_stderr(&format!("warning: {warning}"));
+            }
             return Ok(());
         }
         let mut lines = Lines::default();
@@ -322,18 +348,14 @@ impl Record<'_> {
                 interactions / seconds
             ),
         );
-        if let Some(d) = last {
-            lines.add(
-                "energy",
-                &format!(
-                    "{:.12e} at t = {}, error {:+.3e}",
-                    d.total,
-                    self.last.time,
-                    self.error(d)
-                ),
-            );
+        if let Some(energy) = self.energy.in_words(self.last.time) {
+            lines.add("energy", &energy);
         }
-        for note in notes {
+        // Those that were known before have been said before.
+        if let Some(warning) = self.energy.warning() {
+            lines.add("warning", &warning);
+        }
+        for note in &notes {
             lines.add("note", note);
         }
         for path in self.outputs.paths() {

@@ -30,6 +30,14 @@ pub(super) struct Start {
 }
 
 impl Args {
+    /// The largest energy error that is allowed, if one is given.
+    pub(super) fn max_error(&self) -> Result<Option<f64>, Failure> {
+        let given = self.given.given();
+        let checked = given.check_max_error();
+        checked.map_err(|error| refused(error, |option| format!("--{option}")))?;
+        Ok(given.max_error)
+    }
+
     /// The start that the options, a configuration file, or both ask for.
     pub(super) fn start(&self) -> Result<Start, Failure> {
         let here = self.given.given();
@@ -53,7 +61,7 @@ impl Args {
         };
         let from = Snapshot {
             step: 0,
-            time: 0.0,
+            time: problem.specification().time(0),
             bodies: problem.bodies().clone(),
         };
         Ok(Start {
@@ -106,12 +114,12 @@ impl Start {
             }
             specification.steps = steps;
         }
-        let dt = specification.dt;
+        let time = specification.time(step);
         let invalid = |e: SpecError| Failure::BadInput(format!("{}: {e}", path.display()));
         let problem = specification.validate(bodies).map_err(invalid)?;
         let from = Snapshot {
             step,
-            time: step as f64 * dt,
+            time,
             bodies: problem.bodies().clone(),
         };
         Ok(Self {
@@ -176,14 +184,14 @@ impl Start {
             position: vectors[..n].to_vec(),
             velocity: vectors[n..].to_vec(),
         };
-        let dt = head.specification.dt;
+        let time = head.specification.time(head.step);
         let problem = head
             .specification
             .validate(bodies)
             .map_err(|e| Failure::Failed(e.to_string()))?;
         let from = Snapshot {
             step: head.step,
-            time: head.step as f64 * dt,
+            time,
             bodies: problem.bodies().clone(),
         };
         let start = Self {

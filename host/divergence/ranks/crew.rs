@@ -272,10 +272,7 @@ impl Proxy<'_> {
     fn failure(&self, gpus: Option<String>, reason: String) -> EngineError {
         let rank = self.rank;
         match gpus {
-            Some(given) => EngineError::Gpus {
-                given,
-                reason: format!("{reason} (rank {rank})"),
-            },
+            Some(given) => EngineError::refused("gpus", given, format!("{reason} (rank {rank})")),
             None => EngineError::Rank { rank, reason },
         }
     }

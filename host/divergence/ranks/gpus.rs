@@ -52,7 +52,7 @@ fn visible() -> Vec<u32> {
 
 fn chosen(choice: GpuChoice, visible: &[u32]) -> Vec<u32> {
     match choice {
-        GpuChoice::These(bits) => GpuChoice::NUMBERS.filter(|n| bits >> n & 1 == 1).collect(),
+        GpuChoice::These(_) => choice.numbers().collect(),
         _ => visible.to_vec(),
     }
 }

@@ -105,7 +105,11 @@ impl Job {
                 Ok(Ok(report)) => Message::Ended(report),
                 // Rank 0 knows.
                 Ok(Err(EngineError::Cancelled)) => return,
-                Ok(Err(EngineError::Gpus { given, reason })) => failed(Some(given), reason),
+                Ok(Err(EngineError::Refused {
+                    option: "gpus",
+                    given,
+                    reason,
+                })) => failed(Some(given), reason),
                 Ok(Err(error)) => failed(None, error.to_string()),
                 Err(panic) => failed(None, format!("internal error: {}", words(&*panic))),
             },

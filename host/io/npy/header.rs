@@ -41,6 +41,9 @@ pub(super) fn encode(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
+/// Bytes of a header at most; 64 axes take a thirtieth of it.
+const LONGEST: u64 = 1 << 16;
+
 impl Header {
     /// Reads up to the first value.
     pub fn read(mut reader: impl Read) -> Result<Self, ReadError> {
@@ -66,6 +69,11 @@ impl Header {
                 )));
             }
         };
+        if length > LONGEST {
+            return Err(malformed(&format!(
+                "its header is said to have {length} bytes, and those of arrays have at most {LONGEST}"
+            )));
+        }
         let mut text = String::new();
         if reader.take(length).read_to_string(&mut text)? as u64 != length {
             return Err(malformed("not a complete npy file"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::layout::{fill_bar, value_ticks};
 use super::{Look, Map, resample};
 use crate::io::axes::{Style, fitting, tick, widest};
-use crate::io::canvas::{Align, Canvas, Frame, Text, wrap};
+use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
 use crate::io::colour::{ColourRange, Rgb, Scale};
 use crate::io::npy::data_error;
 use crate::io::ticks::Ticks;
@@ -18,18 +18,69 @@ pub struct Tiles {
     pub size: [usize; 2],
     /// Ratio of the spans of every map, horizontal to vertical.
     pub aspect: f64,
-    /// What is written above each; their number is that of the maps.
-    pub labels: Vec<String>,
+    /// How they are arranged, and what is written beside them.
+    pub labels: TileLabels,
     /// Above all; may be empty.
     pub title: String,
     /// What the colours stand for.
     pub value: String,
 }
 
+/// Which maps a sheet shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TileLabels {
+    /// As many as there are texts, side by side, each with its text above it.
+    Each(Vec<String>),
+    /// A matrix, row by row.
+    Matrix {
+        /// What is written to the left of each row.
+        rows: Vec<String>,
+        /// What is written above each column.
+        columns: Vec<String>,
+    },
+}
+
+impl TileLabels {
+    /// Number of maps.
+    fn count(&self) -> usize {
+        match self {
+            Self::Each(texts) => texts.len(),
+            Self::Matrix { rows, columns } => rows.len() * columns.len(),
+        }
+    }
+}
+
 /// The longer side of a tile.
 const TILE: f64 = 260.0;
 /// Width of a sheet divided by its height, about.
 const SHAPE: f64 = 1.4;
+
+/// The longer side of a tile of a matrix with many rows or columns.
+const SMALLEST_TILE: f64 = 24.0;
+/// Pixels of a matrix's longer side, as long as its tiles do not become too small.
+const MATRIX: f64 = 8192.0;
+
+/// That a sheet can be drawn: before its maps are computed.
+///
+/// # Errors
+/// Why not.
+pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
+    if tiles.labels.count() == 0 {
+        return Err("a sheet needs at least one map".into());
+    }
+    let (width, height) = Plan::new(tiles, look).size();
+    let bytes = 4 * u64::from(width) * u64::from(height);
+    let available = crate::memory::available();
+    if width.max(height) > LONGEST || (available > 0 && bytes > available) {
+        return Err(format!(
+            "the sheet of {width}x{height} pixels would be too large; vary over fewer values"
+        ));
+    }
+    Ok(())
+}
+
+/// The longest side of a picture (pixels).
+const LONGEST: u32 = 1 << 20;
 
 /// Writes a contact sheet. `values` gives the values of a map by its number; it is called once for each, in order.
 ///
@@ -46,20 +97,19 @@ pub fn sheet(
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let refuse = |reason: &str| data_error(path, reason.to_owned());
-    if tiles.labels.is_empty() {
-        return Err(refuse("a sheet needs at least one map"));
-    }
+    check_sheet(tiles, look).map_err(|reason| refuse(&reason))?;
     let plan = Plan::new(tiles, look);
     let mut canvas = plan
         .canvas()
         .ok_or_else(|| refuse("the sheet is too large; vary over fewer values"))?;
+    plan.label(&mut canvas, &tiles.labels);
     let mut common = None;
-    for n in 0..tiles.labels.len() {
+    for n in 0..tiles.labels.count() {
         let values = values(n)?;
         let [width, height] = tiles.size;
         let map = Map::new(&values, width, height);
         let scale = map.scale(look).map_err(|e| data_error(path, e))?;
-        plan.draw(&mut canvas, n, &tiles.labels[n], &map, scale, look);
+        plan.draw(&mut canvas, n, &map, scale, look);
         common = Some(scale);
     }
     if let Some(scale) = common {
@@ -72,6 +122,8 @@ pub fn sheet(
 struct Plan {
     columns: usize,
     rows: usize,
+    /// Whether rows and columns have labels, instead of the maps.
+    matrix: bool,
     tile: (usize, usize),
     title: Vec<String>,
     style: Style,
@@ -80,13 +132,20 @@ struct Plan {
 impl Plan {
     fn new(tiles: &Tiles, look: &Look) -> Self {
         let aspect = tiles.aspect.clamp(0.125, 8.0);
-        let (w, h) = if aspect >= 1.0 {
-            (TILE, TILE / aspect)
-        } else {
-            (TILE * aspect, TILE)
+        let count = tiles.labels.count();
+        let (columns, tile) = match &tiles.labels {
+            TileLabels::Each(_) => (columns(count, aspect), TILE),
+            TileLabels::Matrix { rows, columns } => {
+                let longer = rows.len().max(columns.len()) as f64;
+                let tile = (MATRIX / longer).clamp(SMALLEST_TILE, TILE);
+                (columns.len(), tile)
+            }
         };
-        let count = tiles.labels.len();
-        let columns = columns(count, aspect);
+        let (w, h) = if aspect >= 1.0 {
+            (tile, tile / aspect)
+        } else {
+            (tile * aspect, tile)
+        };
         let style = Style {
             unit: 1.0,
             theme: look.theme,
@@ -94,7 +153,8 @@ impl Plan {
         let mut plan = Self {
             columns,
             rows: count.div_ceil(columns),
-            tile: (w.round() as usize, h.round() as usize),
+            matrix: matches!(tiles.labels, TileLabels::Matrix { .. }),
+            tile: (w.round().max(1.0) as usize, h.round().max(1.0) as usize),
             title: Vec::new(),
             style,
         };
@@ -108,16 +168,28 @@ impl Plan {
         2.0 * self.style.gap()
     }
 
+    /// Height of a line of text above tiles, and width of one that runs upwards beside them.
     fn text(&self) -> f32 {
         1.6 * self.style.number()
+    }
+
+    /// From one row to the next.
+    fn row(&self) -> f32 {
+        let text = if self.matrix { 0.0 } else { self.text() };
+        self.tile.1 as f32 + self.gap() + text
+    }
+
+    /// Where the tiles begin, from the left.
+    fn left(&self) -> f32 {
+        let text = if self.matrix { self.text() } else { 0.0 };
+        self.style.margin() + text
     }
 
     /// The upper left corner of a tile.
     fn corner(&self, n: usize) -> (usize, usize) {
         let (column, row) = (n % self.columns, n / self.columns);
-        let x = self.style.margin() + column as f32 * (self.tile.0 as f32 + self.gap());
-        let y =
-            self.top() + row as f32 * (self.tile.1 as f32 + self.gap() + self.text()) + self.text();
+        let x = self.left() + column as f32 * (self.tile.0 as f32 + self.gap());
+        let y = self.top() + row as f32 * self.row() + self.text();
         (x.round() as usize, y.round() as usize)
     }
 
@@ -128,20 +200,27 @@ impl Plan {
     /// Where the tiles end.
     fn right(&self) -> f32 {
         let width = self.tile.0 as f32 + self.gap();
-        self.style.margin() + self.columns as f32 * width - self.gap()
+        self.left() + self.columns as f32 * width - self.gap()
     }
 
     fn bottom(&self) -> f32 {
-        let height = self.tile.1 as f32 + self.gap() + self.text();
-        self.top() + self.rows as f32 * height - self.gap()
+        let text = if self.matrix { self.text() } else { 0.0 };
+        self.top() + text + self.rows as f32 * self.row() - self.gap()
     }
 
-    fn canvas(&self) -> Option<Canvas> {
+    /// Width and height of the sheet (pixels).
+    fn size(&self) -> (u32, u32) {
         let s = &self.style;
         let bar = 3.0 * s.gap() + s.bar() + s.tick() + 7.0 * s.number() + 2.5 * s.label();
         let width = (self.right() + bar + s.margin()).ceil();
         let height = (self.bottom() + s.margin()).ceil();
-        let mut canvas = Canvas::new(width as u32, height as u32, s.theme.background())?;
+        (width as u32, height as u32)
+    }
+
+    fn canvas(&self) -> Option<Canvas> {
+        let s = &self.style;
+        let (width, height) = self.size();
+        let mut canvas = Canvas::new(width, height, s.theme.background())?;
         for (i, line) in self.title.iter().enumerate() {
             let y = s.margin() + (i as f32 + 0.4) * s.title() * 1.4;
             canvas.text(line, [s.margin(), y], s.text(s.title(), Align::Left));
@@ -149,15 +228,44 @@ impl Plan {
         Some(canvas)
     }
 
-    fn draw(
-        &self,
-        canvas: &mut Canvas,
-        n: usize,
-        label: &str,
-        map: &Map<'_>,
-        scale: Scale,
-        look: &Look,
-    ) {
+    /// Writes what belongs to maps, or to rows and columns.
+    fn label(&self, canvas: &mut Canvas, labels: &TileLabels) {
+        let s = &self.style;
+        let above = |(x, y): (usize, usize)| [x as f32, y as f32 - 0.6 * self.text()];
+        match labels {
+            TileLabels::Each(texts) => {
+                for (n, text) in texts.iter().enumerate() {
+                    let at = above(self.corner(n));
+                    canvas.text(text, at, s.text(s.number(), Align::Left));
+                }
+            }
+            TileLabels::Matrix { rows, columns } => {
+                let (half_width, half_height) =
+                    (self.tile.0 as f32 / 2.0, self.tile.1 as f32 / 2.0);
+                let fitting = |text: &str, room: f32| {
+                    let width = text_width(text, s.number());
+                    s.number() * (room / width).min(1.0)
+                };
+                for (n, text) in columns.iter().enumerate() {
+                    let [x, y] = above(self.corner(n));
+                    let size = fitting(text, 2.0 * half_width + self.gap());
+                    canvas.text(text, [x + half_width, y], s.text(size, Align::Centre));
+                }
+                for (n, text) in rows.iter().enumerate() {
+                    let (x, y) = self.corner(n * self.columns);
+                    let at = [x as f32 - 0.6 * self.text(), y as f32 + half_height];
+                    let size = fitting(text, 2.0 * half_height + self.gap());
+                    let upwards = Text {
+                        upwards: true,
+                        ..s.text(size, Align::Centre)
+                    };
+                    canvas.text(text, at, upwards);
+                }
+            }
+        }
+    }
+
+    fn draw(&self, canvas: &mut Canvas, n: usize, map: &Map<'_>, scale: Scale, look: &Look) {
         let s = &self.style;
         let (x, y) = self.corner(n);
         let palette = scale.palette(look.colour_map);
@@ -169,8 +277,6 @@ impl Plan {
             height: self.tile.1 as f32,
         };
         canvas.outline(frame, s.line(), s.theme.frame());
-        let at = [frame.x, frame.y - 0.6 * self.text()];
-        canvas.text(label, at, s.text(s.number(), Align::Left));
     }
 
     /// The colour bar, along the whole height of the tiles.

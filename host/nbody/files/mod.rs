@@ -1,21 +1,25 @@
 //! Files of bodies and of runs.
 //!
-//! - start models: the textbook's text, CSV, npz, TIPSY ([`read_bodies`])
+//! - start models: the textbook's text, CSV, npz, TIPSY ([`read`](fn@read)), with what they tell beside the bodies ([`Carried`])
 //! - the textbook's output ([`Textbook`])
 //! - bodies as CSV, npz or text ([`write_bodies`]), diagnostics over time as CSV or npz ([`write_series`]), positions over
 //!   time ([`write_trajectory`])
 //! - checkpoints ([`Checkpoint`])
 
+mod carried;
 mod checkpoint;
 mod read;
 mod textbook;
 mod tipsy;
 mod write;
 
+pub use carried::{BodyFile, Carried};
 pub use checkpoint::Checkpoint;
-pub use read::read_bodies;
+pub use read::{parse, read, read_bodies};
 pub use textbook::Textbook;
-pub use write::{BodyFormat, History, Moment, write_bodies, write_series, write_trajectory};
+pub use write::{
+    BodyFormat, History, Moment, parts_at_start, write_bodies, write_series, write_trajectory,
+};
 
 use std::path::PathBuf;
 

@@ -2,22 +2,40 @@
 
 use std::path::Path;
 
-use super::super::Bodies;
-use super::{FileError, tipsy};
-use crate::io::IoError;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::super::{Bodies, MAX_BODIES, Specification};
+use super::{BodyFile, Carried, FileError, tipsy};
 use crate::io::npz::NpzReader;
+use crate::io::read::{self, Limit};
+
+/// The gravitational constant in SI units, which the textbook's texts are in.
+const SI_G: f64 = 6.673e-11;
 
 /// Reads bodies and the number of dimensions that the file gives them.
 ///
-/// - text: a body a line, `mass x y vx vy` or `mass x y z vx vy vz`; `#` begins a comment
+/// # Errors
+/// As [`read`].
+pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
+    let file = read(path)?;
+    Ok((file.bodies, file.dimensions))
+}
+
+/// Reads bodies with all that the file tells of them.
+///
+/// - text: a body a line, `mass x y vx vy` or `mass x y z vx vy vz`, or with a name before these seven; `#` begins a comment, of
+///   which `# trisolar {…}` holds [`Carried`]
 /// - CSV: a line of names (`mass`, `x`, `y`, `vx`, `vy`, and `z`, `vz` for three dimensions, in any order, others are ignored),
-///   then a body a line
-/// - npz: arrays `mass` (n), `position` and `velocity` (n × 3 or n × 2)
-/// - TIPSY: binary of either byte order; gas, dark matter and stars alike
+///   then a body a line. `name` names bodies; `g`, `softening`, `time` and `dt` are the same in every line
+/// - npz: arrays `mass` (n), `position` and `velocity` (n × 3 or n × 2); `time` and `spec.json` are
+///   [`Carried`]
+/// - TIPSY: binary of either byte order; gas, dark matter and stars alike; G = 1, the time and the softening of dark matter and
+///   stars are [`Carried`]
 ///
 /// # Errors
 /// [`FileError`], with file, line and column for texts.
-pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
+pub fn read(path: &Path) -> Result<BodyFile, FileError> {
     let extension = path
         .extension()
         .and_then(|e| e.to_str())
@@ -26,19 +44,29 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
         "npz" => npz(path),
         "csv" => csv(path, &text(path)?),
         "tipsy" | "bin" => {
-            let bytes = std::fs::read(path).map_err(|e| IoError::system(path, "read", e))?;
-            let bodies = tipsy::read(&bytes).map_err(|reason| FileError::Contents {
-                path: path.to_owned(),
-                reason,
-            })?;
-            Ok((bodies, 3))
+            let bytes = read::bytes(path, Limit::SNAPSHOT)?;
+            let (bodies, carried) = tipsy::read(&bytes).map_err(|reason| contents(path, reason))?;
+            filled(path, bodies, 3, carried, 1.0)
         }
-        _ => textbook(path, &text(path)?),
+        _ => parse(path, &text(path)?),
     }
 }
 
+/// Takes the bodies out of the text of the file at `path`, a body a line.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(path: &Path, text: &str) -> Result<BodyFile, FileError> {
+    textbook(path, text)
+}
+
+fn contents(path: &Path, reason: String) -> FileError {
+    let path = path.to_owned();
+    FileError::Contents { path, reason }
+}
+
 fn text(path: &Path) -> Result<String, FileError> {
-    Ok(std::fs::read_to_string(path).map_err(|e| IoError::system(path, "read", e))?)
+    Ok(read::text(path, Limit::NUMBERS)?)
 }
 
 /// A place in a text.
@@ -75,6 +103,7 @@ impl Place<'_> {
 }
 
 const SPACE: [&str; 7] = ["mass", "x", "y", "z", "vx", "vy", "vz"];
+const NAMED: [&str; 8] = ["name", "mass", "x", "y", "z", "vx", "vy", "vz"];
 const PLANE: [&str; 5] = ["mass", "x", "y", "vx", "vy"];
 
 /// Adds a body whose numbers have these names.
@@ -92,8 +121,10 @@ fn push(bodies: &mut Bodies, names: &[&str], numbers: &[f64]) {
     );
 }
 
-fn textbook(path: &Path, text: &str) -> Result<(Bodies, u8), FileError> {
+fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
     let mut bodies = Bodies::default();
+    let mut carried = Carried::default();
+    let mut identities = Vec::new();
     let mut names: Option<&[&str]> = None;
     for (number, line) in text.lines().enumerate() {
         let place = Place {
@@ -101,14 +132,22 @@ fn textbook(path: &Path, text: &str) -> Result<(Bodies, u8), FileError> {
             line: number + 1,
             text: line,
         };
+        if let Some(told) = Carried::from_comment(line) {
+            carried = told.map_err(|reason| place.error(line, reason))?;
+        }
         let content = line.split('#').next().unwrap_or_default();
         let words: Vec<&str> = content.split_whitespace().collect();
         if words.is_empty() {
             continue;
         }
-        let names = *names.get_or_insert(if words.len() == 7 { &SPACE } else { &PLANE });
+        let names = *names.get_or_insert(match words.len() {
+            7 => &SPACE,
+            8 => &NAMED,
+            _ => &PLANE,
+        });
         let expected = || match names.len() {
             7 => "expected 7 numbers, mass x y z vx vy vz, as in the lines before".to_owned(),
+            8 => "expected a name and mass x y z vx vy vz, as in the lines before".to_owned(),
             _ if bodies.is_empty() => {
                 "expected 5 numbers, mass x y vx vy, or 7, mass x y z vx vy vz".to_owned()
             }
@@ -126,24 +165,39 @@ fn textbook(path: &Path, text: &str) -> Result<(Bodies, u8), FileError> {
         if let Some(surplus) = words.get(names.len()) {
             return Err(place.error(surplus, format!("'{surplus}' is too much: {}", expected())));
         }
+        let (mut words, mut names) = (&words[..], names);
+        if names.len() == NAMED.len() {
+            identities.push(words[0].to_owned());
+            (words, names) = (&words[1..], &names[1..]);
+        }
         let mut numbers = [0.0; 7];
-        for ((number, word), name) in numbers.iter_mut().zip(&words).zip(names) {
+        for ((number, word), name) in numbers.iter_mut().zip(words).zip(names) {
             *number = place.number(word, name)?;
         }
         push(&mut bodies, names, &numbers);
     }
-    let dimensions = if names.is_some_and(|n| n.len() == 5) {
-        2
-    } else {
-        3
-    };
-    filled(path, bodies, dimensions)
+    // Numbers in their order are no names.
+    let named = identities
+        .iter()
+        .enumerate()
+        .any(|(i, id)| *id != i.to_string());
+    if named && carried.names.is_none() {
+        carried.names = Some(identities);
+    }
+    let columns = names.map_or(SPACE.len(), <[_]>::len);
+    // Those with names are a cluster's.
+    let usual_g = if columns == NAMED.len() { 1.0 } else { SI_G };
+    let dimensions = if columns == PLANE.len() { 2 } else { 3 };
+    filled(path, bodies, dimensions, carried, usual_g)
 }
 
-fn csv(path: &Path, text: &str) -> Result<(Bodies, u8), FileError> {
+/// Columns of a CSV that tell the same in every line.
+const COMMON: [&str; 4] = ["g", "softening", "time", "dt"];
+
+fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else {
-        return filled(path, Bodies::default(), 3);
+        return filled(path, Bodies::default(), 3, Carried::default(), 1.0);
     };
     let place = Place {
         path,
@@ -166,6 +220,10 @@ fn csv(path: &Path, text: &str) -> Result<(Bodies, u8), FileError> {
             }
         }
     }
+    let of = |name: &str| columns.iter().position(|c| *c == name);
+    let (common, named) = (COMMON.map(of), of("name"));
+    let mut told = [None; COMMON.len()];
+    let mut identities = Vec::new();
     let mut bodies = Bodies::default();
     for (number, line) in lines {
         if line.trim().is_empty() {
@@ -191,18 +249,35 @@ fn csv(path: &Path, text: &str) -> Result<(Bodies, u8), FileError> {
             *number = place.number(words[*at], name)?;
         }
         push(&mut bodies, names, &numbers);
+        for ((told, at), name) in told.iter_mut().zip(common).zip(COMMON) {
+            let Some(word) = at.map(|at| words[at]) else {
+                continue;
+            };
+            let number = place.number(word, name)?;
+            if *told.get_or_insert(number) != number {
+                let reason = format!("'{word}' for {name}: expected the same in every line");
+                return Err(place.error(word, reason));
+            }
+        }
+        identities.extend(named.map(|at| words[at].to_owned()));
     }
-    filled(path, bodies, if spatial { 3 } else { 2 })
+    let [g, softening, time, dt] = told;
+    let carried = Carried {
+        g,
+        softening,
+        time,
+        dt,
+        names: named.map(|_| identities),
+        softenings: None,
+    };
+    filled(path, bodies, if spatial { 3 } else { 2 }, carried, 1.0)
 }
 
-pub(super) fn npz(path: &Path) -> Result<(Bodies, u8), FileError> {
+pub(super) fn npz(path: &Path) -> Result<BodyFile, FileError> {
     let mut file = NpzReader::open(path)?;
-    let mass = file.array::<f64>("mass")?;
+    let mass = file.array_of::<f64>("mass", MAX_BODIES)?;
     let n = mass.values.len();
-    let fail = |reason: String| FileError::Contents {
-        path: path.to_owned(),
-        reason,
-    };
+    let fail = |reason: String| contents(path, reason);
     if mass.shape != [n] {
         return Err(fail(format!(
             "mass must have one dimension; its shape is {:?}",
@@ -210,7 +285,7 @@ pub(super) fn npz(path: &Path) -> Result<(Bodies, u8), FileError> {
         )));
     }
     let mut vectors = |name: &str| -> Result<(Vec<[f64; 3]>, usize), FileError> {
-        let array = file.array::<f64>(name)?;
+        let array = file.array_of::<f64>(name, 3 * n)?;
         let width = match array.shape[..] {
             [rows, width @ (2 | 3)] if rows == n => width,
             _ => {
@@ -233,24 +308,64 @@ pub(super) fn npz(path: &Path) -> Result<(Bodies, u8), FileError> {
             "position has {width} columns and velocity {other}: expected the same number"
         )));
     }
-    filled(
-        path,
-        Bodies {
-            mass: mass.values,
-            position,
-            velocity,
-        },
-        width as u8,
-    )
+    let bodies = Bodies {
+        mass: mass.values,
+        position,
+        velocity,
+    };
+    let (carried, dimensions) = told_by_npz(&mut file, path)?;
+    let dimensions = dimensions.unwrap_or(width as u8).min(width as u8);
+    filled(path, bodies, dimensions, carried, 1.0)
 }
 
-fn filled(path: &Path, bodies: Bodies, dimensions: u8) -> Result<(Bodies, u8), FileError> {
-    if bodies.is_empty() {
-        let reason = "there are no bodies in it".to_owned();
-        return Err(FileError::Contents {
-            path: path.to_owned(),
-            reason,
-        });
+/// What an npz tells beside its bodies, and in how many dimensions they move.
+fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>), FileError> {
+    let fail = |reason: String| contents(path, reason);
+    let mut json = |name: &str| -> Result<Option<Value>, FileError> {
+        if !file.has(name) {
+            return Ok(None);
+        }
+        let text = file.text(name)?;
+        let value = serde_json::from_str(&text);
+        value.map(Some).map_err(|e| fail(format!("{name}: {e}")))
+    };
+    let (specification, checkpoint) = (json("spec.json")?, json("checkpoint.json")?);
+    let of_checkpoint = checkpoint.as_ref().and_then(|c| c.get("specification"));
+    let told = specification.as_ref().or(of_checkpoint);
+    let (mut carried, dimensions) = told.map_or_else(Default::default, Carried::from_specification);
+    carried.time = checkpoint.as_ref().and_then(time_of_checkpoint);
+    if file.has("time.npy") {
+        let time = file.array_of::<f64>("time", 1)?;
+        let [time] = time.values[..] else {
+            return Err(fail("time must be one number".into()));
+        };
+        carried.time = Some(time);
     }
-    Ok((bodies, dimensions))
+    Ok((carried, dimensions))
+}
+
+/// When the bodies of a checkpoint are where they are.
+fn time_of_checkpoint(checkpoint: &Value) -> Option<f64> {
+    let specification = Specification::deserialize(checkpoint.get("specification")?).ok()?;
+    Some(specification.time(checkpoint.get("step")?.as_u64()?))
+}
+
+fn filled(
+    path: &Path,
+    bodies: Bodies,
+    dimensions: u8,
+    carried: Carried,
+    usual_g: f64,
+) -> Result<BodyFile, FileError> {
+    if bodies.is_empty() {
+        return Err(contents(path, "there are no bodies in it".into()));
+    }
+    let told = carried.check(bodies.len());
+    told.map_err(|reason| contents(path, reason))?;
+    Ok(BodyFile {
+        bodies,
+        dimensions,
+        carried,
+        usual_g,
+    })
 }

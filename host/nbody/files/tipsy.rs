@@ -1,19 +1,22 @@
 //! TIPSY's binary snapshots: a header (time: f64; bodies, dimensions, gas, dark, stars: u32 each, filled up to 32 bytes
-//! or not), then gas (12 `f32` each), dark matter (9) and stars (11), each beginning with mass, position, velocity.
+//! or not), then gas (12 `f32` each), dark matter (9) and stars (11), each beginning with mass, position, velocity. Dark matter and
+//! stars end with softening length and potential. The unit of mass is such that G = 1.
 
 use super::super::Bodies;
+use super::Carried;
 
 /// `f32` numbers of a gas, dark and star particle.
 const WORDS: [usize; 3] = [12, 9, 11];
 
 struct Header {
     start: usize,
+    time: f64,
     counts: [usize; 3],
     big_endian: bool,
 }
 
-/// Reads bodies of all three kinds, in the file's order.
-pub(super) fn read(bytes: &[u8]) -> Result<Bodies, String> {
+/// Reads bodies of all three kinds, in the file's order, and what is told of them.
+pub(super) fn read(bytes: &[u8]) -> Result<(Bodies, Carried), String> {
     let header = header(bytes)?;
     let number = |at: usize| {
         let raw = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
@@ -26,7 +29,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Bodies, String> {
     };
     let mut bodies = Bodies::default();
     let mut at = header.start;
-    for (count, words) in header.counts.into_iter().zip(WORDS) {
+    let mut softenings: Option<[f64; 2]> = None;
+    for (kind, (count, words)) in header.counts.into_iter().zip(WORDS).enumerate() {
         for _ in 0..count {
             let word = |k: usize| number(at + 4 * k);
             bodies.push(
@@ -34,10 +38,24 @@ pub(super) fn read(bytes: &[u8]) -> Result<Bodies, String> {
                 [word(1), word(2), word(3)],
                 [word(4), word(5), word(6)],
             );
+            // Gas has the length that its density is smoothed with there, which is another thing.
+            if kind > 0 {
+                let own = word(words - 2);
+                let [least, greatest] = softenings.unwrap_or([own; 2]);
+                softenings = Some([least.min(own), greatest.max(own)]);
+            }
             at += 4 * words;
         }
     }
-    Ok(bodies)
+    let common = softenings.filter(|[least, greatest]| least == greatest);
+    let carried = Carried {
+        g: Some(1.0),
+        softening: common.map(|[length, _]| length),
+        time: Some(header.time),
+        softenings: softenings.filter(|_| common.is_none()),
+        ..Carried::default()
+    };
+    Ok((bodies, carried))
 }
 
 /// The byte order and the header's length are those with which the file has the length that its counts ask for.
@@ -67,8 +85,14 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
             .sum();
         for start in [32, 28] {
             if counts.iter().sum::<usize>() == bodies && start + size == bytes.len() {
+                let raw = *bytes.first_chunk().expect("28 bytes at least");
                 return Ok(Header {
                     start,
+                    time: if big_endian {
+                        f64::from_be_bytes(raw)
+                    } else {
+                        f64::from_le_bytes(raw)
+                    },
                     counts,
                     big_endian,
                 });
@@ -123,7 +147,13 @@ mod tests {
     #[test]
     fn all_kinds_byte_orders_and_headers_are_read() {
         for (big_endian, filled) in [(false, false), (false, true), (true, false), (true, true)] {
-            let bodies = read(&sample(big_endian, filled)).unwrap();
+            let (bodies, carried) = read(&sample(big_endian, filled)).unwrap();
+            assert_eq!((carried.g, carried.time), (Some(1.0), Some(1.5)));
+            // Of the dark particle and the star.
+            assert_eq!(
+                (carried.softening, carried.softenings),
+                (None, Some([107.0, 209.0]))
+            );
             assert_eq!(bodies.mass, [0.0, 100.0, 200.0]);
             assert_eq!(bodies.position[1], [101.0, 102.0, 103.0]);
             assert_eq!(bodies.velocity[2], [204.0, 205.0, 206.0]);

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use super::super::{Bodies, Diagnostics, Snapshot, Specification};
+use super::super::{Bodies, Diagnostics, Snapshot, Specification, relative_error};
+use super::Carried;
 use crate::io::IoError;
 use crate::io::atomic::write_with;
 use crate::io::npz::NpzWriter;
@@ -36,7 +37,8 @@ impl BodyFormat {
 }
 
 /// Writes bodies in the format of the name. An npz holds `mass` (n), `position` and `velocity` (n × 3), `time` (1) and
-/// `spec.json`; all can be read back by [`read_bodies`](super::read_bodies).
+/// `spec.json`; texts have time, G, softening and time step in a comment, CSV files in columns. All is read back by
+/// [`read`](super::read()).
 ///
 /// # Errors
 /// [`IoError`]; nothing of the file is left.
@@ -47,6 +49,8 @@ pub fn write_bodies(
     specification: &Specification,
 ) -> Result<(), IoError> {
     let bodies = &snapshot.bodies;
+    let carried = Carried::of(snapshot, specification);
+    let dimensions = specification.dimensions;
     match format {
         BodyFormat::Npz => {
             let mut file = NpzWriter::create(path)?;
@@ -58,8 +62,16 @@ pub fn write_bodies(
             file.text("spec.json", &json(specification))?;
             file.finish()
         }
-        BodyFormat::Csv => text(path, &table(bodies, specification.dimensions, ",", true)),
-        BodyFormat::Text => text(path, &table(bodies, specification.dimensions, " ", false)),
+        BodyFormat::Csv => text(path, &csv(bodies, dimensions, &carried)),
+        BodyFormat::Text => {
+            let mut all = carried.comment();
+            all.push('\n');
+            for i in 0..bodies.len() {
+                body(&mut all, bodies, i, dimensions, " ");
+                all.push('\n');
+            }
+            text(path, &all)
+        }
     }
 }
 
@@ -73,28 +85,50 @@ fn text(path: &Path, text: &str) -> Result<(), IoError> {
     })
 }
 
-fn table(bodies: &Bodies, dimensions: u8, separator: &str, names: bool) -> String {
+/// A line of names, then a line a body; what is the same for all is in columns of its own.
+fn csv(bodies: &Bodies, dimensions: u8, carried: &Carried) -> String {
     let mut text = String::new();
-    let d = usize::from(dimensions);
-    if names {
-        let names: &[&str] = match dimensions {
-            2 => &["mass", "x", "y", "vx", "vy"],
-            _ => &["mass", "x", "y", "z", "vx", "vy", "vz"],
-        };
-        text.push_str(&names.join(separator));
-        text.push('\n');
+    if carried.names.is_some() {
+        text.push_str("name,");
     }
-    for i in 0..bodies.len() {
-        let _ = write!(text, "{:?}", bodies.mass[i]);
-        for number in bodies.position[i][..d]
-            .iter()
-            .chain(&bodies.velocity[i][..d])
-        {
-            let _ = write!(text, "{separator}{number:?}");
+    text.push_str(match dimensions {
+        2 => "mass,x,y,vx,vy",
+        _ => "mass,x,y,z,vx,vy,vz",
+    });
+    let common = [
+        ("g", carried.g),
+        ("softening", carried.softening),
+        ("time", carried.time),
+        ("dt", carried.dt),
+    ];
+    let mut rest = String::new();
+    for (name, number) in common {
+        if let Some(number) = number {
+            let _ = write!(text, ",{name}");
+            let _ = write!(rest, ",{number:?}");
         }
+    }
+    text.push('\n');
+    for i in 0..bodies.len() {
+        if let Some(names) = &carried.names {
+            // A comma would begin the next column.
+            let _ = write!(text, "{},", names[i].replace([',', '\n', '\r'], " "));
+        }
+        body(&mut text, bodies, i, dimensions, ",");
+        text.push_str(&rest);
         text.push('\n');
     }
     text
+}
+
+/// A body's numbers.
+fn body(text: &mut String, bodies: &Bodies, i: usize, dimensions: u8, separator: &str) {
+    let d = usize::from(dimensions);
+    let _ = write!(text, "{:?}", bodies.mass[i]);
+    let vectors = [&bodies.position[i], &bodies.velocity[i]];
+    for number in vectors.into_iter().flat_map(|v| &v[..d]) {
+        let _ = write!(text, "{separator}{number:?}");
+    }
 }
 
 /// The diagnostics at a step.
@@ -210,6 +244,14 @@ impl History {
     }
 }
 
+/// The sum of the magnitudes of kinetic and potential energy at the start of a run that had this energy, if its first moment is
+/// there.
+pub fn parts_at_start(moments: &[Moment], start_energy: f64) -> f64 {
+    let first = moments.first().map(|m| &m.diagnostics);
+    let first = first.filter(|d| d.total == start_energy);
+    first.map_or(0.0, |d| d.kinetic.abs() + d.potential.abs())
+}
+
 /// Writes diagnostics over time, as `.npz` (an array a column) or CSV of any other name: step, time, energies, momenta, centre,
 /// virial ratio, Lagrange radii, and the error of the energy relative to `start_energy`.
 ///
@@ -221,7 +263,8 @@ pub fn write_series(
     start_energy: f64,
     specification: &Specification,
 ) -> Result<(), IoError> {
-    let error = |m: &Moment| (m.diagnostics.total - start_energy) / start_energy.abs();
+    let parts = parts_at_start(moments, start_energy);
+    let error = |m: &Moment| relative_error(m.diagnostics.total, start_energy, parts);
     let column = |k: usize| -> Vec<f64> { moments.iter().map(|m| m.numbers()[k]).collect() };
     if path.extension().is_some_and(|e| e == "npz") {
         let mut file = NpzWriter::create(path)?;

@@ -141,6 +141,10 @@ impl Engine for GpuEngine {
         }
     }
 
+    fn gpu(&self) -> Option<&Gpu> {
+        self.gpus.first()
+    }
+
     fn resume<'a>(
         &'a self,
         problem: &Validated,

@@ -120,8 +120,7 @@ mod tests {
             steps: 100,
             ..Specification::default()
         };
-        let frames =
-            sweep(&base, crate::divergence::Parameter::G, &[1.0, 2.0, 3.0]).expect("valid");
+        let frames = sweep(&base, &["g=1,2,3".parse().expect("values")]).expect("valid");
         let style = Style::default();
         for frame in &frames {
             let times: Vec<u32> = (0..20).map(|i| i * (frame.index + 1)).collect();

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use crate::io::IoError;
+use crate::io::read::check_memory;
 use crate::zoom::Folder;
 
 /// A picture of a pixel a pixel.
@@ -35,18 +36,26 @@ impl Picture {
 /// It is not there, or was not written by [`bare`](crate::io::picture::bare).
 pub(super) fn read(folder: &Folder, frame: u32) -> Result<Picture, IoError> {
     let path = folder.file(frame, "png");
-    let file = File::open(&path).map_err(|e| IoError::system(&path, "read", e))?;
+    let file = crate::io::read::open(&path)?;
     let malformed = |reason: String| IoError::Malformed {
         path: path.clone(),
         reason,
     };
-    decode(BufReader::new(file))
+    let mut reader = png::Decoder::new(BufReader::new(file))
+        .read_info()
+        .map_err(|e| malformed(e.to_string()))?;
+    check_memory(
+        &path,
+        reader.output_buffer_size().unwrap_or(usize::MAX) as u64,
+    )?;
+    decode(&mut reader)
         .map_err(|e| malformed(e.to_string()))?
         .ok_or_else(|| malformed("it is not a picture of 256 colours, as frames are".into()))
 }
 
-fn decode(reader: BufReader<File>) -> Result<Option<Picture>, png::DecodingError> {
-    let mut reader = png::Decoder::new(reader).read_info()?;
+fn decode(
+    reader: &mut png::Reader<BufReader<File>>,
+) -> Result<Option<Picture>, png::DecodingError> {
     let info = reader.info();
     let (width, height) = (info.width, info.height);
     let indexed =

@@ -15,11 +15,14 @@ from ._cluster import LAGRANGE_FRACTIONS, Cluster, ClusterState, cluster
 from ._divergence import DivergenceMap, divergence
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
+from ._sweep import sweep
 from ._trisolar import __version__
+from ._warnings import AccuracyWarning, TrisolarWarning
 from ._zoom import zoom
 
 __all__ = [
     "LAGRANGE_FRACTIONS",
+    "AccuracyWarning",
     "Cluster",
     "ClusterState",
     "Cpu",
@@ -30,10 +33,12 @@ __all__ = [
     "Nbody",
     "NbodyState",
     "Simd",
+    "TrisolarWarning",
     "__version__",
     "cluster",
     "devices",
     "divergence",
     "nbody",
+    "sweep",
     "zoom",
 ]

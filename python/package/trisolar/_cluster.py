@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Spec, bodies_of, merged, names, source, wholes
+from ._spec import Spec, bodies_of, merged, names, source, told_of, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -152,14 +152,15 @@ def cluster(
     eta_regular: Optional[float] = None,
     end: Optional[float] = None,
     every: Optional[float] = None,
+    max_error: Optional[float] = None,
     backend: str = "auto",
     threads: Optional[int] = None,
-    gpus: int = 1,
+    gpus: Optional[int] = None,
     block_step: str = "auto",
     progress: Progress = None,
 ) -> Cluster:
-    """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at time 0, after
-    every ``every``, and at ``end``.
+    """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at the start
+    (time 0, unless its file tells another), after every ``every``, and at ``end``.
 
     >>> for state in trisolar.cluster(n=256, end=2):
     ...     print(state.time, state.energy_error, state.core_radius)
@@ -171,16 +172,18 @@ def cluster(
 
     :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
-    :param input: start from a file: .npz, or text with a particle a line, id mass x y z vx vy vz.
+    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle a line, id mass x y z vx vy vz. What it
+        tells is used where no option says otherwise: softening, time, names, and G, by which masses are multiplied.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
-        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run).
+        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run). What they tell is
+        used as that of a file.
     :param model: start model in Henon units: "plummer" or "king"; or a few bodies: "burrau" or
         "figure-eight" ["plummer"].
     :param w0: dimensionless central potential of the King model, 0.1 to 16 [6].
     :param n: particles of the model [1024].
     :param seed: of the model [1].
     :param order: of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
-    :param softening: softening length (length) [4/n; 0 for a few bodies].
+    :param softening: softening length (length) [what file or bodies tell, or 4/n; 0 for a model of few bodies].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
@@ -192,12 +195,15 @@ def cluster(
         steps, order 4) ["plain"].
     :param neighbours: ahmad-cohen: neighbours a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
-    :param end: time to stop at [1].
+    :param end: time to stop at [1 after the start].
     :param every: time from state to state [0.25].
+    :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
+        [none; above 0.01 there is a warning].
     :param backend: where to compute: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param gpus: GPUs that share the work, with ``backend="gpu"``; the bits do not depend on it [1].
+    :param gpus: GPUs that share the work, all of which must be there; more than 1 with ``backend="gpu"``; the bits do not
+        depend on it [1].
     :param block_step: who corrects and chooses steps: "host", "device" (one GPU makes whole block steps, many in a
         launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
     :param progress: a function that is called some times a second, in the thread that waits for a state, with the time
@@ -208,7 +214,10 @@ def cluster(
     :raises TypeError: a value of another kind.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), one that failed, or a step that became too small.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, a step that became too small, or an
+        energy error above ``max_error``.
+
+    A large energy error at the end gives an :class:`AccuracyWarning`, a subclass of ``UserWarning``.
     """
     options: Dict[str, object] = {
         "input": None if input is None else str(input),
@@ -229,17 +238,19 @@ def cluster(
         "eta_regular": eta_regular,
         "end": end,
         "every": every,
+        "max_error": max_error,
     }
     names(backend=backend, block_step=block_step)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
-    arrays = None
+    arrays, told = None, None
     if bodies is not None:
         mass, position, velocity = bodies_of(bodies)
         if position.shape[1] != 3:
             raise ValueError(f"position and velocity must be of shape ({len(mass)}, 3)")
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes())
-    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays)
+        told = told_of(bodies)
+    problem = _trisolar.ClusterProblem(merged(given, options), given.toml, given.file, arrays, told)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
     return Cluster(problem.run(backend, threads, gpus, block_step), values, problem.toml, progress)

@@ -27,6 +27,7 @@ from ._spec import (
     wholes,
 )
 from ._spec import options as run_options
+from ._warnings import TrisolarWarning, warn_of_accuracy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,6 +98,19 @@ class DivergenceMap:
         return self._map.never_parted
 
     @property
+    def unresolved(self) -> Optional[float]:
+        """The share of unresolved pixels in a sample of up to 256 pixels; ``None`` if it was not determined. In an unresolved
+        pixel two bodies come so close that the time step exceeds their dynamical time (G M dt^2 > r^3) before the twins part,
+        so what it shows is an effect of the step. Chaotic maps always have a few; well above 0.1 there is an
+        :class:`AccuracyWarning`."""
+        return self._map.unresolved
+
+    @property
+    def warnings(self) -> List[str]:
+        """The warnings about this map: doubtful values of the specification, and inaccuracy."""
+        return self._map.warnings
+
+    @property
     def notes(self) -> List[str]:
         """What should be known, such as that a GPU failed and the CPU took over."""
         return self._map.notes
@@ -122,7 +136,7 @@ class DivergenceMap:
 
     def __reduce__(self) -> Tuple[Any, ...]:
         times = self._times.astype("<u4", copy=False).tobytes()
-        made = (self.engine, self.device, self.seconds, self.notes)
+        made = (self.engine, self.device, self.seconds, self.notes, self._map.resolution)
         return _restored, (self.spec_toml, self._map.points, times, made)
 
     def __repr__(self) -> str:
@@ -234,7 +248,7 @@ def _restored(
     toml: str,
     points: Optional[Tuple[List[int], bytes]],
     times: bytes,
-    made: Tuple[str, str, float, List[str]],
+    made: Tuple[str, str, float, List[str], Optional[Tuple[int, int]]],
 ) -> DivergenceMap:
     """A map from what was pickled of it."""
     specification = _trisolar.Specification({}, toml, None, points)
@@ -264,6 +278,7 @@ def divergence(
     precision: Optional[str] = None,
     integrator: Optional[str] = None,
     start: Optional[str] = None,
+    max_error: Optional[float] = None,
     backend: str = "auto",
     gpus: Gpus = None,
     driver: str = "threads",
@@ -316,6 +331,8 @@ def divergence(
         ["explicit-euler"].
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or
         "runge-kutta" ["euler"].
+    :param max_error: the share of unresolved pixels (:attr:`DivergenceMap.unresolved`) above which the map is a failure, a
+        ``RuntimeError`` [none; well above 0.1 there is a warning].
     :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
         together).
     :param gpus: which GPUs: "all", or numbers as :func:`devices` has them, such as 0, (0, 2) or "0,2" [all, but only as
@@ -330,10 +347,11 @@ def divergence(
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), one that ``gpus`` names and that there is not, or one
-        that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a share of unresolved pixels above
+        ``max_error``. (A GPU in ``gpus`` that does not exist is a ``ValueError``.)
 
-    What may not have been meant (pixels that are not square, a shift close to rounding) is a ``UserWarning``.
+    Doubtful values (pixels that are not square, a shift close to rounding) give a :class:`TrisolarWarning`, a time step that
+    is too long for the bodies gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
     options: Dict[str, object] = {
         "size": size,
@@ -353,14 +371,18 @@ def divergence(
         "precision": precision,
         "integrator": integrator,
         "start": start,
+        "max_error": max_error,
     }
     how = run_options(backend, threads, gpus, driver)
     options, states = _states(spec, preset, options, points)
     specification = _specification(spec, preset, options, states)
     for message in specification.warnings:
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warnings.warn(message, TrisolarWarning, stacklevel=2)
     with watching(progress, "divergence") as callback:
-        return DivergenceMap(specification.run(how, callback))
+        computed = specification.run(how, callback)
+    warn_of_accuracy(computed.accuracy_warning, stacklevel=2)
+    computed.check(specification.max_error)
+    return DivergenceMap(computed)
 
 
 #: What a start state consists of, and the trailing axes of each part.

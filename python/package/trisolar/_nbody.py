@@ -12,7 +12,8 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Numbers, Spec, bodies_of, merged, names, source, wholes
+from ._spec import Numbers, Spec, bodies_of, merged, names, source, told_of, wholes
+from ._warnings import TrisolarWarning
 
 
 class Diagnostics(TypedDict):
@@ -52,7 +53,7 @@ class NbodyState:
 
     @property
     def time(self) -> float:
-        """``step`` times ``dt`` (time)."""
+        """When: the time of the start, and ``step`` times ``dt`` (time)."""
         return self._state.time
 
     @property
@@ -119,9 +120,11 @@ def nbody(
     integrator: Optional[str] = None,
     solver: Optional[str] = None,
     precision: Optional[str] = None,
+    energy: Optional[str] = None,
+    max_error: Optional[float] = None,
     every: Optional[int] = None,
     backend: str = "auto",
-    device: int = 0,
+    device: Optional[int] = None,
     gpus: Optional[int] = None,
     threads: Optional[int] = None,
     schedule: str = "dynamic",
@@ -148,7 +151,8 @@ def nbody(
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
-        run).
+        run). What a state or an npz tells is used where no option says otherwise: G, softening, time, time step, names,
+        dimensions.
     :param n: bodies of the model [1024; line: 4], or those that the file must have.
     :param seed: of a random model [1].
     :param half_width: cube: half its edge (length) [1].
@@ -158,10 +162,10 @@ def nbody(
     :param semi_major: kepler: half the major axis (length) [1].
     :param eccentricity: kepler: from 0 to below 1 [0.5].
     :param mass_ratio: kepler: mass of the second body, that of the first being 1 [1].
-    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units; 1 for arrays and files but
-        text, which has 6.673e-11].
-    :param softening: softening length (length) [0].
-    :param dt: time step (time) [one that suits the model, or 0.001].
+    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units, or what file or bodies tell; where
+        they tell nothing, 6.673e-11 for the textbook's text and 1 for others; ``notes`` says so].
+    :param softening: softening length (length) [what file or bodies tell, or 0].
+    :param dt: time step (time) [one that suits the model, what file or bodies tell, or 0.001].
     :param steps: to take [1000].
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "runge-kutta-4" or
@@ -169,11 +173,15 @@ def nbody(
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
+    :param energy: when to evaluate the energy, which gives the error of the run: "ends" (at the start and the end; this takes
+        a time proportional to the square of the number of bodies) or "none" ["ends"].
+    :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
+        [none; above 0.01 there is a warning].
     :param every: steps from state to state [all: the start and the end].
     :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
-    :param device: number of the GPU, or of the first of several [0].
-    :param gpus: how many GPUs compute together, from ``device`` on, 1 to 64; their number changes no bit [all from 131072
-        bodies on].
+    :param device: number of the GPU, or of the first of several; it must be there [0].
+    :param gpus: how many GPUs compute together, from ``device`` on, 1 to 64, all of which must be there; their number
+        changes no bit [all from 131072 bodies on].
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
     :param schedule: how threads share rows of bodies: "dynamic" (whoever is free takes the next), "block", "cyclic", or
         "cyclic-forces" (cyclic, but sums in blocks).
@@ -186,9 +194,11 @@ def nbody(
     :raises TypeError: a value of another kind.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, coordinates that are no longer finite
+        numbers, or an energy error above ``max_error``.
 
-    What may not have been meant (such as a step too long for a close pair) is a ``UserWarning``.
+    Doubtful values (such as a step too long for a close pair) give a :class:`TrisolarWarning`, a large energy error at the
+    end gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
     options: Dict[str, object] = {
         "model": model,
@@ -210,17 +220,20 @@ def nbody(
         "integrator": integrator,
         "solver": solver,
         "precision": precision,
+        "energy": energy,
+        "max_error": max_error,
     }
     names(backend=backend, schedule=schedule, partials=partials)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
     given = source(spec)
-    arrays = None
+    arrays, told = None, None
     if bodies is not None:
         mass, position, velocity = bodies_of(bodies)
         arrays = (mass.tobytes(), position.tobytes(), velocity.tobytes(), position.shape[1])
-    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays)
+        told = told_of(bodies)
+    problem = _trisolar.NbodyProblem(merged(given, options), given.toml, given.file, arrays, told)
     for message in problem.warnings:
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warnings.warn(message, TrisolarWarning, stacklevel=2)
     checked(progress)
     values = {name: value for name, value in json.loads(problem.json).items() if value is not None}
     computing = problem.run(every, backend, threads, schedule, partials, device, gpus)

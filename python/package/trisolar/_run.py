@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Dict, Generic, Iterator, List, Optional, Protocol, Type, TypeVar
 
 from ._progress import Progress, Tell, watching
+from ._warnings import warn_of_accuracy
 
 State = TypeVar("State")
 Found = TypeVar("Found")
@@ -25,6 +26,10 @@ class Computing(Protocol[Found_co]):
     def device(self) -> str: ...
     @property
     def notes(self) -> List[str]: ...
+    @property
+    def energy_errors(self) -> Optional[List[float]]: ...
+    @property
+    def accuracy_warning(self) -> Optional[str]: ...
 
 
 class Run(Iterator[State], Generic[State, Found]):
@@ -45,6 +50,7 @@ class Run(Iterator[State], Generic[State, Found]):
         self._progress = progress
         self._bar = ExitStack()
         self._tell: Optional[Tell] = None
+        self._warned = False
 
     def _state(self, found: Found) -> State:
         raise NotImplementedError
@@ -74,6 +80,19 @@ class Run(Iterator[State], Generic[State, Found]):
         """What should be known, such as that no GPU could be used."""
         return self._computing.notes
 
+    @property
+    def energy_error(self) -> Optional[float]:
+        """The relative error of the total energy, (E - E0) / abs(E0) with E0 at the start; ``None`` before the run has found it,
+        and with ``energy="none"``. If it exceeds 0.01, the run ends with an :class:`AccuracyWarning`."""
+        errors = self._computing.energy_errors
+        return None if errors is None else errors[0]
+
+    @property
+    def largest_energy_error(self) -> Optional[float]:
+        """The :attr:`energy_error` of the largest magnitude so far."""
+        errors = self._computing.energy_errors
+        return None if errors is None else errors[1]
+
     def __next__(self) -> State:
         if self._tell is None and self._progress:
             self._tell = self._bar.enter_context(watching(self._progress, self._name))
@@ -84,6 +103,9 @@ class Run(Iterator[State], Generic[State, Found]):
             raise
         if found is None:
             self.close()
+            if not self._warned:
+                self._warned = True
+                warn_of_accuracy(self._computing.accuracy_warning, stacklevel=2)
             raise StopIteration
         return self._state(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,7 @@ def source(spec: Optional[Spec]) -> Source:
         raise TypeError(
             f"spec must be a mapping, TOML text or the path of a TOML file, not {kind}"
         ) from None
-    with open(path, encoding="utf-8") as file:
-        return Source(toml=file.read(), file=str(path))
+    return Source(toml=_trisolar.configuration_text(path), file=str(path))
 
 
 def merged(spec: Source, options: Dict[str, object]) -> Dict[str, object]:
@@ -53,7 +52,7 @@ def merged(spec: Source, options: Dict[str, object]) -> Dict[str, object]:
 
 def bodies_of(bodies: Any) -> Tuple[npt.NDArray[np.float64], ...]:
     """``mass`` (n), ``position`` and ``velocity`` (n, 3) or (n, 2): of a mapping, or of an object with these names."""
-    arrays = []
+    arrays: List[npt.NDArray[np.float64]] = []
     for name in ("mass", "position", "velocity"):
         try:
             value = bodies[name] if hasattr(bodies, "__getitem__") else getattr(bodies, name)
@@ -72,6 +71,29 @@ def bodies_of(bodies: Any) -> Tuple[npt.NDArray[np.float64], ...]:
                 f"{name} is {array.shape}"
             )
     return mass, position, velocity
+
+
+Told = Tuple[Optional[str], Optional[float]]
+
+
+def told_of(bodies: Any) -> Told:
+    """What is told of bodies beside their numbers: the specification of their run, as JSON, and their time. States of other
+    runs tell it, and what ``numpy.load`` makes of an npz."""
+    state = getattr(bodies, "_state", None)
+    if isinstance(state, (_trisolar.NbodyState, _trisolar.ClusterState)):
+        return state.told
+    if not isinstance(bodies, Mapping):
+        return None, None
+    json = bodies.get("spec.json")
+    time = bodies.get("time")
+    if isinstance(json, (bytes, bytearray)):
+        json = json.decode("utf-8")
+    if time is not None:
+        found = numbers("time", time)
+        if found.size != 1:
+            raise ValueError(f"time must be one number, not of shape {found.shape}")
+        time = float(found.reshape(()))
+    return json, time
 
 
 def options(

@@ -13,15 +13,21 @@ __all__ = [
     "Options",
     "Specification",
     "__version__",
+    "configuration_text",
     "devices_json",
     "lagrange_fractions",
+    "sweep_frames",
     "zoom_frames",
 ]
 
 __version__: str
 
+def configuration_text(path: Union[str, "os.PathLike[str]"]) -> str: ...
 def devices_json() -> str: ...
 def lagrange_fractions() -> List[float]: ...
+def sweep_frames(
+    options: Dict[str, object], toml: Optional[str], file: Optional[str], vary: List[str]
+) -> List[Tuple[Specification, List[Tuple[str, float]]]]: ...
 def zoom_frames(
     options: Dict[str, object],
     toml: Optional[str],
@@ -43,6 +49,7 @@ class NbodyProblem:
         toml: Optional[str] = None,
         file: Optional[str] = None,
         bodies: Optional[Tuple[bytes, bytes, bytes, int]] = None,
+        told: Optional[Tuple[Optional[str], Optional[float]]] = None,
     ) -> NbodyProblem: ...
     @property
     def json(self) -> str: ...
@@ -57,7 +64,7 @@ class NbodyProblem:
         threads: Optional[int],
         schedule: str,
         partials: str,
-        device: int,
+        device: Optional[int],
         gpus: Optional[int],
     ) -> NbodyRun: ...
 
@@ -68,6 +75,10 @@ class NbodyRun:
     ) -> Optional[NbodyState]: ...
     def close(self) -> None: ...
     @property
+    def energy_errors(self) -> Optional[List[float]]: ...
+    @property
+    def accuracy_warning(self) -> Optional[str]: ...
+    @property
     def engine(self) -> str: ...
     @property
     def device(self) -> str: ...
@@ -76,6 +87,8 @@ class NbodyRun:
 
 @final
 class NbodyState:
+    @property
+    def told(self) -> Tuple[Optional[str], Optional[float]]: ...
     @property
     def step(self) -> int: ...
     @property
@@ -96,6 +109,7 @@ class ClusterProblem:
         toml: Optional[str] = None,
         file: Optional[str] = None,
         bodies: Optional[Tuple[bytes, bytes, bytes]] = None,
+        told: Optional[Tuple[Optional[str], Optional[float]]] = None,
     ) -> ClusterProblem: ...
     @property
     def json(self) -> str: ...
@@ -105,7 +119,7 @@ class ClusterProblem:
         self,
         backend: str = "auto",
         threads: Optional[int] = None,
-        gpus: int = 1,
+        gpus: Optional[int] = None,
         block_step: str = "auto",
     ) -> ClusterRun: ...
 
@@ -115,6 +129,10 @@ class ClusterRun:
         self, progress: Optional[Callable[[int, int], object]] = None
     ) -> Optional[ClusterState]: ...
     def close(self) -> None: ...
+    @property
+    def energy_errors(self) -> Optional[List[float]]: ...
+    @property
+    def accuracy_warning(self) -> Optional[str]: ...
     @property
     def engine(self) -> str: ...
     @property
@@ -126,6 +144,8 @@ class ClusterRun:
 
 @final
 class ClusterState:
+    @property
+    def told(self) -> Tuple[Optional[str], Optional[float]]: ...
     @property
     def time(self) -> float: ...
     @property
@@ -161,6 +181,8 @@ class Specification:
         preset: Optional[str] = None,
     ) -> Specification: ...
     @property
+    def max_error(self) -> Optional[float]: ...
+    @property
     def json(self) -> str: ...
     @property
     def toml(self) -> str: ...
@@ -172,7 +194,13 @@ class Specification:
         progress: Optional[Callable[[int, int], object]] = None,
     ) -> Map: ...
     def restored(
-        self, times: bytes, engine: str, device: str, seconds: float, notes: List[str]
+        self,
+        times: bytes,
+        engine: str,
+        device: str,
+        seconds: float,
+        notes: List[str],
+        resolution: Optional[Tuple[int, int]] = None,
     ) -> Map: ...
 
 @final
@@ -183,6 +211,15 @@ class Options:
 
 @final
 class Map:
+    @property
+    def unresolved(self) -> Optional[float]: ...
+    @property
+    def resolution(self) -> Optional[Tuple[int, int]]: ...
+    @property
+    def warnings(self) -> List[str]: ...
+    @property
+    def accuracy_warning(self) -> Optional[str]: ...
+    def check(self, most: Optional[float]) -> None: ...
     @property
     def __array_interface__(self) -> Dict[str, Any]: ...
     @property

@@ -8,6 +8,7 @@ from . import _trisolar
 from ._divergence import DivergenceMap
 from ._progress import Progress, checked, watching
 from ._spec import Gpus, Spec, merged, names, options as run_options, source, wholes
+from ._warnings import warn_of_accuracy
 
 
 def zoom(
@@ -42,13 +43,14 @@ def zoom(
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called after each frame with the frames done and all frames; an exception of it
         ends the zoom. ``True`` shows a bar (needs tqdm).
-    :param options: of every map, as for :func:`divergence`, such as ``size``; a center goes before the preset's.
+    :param options: of every map, as for :func:`divergence`, such as ``size`` or ``max_error``; a center goes before the preset's.
     :returns: the maps, one after the other.
     :raises ValueError: a value that is not allowed, in any frame, with the message of the command line.
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
-    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), or one that failed.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a map whose share of unresolved
+        pixels is above ``max_error``.
     """
     given = source(spec)
     checked(progress)
@@ -67,7 +69,10 @@ def _maps(
 ) -> Iterator[DivergenceMap]:
     with watching(progress, "zoom") as tell:
         for done, specification in enumerate(frames, 1):
-            map = DivergenceMap(specification.run(how))
+            computed = specification.run(how)
+            warn_of_accuracy(computed.accuracy_warning, stacklevel=2)
+            computed.check(specification.max_error)
+            map = DivergenceMap(computed)
             if tell is not None:
                 tell(done, len(frames))
             yield map

@@ -103,6 +103,49 @@ static void points_may_have_masses_of_their_own(void)
     trisolar_spec_free(spec);
 }
 
+static void a_map_of_nonsense_is_warned_of_and_fails_where_it_is_to(void)
+{
+    trisolar_options cpu = {.backend = TRISOLAR_CPU, .threads = 1}, strict = cpu;
+    trisolar_spec *spec = NULL;
+    trisolar_map *map = compute(small);
+    trisolar_info info;
+
+    CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK && info.unresolved == 0 && strcmp(info.warnings, "") == 0);
+    trisolar_map_free(map);
+    map = compute("size = 4\nsteps = 200\ndt = 10.0");
+    CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK && info.unresolved == 1);
+    CHECK(strstr(info.warnings, "the step is too long for 100.0 % (16 of 16") != NULL);
+    trisolar_map_free(map);
+
+    CHECK(trisolar_spec_from_toml("size = 4\nsteps = 200\ndt = 10.0", &spec) == TRISOLAR_OK);
+    strict.max_error = 0.5;
+    CHECK(trisolar_divergence_run(spec, &strict, &map) == TRISOLAR_FAILED && map != NULL);
+    CHECK(says("--max-error 0.5") && trisolar_map_times(map) != NULL);
+    trisolar_map_free(map);
+    strict.max_error = -1;
+    CHECK(trisolar_divergence_run(spec, &strict, &map) == TRISOLAR_BAD_INPUT && map == NULL);
+    CHECK(says("'-1' for 'max_error'"));
+    trisolar_spec_free(spec);
+    CHECK(trisolar_spec_from_toml("size = 4\nsteps = 200\ndt = 10.0\nmax_error = 0.5", &spec) == TRISOLAR_OK);
+    CHECK(trisolar_divergence_run(spec, &cpu, &map) == TRISOLAR_FAILED && map != NULL);
+    trisolar_map_free(map);
+    trisolar_spec_free(spec);
+    CHECK(trisolar_spec_from_toml("max_error = nan", &spec) == TRISOLAR_BAD_INPUT && says("'max_error'"));
+}
+
+static void gpus_that_are_not_there_are_bad_input(void)
+{
+    trisolar_options missing = {.gpus = "63"}, contradiction = {.backend = TRISOLAR_CPU, .gpus = "0"};
+    trisolar_spec *spec = NULL;
+    trisolar_map *map = NULL;
+
+    CHECK(trisolar_spec_from_toml(small, &spec) == TRISOLAR_OK);
+    CHECK(trisolar_divergence_run(spec, &missing, &map) == TRISOLAR_BAD_INPUT && says("--gpus 63: "));
+    CHECK(trisolar_divergence_run(spec, &contradiction, &map) == TRISOLAR_BAD_INPUT && says("--backend cpu uses no GPU"));
+    CHECK(map == NULL);
+    trisolar_spec_free(spec);
+}
+
 static void bad_input_is_told(void)
 {
     trisolar_spec *spec = (trisolar_spec *)&spec; /* must become NULL */
@@ -219,6 +262,8 @@ int main(int argc, char **argv)
     a_map_can_be_looked_at_and_copied();
     points_are_computed_like_the_pixels_of_a_map();
     points_may_have_masses_of_their_own();
+    a_map_of_nonsense_is_warned_of_and_fails_where_it_is_to();
+    gpus_that_are_not_there_are_bad_input();
     bad_input_is_told();
     a_gpu_is_used_or_missed();
     a_progress_function_can_end_a_run();

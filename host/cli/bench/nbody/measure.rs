@@ -138,6 +138,22 @@ pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Resul
     Ok(engine.device())
 }
 
+/// How many GPUs there are, at least as many as are asked for.
+fn there(args: &Args) -> Result<usize, Failure> {
+    let found = trisolar::gpu::devices();
+    let there = found.as_ref().map_or(0, Vec::len);
+    let asked = args.gpus.iter().flatten().find(|count| **count > there);
+    match (found, asked) {
+        (Ok(_), None) => Ok(there),
+        (Err(error), None) => Err(EngineError::from(error).into()),
+        (found, Some(count)) => {
+            let reason = found.err().map(|e| format!(": {e}")).unwrap_or_default();
+            let allowed = format!("must be at most {there}, the number of GPUs{reason}");
+            Err(Failure::value(&count.to_string(), "--gpus", &allowed))
+        }
+    }
+}
+
 /// Measures the kernels on GPUs and returns the devices' names.
 #[cfg(feature = "gpu")]
 pub(super) fn on_gpus(
@@ -148,13 +164,9 @@ pub(super) fn on_gpus(
 ) -> Result<Vec<String>, Failure> {
     use trisolar::nbody::{GpuEngine, NbodyKernel, Plan};
 
-    let there = trisolar::gpu::devices().map_err(EngineError::from)?.len();
+    let there = there(args)?;
     let mut counts = args.gpus.clone().unwrap_or_else(|| vec![1, there]);
     counts.dedup();
-    if let Some(given) = counts.iter().find(|c| **c > there) {
-        let allowed = format!("must be at most {there}, the number of GPUs");
-        return Err(Failure::value(&given.to_string(), "--gpus", &allowed));
-    }
     let mut names = Vec::new();
     for count in counts {
         let devices: Vec<u32> = (0..count as u32).collect();
@@ -246,6 +258,7 @@ pub(super) fn on_gpus(
     tables: &mut Tables,
 ) -> Result<Vec<String>, Failure> {
     // What only a GPU is measured with.
-    let _ = (&args.gpus, &args.precision, args.tables, tables);
-    Err(EngineError::NoGpu("this program was built without the feature `gpu`".into()).into())
+    let _ = (&args.precision, args.tables, tables);
+    let there = there(args)?;
+    unreachable!("{there} GPUs cannot be found without the feature `gpu`")
 }

@@ -90,6 +90,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let allowed = "must be a finite number above 0 (seconds)";
         return Err(Failure::value(&given, "--seconds", allowed));
     }
+    if let Some(count) = args.gpus.as_ref().and_then(|list| list.first())
+        && args.backend == Backend::Cpu
+    {
+        let reason = "--backend cpu measures no GPU; leave one of them out";
+        return Err(Failure::value(&count.to_string(), "--gpus", reason));
+    }
     let mut outputs = Outputs::new();
     for (option, path) in [("--csv", &args.csv), ("--plot", &args.plot)] {
         if let Some(path) = path {

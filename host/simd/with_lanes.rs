@@ -1,4 +1,4 @@
-//! The CPU engine's loops, inside functions that have the instruction set.
+//! Loops over lanes of f64, inside functions that have the instruction set.
 
 /// Calls `$function::<lanes, …>` inside a function that has the instruction set.
 macro_rules! with_lanes {
@@ -14,15 +14,15 @@ macro_rules! with_lanes {
             $call::<crate::simd::F64x8 $($generic)*>($($argument),*);
         }
         match $simd {
-            Simd::Scalar => $call::<f64 $($generic)*>($($argument),*),
-            // SAFETY: a CpuEngine holds only instruction sets that the machine has.
+            crate::simd::Simd::Scalar => $call::<f64 $($generic)*>($($argument),*),
+            // SAFETY: callers have only instruction sets that the machine has.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { avx2($($argument),*) },
+            crate::simd::Simd::Avx2 => unsafe { avx2($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe { avx512($($argument),*) },
+            crate::simd::Simd::Avx512 => unsafe { avx512($($argument),*) },
         }
     }};
 }
 
-pub(super) use with_lanes;
+pub(crate) use with_lanes;

@@ -1,0 +1,159 @@
+//! The energy error of a run: what is evaluated on its way, and what is reported at the end.
+
+use trisolar::accuracy::{self, Energies, EnergyError};
+use trisolar::divergence::EngineError;
+use trisolar::nbody::files::parts_at_start;
+use trisolar::nbody::{Diagnostics, EnergyLooks, Engine, Snapshot, Validated};
+
+use super::super::Failure;
+use super::options::Args;
+use super::outputs::Outputs;
+use super::start::Start;
+
+/// What the user can do about a large error.
+const ADVICE: &str = "take smaller steps (--dt), a --softening or another --integrator";
+
+/// The energy of a run.
+pub(super) struct Energy<'a> {
+    problem: &'a Validated,
+    engine: &'a dyn Engine,
+    threads: Option<usize>,
+    /// Whether it is evaluated at the start and at the end of the run.
+    at_ends: bool,
+    /// The user's limit of its error.
+    most: Option<f64>,
+    error: Option<EnergyError>,
+    /// The latest total.
+    total: f64,
+    /// Why it is not known, if it cannot be.
+    unknown: Option<String>,
+}
+
+impl<'a> Energy<'a> {
+    /// For a run that begins, or that goes on after the looks in `start`.
+    pub(super) fn new(
+        args: &Args,
+        start: &'a Start,
+        outputs: &Outputs,
+        engine: &'a dyn Engine,
+    ) -> Self {
+        let moments = &start.history.moments;
+        let error = start.start_energy.map(|energy| {
+            let mut error = EnergyError::new(energy, parts_at_start(moments, energy));
+            for moment in moments {
+                error.look(moment.diagnostics.total);
+            }
+            error
+        });
+        let looks = start.given.energy.unwrap_or_default();
+        let most = start.given.max_error;
+        let none = looks == EnergyLooks::Never;
+        Self {
+            problem: &start.problem,
+            engine,
+            threads: args.threads,
+            // A quiet run reports it only if there is a limit. A checkpoint has it however the run is reported.
+            at_ends: !none
+                && (!args.quiet || args.json || most.is_some() || outputs.checkpoint.is_some()),
+            most,
+            error,
+            total: moments.last().map_or(f64::NAN, |m| m.diagnostics.total),
+            unknown: none.then(|| "--energy none".into()),
+        }
+    }
+
+    /// Whether it is evaluated at the start and at the end.
+    pub(super) fn at_ends(&self) -> bool {
+        self.at_ends
+    }
+
+    /// Whether it has to be evaluated at this snapshot, if the diagnostics do not contain it.
+    pub(super) fn is_due(&self, snapshot: &Snapshot) -> bool {
+        let end = snapshot.step == self.problem.specification().steps;
+        self.at_ends && (end || self.error.is_none())
+    }
+
+    /// Takes it from diagnostics.
+    pub(super) fn look(&mut self, snapshot: &Snapshot, found: &Diagnostics) -> Result<(), Failure> {
+        self.take(snapshot, Energies::from(found))
+    }
+
+    /// Evaluates it, if that is possible, and returns the total.
+    pub(super) fn evaluate(&mut self, snapshot: &Snapshot) -> Result<Option<f64>, Failure> {
+        if self.unknown.is_some() {
+            return Ok(None);
+        }
+        let spec = self.problem.specification();
+        match accuracy::energies(&snapshot.bodies, spec, self.engine, self.threads) {
+            Ok(energies) => {
+                self.take(snapshot, energies)?;
+                Ok(Some(self.total))
+            }
+            Err(EngineError::Cancelled) => Err(Failure::Interrupted),
+            // The run itself may succeed without it.
+            Err(error) if self.most.is_none() => {
+                self.unknown = Some(error.to_string());
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn take(&mut self, snapshot: &Snapshot, energies: Energies) -> Result<(), Failure> {
+        self.total = energies.total();
+        if !self.total.is_finite() {
+            return Err(not_finite(snapshot, self.total));
+        }
+        let (total, parts) = (self.total, energies.parts());
+        let error = self
+            .error
+            .get_or_insert_with(|| EnergyError::new(total, parts));
+        error.look(total);
+        Ok(())
+    }
+
+    /// The latest error and the largest one, if they are known.
+    pub(super) fn errors(&self) -> Option<[f64; 2]> {
+        let known = self.error.filter(|_| self.total.is_finite())?;
+        Some([known.last(), known.largest()])
+    }
+
+    /// The warning, if the error is large.
+    pub(super) fn warning(&self) -> Option<String> {
+        self.error?.warning(ADVICE)
+    }
+
+    /// A note, if the error is not known.
+    pub(super) fn note(&self) -> Option<String> {
+        let why = self.unknown.as_ref().filter(|_| self.errors().is_none())?;
+        Some(format!("the energy error is not known: {why}"))
+    }
+
+    /// The line of a summary.
+    pub(super) fn in_words(&self, time: f64) -> Option<String> {
+        let [last, largest] = self.errors()?;
+        let on_the_way = if largest == last {
+            String::new()
+        } else {
+            format!(", at most {largest:+.3e}")
+        };
+        Some(format!(
+            "{:.12e} at t = {time}, error {last:+.3e}{on_the_way}",
+            self.total
+        ))
+    }
+
+    /// Fails if the error exceeds the user's limit.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let Some(error) = self.error else {
+            return Ok(());
+        };
+        error.check(self.most).map_err(Failure::Failed)
+    }
+}
+
+/// The failure of an energy that is not finite although all coordinates are.
+fn not_finite(snapshot: &Snapshot, total: f64) -> Failure {
+    let when = format!("step {} (time {})", snapshot.step, snapshot.time);
+    Failure::Failed(accuracy::no_energy(&when, total, &snapshot.bodies))
+}

@@ -1,0 +1,529 @@
+//! Whether the time step of a map resolves the motion of its bodies, for a sample of its pixels.
+//!
+//! A step is too long for two bodies if G·M/r³·dt² > 1: they would pass through more than a radian of a circular orbit, or fall
+//! onto each other, within the step. What happens afterwards is an effect of the step. A pixel is *unresolved* if that
+//! happens before its twins part; a pixel whose twins part earlier is not affected. Every chaotic map has a few such pixels.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use kernels_gpu::divergence::{Job, Masses, Twins, Weights};
+use kernels_gpu::gravity::Relative;
+use kernels_gpu::integrator::three_body::{self as by, State};
+use kernels_gpu::{Lanes, Mask as _, Vec3};
+use serde::{Deserialize, Serialize};
+
+use super::engine::Monitor;
+use super::{Integrator, Validated};
+use crate::machine;
+use crate::simd::{Simd, with_lanes};
+
+/// The share of unresolved pixels above which there is a warning, if the sample is large enough to tell.
+pub const UNRESOLVED_LIMIT: f64 = 0.1;
+
+/// The largest sample, in pixels.
+const MOST: u64 = 256;
+/// One pixel in this many belongs to the sample.
+const ONE_OF: u64 = 100;
+/// Pixel-steps that a sample may take in any case, about a tenth of a second: small maps have a larger share in it.
+const AFFORDABLE: u64 = 16_000_000;
+/// Steps between two looks at whether the run was cancelled.
+const SLICE: u32 = 1 << 12;
+/// The largest number of `f64` lanes.
+const WIDEST: usize = 8;
+
+/// How many pixels of a sample are unresolved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resolution {
+    /// Pixels in the sample.
+    pub sample: u64,
+    /// Pixels of the sample in which a step is too long for two bodies before the twins part.
+    pub unresolved: u64,
+    /// `unresolved / sample`.
+    pub share: f64,
+}
+
+impl Resolution {
+    /// From the numbers of pixels.
+    pub fn new(sample: u64, unresolved: u64) -> Self {
+        Self {
+            sample,
+            unresolved,
+            share: unresolved as f64 / sample.max(1) as f64,
+        }
+    }
+
+    /// For people.
+    pub fn in_words(&self) -> String {
+        let Self {
+            sample, unresolved, ..
+        } = self;
+        let percent = 100.0 * self.share;
+        format!("{percent:.1} % ({unresolved} of {sample} sampled pixels)")
+    }
+
+    /// A warning if the share exceeds [`UNRESOLVED_LIMIT`] by more than two standard deviations of such a sample, so that a few
+    /// pixels of a small sample are none.
+    pub fn warning(&self) -> Option<String> {
+        let variance = UNRESOLVED_LIMIT * (1.0 - UNRESOLVED_LIMIT) / self.sample.max(1) as f64;
+        (self.share > UNRESOLVED_LIMIT + 2.0 * variance.sqrt()).then(|| {
+            format!(
+                "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1 before the twins part, and such a \
+                 pixel shows an effect of the step; take a smaller --dt or a --softening",
+                self.in_words()
+            )
+        })
+    }
+
+    /// Checks that the share does not exceed the user's limit, if there is one.
+    ///
+    /// # Errors
+    /// A message that names both, also if there is a limit and the share is not known.
+    pub fn check(found: Option<Self>, most: Option<f64>) -> Result<(), String> {
+        match (found, most) {
+            (Some(found), Some(most)) if found.share > most => Err(format!(
+                "the share of unresolved pixels is {}, above --max-error {most}",
+                found.in_words()
+            )),
+            (None, Some(most)) => Err(format!(
+                "the share of unresolved pixels was not determined and cannot be compared with --max-error {most}"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Does `work`, which computes a map, while up to `threads` other threads (`None`: as many as the process may use) determine the
+/// resolution of that map. If `work` fails, they stop.
+///
+/// # Errors
+/// Those of `work`.
+pub fn beside<T, E>(
+    spec: &Validated,
+    threads: Option<usize>,
+    monitor: &dyn Monitor,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<(T, Option<Resolution>), E> {
+    let failed = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let stop = || failed.load(Ordering::Relaxed) || monitor.cancelled();
+        let sampling = scope.spawn(move || of(spec, threads, &stop));
+        let done = work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
+        let found = sampling.join();
+        let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((done?, found))
+    })
+}
+
+/// Determines the resolution of a map by its integrator, in f64, on up to `threads` threads (`None`: as many as the process may
+/// use), whose number does not change it; `None` if it was stopped.
+pub fn of(
+    spec: &Validated,
+    threads: Option<usize>,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Option<Resolution> {
+    let pixels = sample(spec);
+    let groups: Vec<&[u64]> = pixels.chunks(WIDEST).collect();
+    let next = AtomicUsize::new(0);
+    let walk_groups = || {
+        let mut walk = Walk {
+            spec,
+            pixels: &[],
+            stop,
+            unresolved: 0,
+            stopped: false,
+        };
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            walk.pixels = group;
+            walk_by(&mut walk, spec.specification().integrator);
+        }
+        (!walk.stopped).then_some(walk.unresolved)
+    };
+    let threads = threads.unwrap_or_else(machine::threads).min(groups.len());
+    let unresolved = std::thread::scope(|scope| {
+        // What the system has no thread for is left to this one.
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| {
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, walk_groups)
+                    .ok()
+            })
+            .collect();
+        let mut unresolved = walk_groups();
+        for other in others {
+            let found = other.join();
+            let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            unresolved = unresolved.zip(found).map(|(a, b)| a + b);
+        }
+        unresolved
+    });
+    Some(Resolution::new(pixels.len() as u64, unresolved?))
+}
+
+/// Pixels spread evenly over the map, always the same.
+fn sample(spec: &Validated) -> Vec<u64> {
+    let pixels = spec.pixels();
+    let affordable = AFFORDABLE / spec.specification().steps;
+    let count = (pixels / ONE_OF).max(affordable).clamp(1, MOST);
+    if count >= pixels {
+        return (0..pixels).collect();
+    }
+    let [width, height] = spec.size().map(u64::from);
+    let mut found: Vec<u64> = (0..count)
+        .map(|n| match spec.points() {
+            Some(_) => (u128::from(n) * u128::from(pixels) / u128::from(count)) as u64,
+            None => {
+                // Any number of these points fills the square evenly (Roberts 2018: powers of the root of x³ = x + 1).
+                const ROOT: f64 = 1.324_717_957_244_746;
+                let part = |power: i32, side: u64| {
+                    let at = (0.5 + (n + 1) as f64 * ROOT.powi(-power)).fract();
+                    ((at * side as f64) as u64).min(side - 1)
+                };
+                part(2, height) * width + part(1, width)
+            }
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The pixels to be stepped, and what was found about them.
+struct Walk<'a> {
+    spec: &'a Validated,
+    pixels: &'a [u64],
+    stop: &'a (dyn Fn() -> bool + Sync),
+    unresolved: u64,
+    stopped: bool,
+}
+
+/// Steps all pixels by the integrator, in the vector units of this machine.
+fn walk_by(walk: &mut Walk<'_>, integrator: Integrator) {
+    let simd = Simd::best();
+    macro_rules! by {
+        ($integrator:ty) => {
+            with_lanes!(simd, walk_all[, $integrator](walk: &mut Walk<'_>))
+        };
+    }
+    match integrator {
+        Integrator::ExplicitEuler => by!(by::ExplicitEuler),
+        Integrator::SemiImplicitEuler => by!(by::SemiImplicitEuler),
+        Integrator::Leapfrog => by!(by::Leapfrog),
+        Integrator::AdamsBashforth2 => by!(by::AdamsBashforth2),
+        Integrator::AdamsBashforth4 => by!(by::AdamsBashforth4),
+        Integrator::RungeKutta4 => by!(by::RungeKutta4),
+        Integrator::Hermite4 => by!(by::Hermite4),
+    }
+}
+
+/// The squared distance of each pair below which the step is too long, and the softening length squared.
+#[derive(Clone, Copy)]
+struct Limits<R> {
+    r2: [R; 3],
+    softening2: R,
+}
+
+impl<R: Lanes> Limits<R> {
+    #[inline(always)]
+    fn new(masses: &Masses) -> Self {
+        let p = &masses.pulls;
+        let gm_dt2 = [p.minus_sum[0], p.minus_sum[1], p.g[0] + p.g[1]];
+        Self {
+            r2: gm_dt2.map(nearest2).map(R::from_f64),
+            softening2: R::from_f64(p.softening2),
+        }
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        for (to, from) in self.r2.iter_mut().zip(from.r2) {
+            to.set_lane(lane, from);
+        }
+        self.softening2.set_lane(lane, from.softening2);
+    }
+
+    /// Whether each pair is far enough apart; false if its distance is NaN.
+    #[inline(always)]
+    fn hold(&self, q: &Relative<R>) -> [R::Mask; 3] {
+        let c = q.b - q.a;
+        [
+            self.r2[0].at_most(q.a.norm2_plus(self.softening2)),
+            self.r2[1].at_most(q.b.norm2_plus(self.softening2)),
+            self.r2[2].at_most(c.norm2_plus(self.softening2)),
+        ]
+    }
+}
+
+/// (G·M·dt²)^(2/3).
+fn nearest2(gm_dt2: f64) -> f64 {
+    libm::cbrt(gm_dt2 * gm_dt2)
+}
+
+/// Steps all pixels, as many at a time as there are lanes.
+#[inline(always)]
+fn walk_all<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>) {
+    for group in walk.pixels.chunks(R::COUNT) {
+        if walk.stopped {
+            return;
+        }
+        walk_group::<R, I>(walk, group);
+    }
+}
+
+#[inline(always)]
+fn walk_group<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>, group: &[u64]) {
+    let spec = walk.spec;
+    // The numbers of pixels come with them.
+    let job = spec.job(0, 0);
+    let mut twins = start::<R, I>(spec, &job, group[0]);
+    let mut weights = Weights::<R, I>::spread(&masses(spec, &job, group[0]));
+    let mut limits = Limits::<R>::new(&masses(spec, &job, group[0]));
+    for (lane, pixel) in group.iter().enumerate().skip(1) {
+        let own = masses(spec, &job, *pixel);
+        let one = start::<R, I>(spec, &job, *pixel);
+        twins.a.set_lane(lane, &one.a);
+        twins.b.set_lane(lane, &one.b);
+        weights.set_lane(lane, &Weights::spread(&own));
+        limits.set_lane(lane, &Limits::new(&own));
+    }
+    let rest = resting::<R, I>(spec, &job, group);
+    I::begin(&mut twins.a, &weights.pulls);
+    I::begin(&mut twins.b, &weights.pulls);
+    let done = &mut [false; WIDEST][..R::COUNT];
+    // Lanes without a pixel have the first one's.
+    done[group.len()..].fill(true);
+    for step in 0..job.steps {
+        let together = twins.together(&weights.parting);
+        let [a, b, c] = limits.hold(&twins.a.q);
+        if !(together.all() && a.all() && b.all() && c.all()) {
+            for (lane, done) in done.iter_mut().enumerate() {
+                let parted = !together.lane(lane);
+                let resolved = a.lane(lane) && b.lane(lane) && c.lane(lane);
+                if resolved && !parted {
+                    continue;
+                }
+                walk.unresolved += u64::from(!*done && !parted);
+                *done = true;
+                twins.a.set_lane(lane, &rest.a);
+                twins.b.set_lane(lane, &rest.b);
+            }
+            if done.iter().all(|done| *done) {
+                return;
+            }
+        }
+        if step % SLICE == SLICE - 1 && (walk.stop)() {
+            walk.stopped = true;
+            return;
+        }
+        if step < I::STARTS {
+            I::start(&mut twins.a, job.start, &weights.pulls);
+            I::start(&mut twins.b, job.start, &weights.pulls);
+        } else {
+            I::step_both(&mut twins.a, &mut twins.b, &weights.pulls);
+        }
+    }
+}
+
+/// The masses of a pixel.
+fn masses(spec: &Validated, job: &Job, pixel: u64) -> Masses {
+    spec.masses(pixel).unwrap_or_else(|| job.masses())
+}
+
+/// The start of a pixel, in every lane.
+#[inline(always)]
+fn start<R: Lanes, I: by::Integrator<R>>(
+    spec: &Validated,
+    job: &Job,
+    pixel: u64,
+) -> Twins<R, I::Memory> {
+    match spec.point(pixel) {
+        Some(point) => point.twins(job.grid.shift),
+        None => job.grid.twins(pixel),
+    }
+}
+
+/// Bodies at rest, so far apart that they do not come close in any number of steps: for lanes whose pixels are done.
+#[inline(always)]
+fn resting<R: Lanes, I: by::Integrator<R>>(
+    spec: &Validated,
+    job: &Job,
+    group: &[u64],
+) -> Twins<R, I::Memory> {
+    const APART: f64 = 1e9;
+    let mut reach = 1.0_f64;
+    for pixel in group {
+        let p = masses(spec, job, *pixel).pulls;
+        for gm_dt2 in [p.minus_sum[0], p.minus_sum[1], p.g[0] + p.g[1]] {
+            reach = reach.max(nearest2(gm_dt2).sqrt());
+        }
+    }
+    let zero = Vec3 {
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+    };
+    let far = APART * reach;
+    let q = Relative {
+        a: Vec3 { x: far, ..zero },
+        b: Vec3 { y: far, ..zero },
+    };
+    let state = State::new(&q, &Relative { a: zero, b: zero });
+    Twins { a: state, b: state }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernels_gpu::integrator::three_body::Integrator as _;
+
+    use super::super::{Points, Specification};
+    use super::*;
+
+    fn share(change: impl FnOnce(&mut Specification)) -> f64 {
+        let mut specification = Specification::default();
+        change(&mut specification);
+        let spec = specification.validate().expect("valid");
+        of(&spec, Some(1), &|| false).expect("not stopped").share
+    }
+
+    #[test]
+    fn the_headline_map_is_resolved_and_nonsense_is_not() {
+        assert!(share(|s| s.steps = 20_000) < 0.02);
+        for integrator in Integrator::ALL {
+            let dt = |s: &mut Specification, dt: f64| {
+                (s.dt, s.integrator) = (dt, integrator);
+                s.steps = (50.0 / s.dt).ceil() as u64;
+            };
+            assert!(share(|s| dt(s, 0.002)) < UNRESOLVED_LIMIT, "{integrator}");
+            assert!(share(|s| dt(s, 1.0)) > UNRESOLVED_LIMIT, "{integrator}");
+            assert_eq!(share(|s| dt(s, 10.0)), 1.0, "{integrator}");
+        }
+        // Softened, bodies fall through each other without being torn apart.
+        assert_eq!(
+            share(|s| (s.dt, s.steps, s.softening) = (0.5, 100, 10.0)),
+            0.0
+        );
+    }
+
+    /// One number at a time, step by step, by the definition.
+    fn plainly(spec: &Validated, pixel: u64) -> bool {
+        let s = spec.specification();
+        let job = spec.job_in_lengths(0, 1);
+        let mut twins: Twins<f64, _> = start::<f64, by::ExplicitEuler>(spec, &job, pixel);
+        let masses = masses(spec, &job, pixel);
+        let own = spec.points().and_then(|p| p.masses(pixel as usize));
+        let m = own.unwrap_or(s.masses);
+        for _ in 0..s.steps {
+            if !twins.together(&masses.parting) {
+                return false;
+            }
+            let q = &twins.a.q;
+            for (v, mass) in [
+                (q.a, m[0] + m[1]),
+                (q.b, m[0] + m[2]),
+                (q.b - q.a, m[1] + m[2]),
+            ] {
+                let r2 = v.norm2_plus(s.softening * s.softening);
+                if s.g * mass / (r2 * r2.sqrt()) * s.dt * s.dt > 1.0 {
+                    return true;
+                }
+            }
+            by::ExplicitEuler::step_both(&mut twins.a, &mut twins.b, &masses.pulls);
+        }
+        false
+    }
+
+    #[test]
+    fn every_lane_finds_what_one_number_finds() {
+        let specification = Specification {
+            size: [9, 7],
+            dt: 0.4,
+            steps: 300,
+            softening: 0.01,
+            ..Specification::default()
+        };
+        let grid = specification.clone().validate().expect("valid");
+        // Points with masses of their own, one without any.
+        let values = (0..13).flat_map(|n| {
+            let x = f64::from(n);
+            let mut point = vec![x, 2.0, -11.0, 0.0, 0.0, 0.0, 10.0, 10.0, 12.0];
+            point.extend([-3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0]);
+            point.extend(if n == 5 {
+                [0.0; 3]
+            } else {
+                [x, 20.0 + 9.0 * x, 30.0]
+            });
+            point
+        });
+        let points = Points::new(&[13, 21], values.collect()).expect("points");
+        let points = specification.validate_points(points).expect("valid");
+        for spec in [grid, points] {
+            let found = of(&spec, Some(1), &|| false).expect("not stopped");
+            assert_eq!(of(&spec, Some(7), &|| false), Some(found));
+            assert_eq!(of(&spec, None, &|| false), Some(found));
+            let expected = (0..spec.pixels()).filter(|n| plainly(&spec, *n)).count() as u64;
+            assert_eq!(found.sample, spec.pixels());
+            assert_eq!(found.unresolved, expected);
+            assert!(expected > 0 && expected < spec.pixels(), "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_sample_is_spread_over_the_map_and_no_larger_than_its_time_allows() {
+        let sampled = |size: [u64; 2], steps: u64| {
+            let specification = Specification {
+                size,
+                steps,
+                ..Specification::default()
+            };
+            sample(&specification.validate().expect("valid"))
+        };
+        assert_eq!(sampled([4, 3], 10), (0..12).collect::<Vec<u64>>());
+        assert_eq!(sampled([40, 30], 4_000_000_000).len(), 12);
+        assert_eq!(sampled([3, 1], 4_000_000_000).len(), 1);
+        let all = sampled([1000, 500], 50_000);
+        assert_eq!(all.len(), 256);
+        // Every quarter of a quarter has its share.
+        for (row, column) in (0..4).flat_map(|r| (0..4).map(move |c| (r, c))) {
+            let inside = |n: &&u64| (*n / 1000 / 125, *n % 1000 / 250) == (row, column);
+            let count = all.iter().filter(inside).count();
+            assert!((10..=22).contains(&count), "{row} {column}: {count}");
+        }
+    }
+
+    #[test]
+    fn a_warning_is_no_accident_of_a_small_sample() {
+        // The late frames of the published zoom have 3 %.
+        for (sample, unresolved) in [(1, 0), (3, 1), (32, 4), (256, 8), (256, 30), (0, 0)] {
+            let found = Resolution::new(sample, unresolved);
+            assert_eq!(found.warning(), None, "{unresolved} of {sample}");
+        }
+        for (sample, unresolved) in [(1, 1), (3, 2), (32, 8), (256, 40)] {
+            let said = Resolution::new(sample, unresolved).warning();
+            assert!(said.is_some(), "{unresolved} of {sample}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_exceeded_by_a_larger_share_and_by_one_that_is_not_known() {
+        let found = Some(Resolution::new(100, 30));
+        assert_eq!(Resolution::check(found, None), Ok(()));
+        assert_eq!(Resolution::check(None, None), Ok(()));
+        assert_eq!(Resolution::check(found, Some(0.3)), Ok(()));
+        let said = Resolution::check(found, Some(0.25)).unwrap_err();
+        assert!(said.contains("30.0 % (30 of 100"), "{said}");
+        assert!(said.contains("--max-error 0.25"), "{said}");
+        let said = Resolution::check(None, Some(0.25)).unwrap_err();
+        assert!(said.contains("not determined"), "{said}");
+    }
+
+    #[test]
+    fn it_can_be_stopped() {
+        let specification = Specification {
+            steps: 4_000_000_000,
+            ..Specification::default()
+        };
+        let spec = specification.validate().expect("valid");
+        for threads in [Some(1), Some(5), None] {
+            assert_eq!(of(&spec, threads, &|| true), None);
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! The one way in: every file that this crate reads is opened here.
+//!
+//! A file has a limit that suits its kind, is never larger than the memory that is free, and is a regular file or a pipe. A
+//! device such as `/dev/zero` never ends, and a pipe into which nobody writes never begins: both are refused.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+use super::IoError;
+use crate::memory;
+
+/// How much of a file is read at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What the file is, with its article.
+    what: &'static str,
+    /// Bytes of the file.
+    bytes: u64,
+    /// Bytes of memory that a byte of it takes, once it is read and made use of.
+    memory: u64,
+}
+
+impl Limit {
+    /// Specifications in TOML.
+    pub const CONFIGURATION: Self = Self::new("a configuration file", 1 << 20, 1);
+    /// What a run keeps of itself in JSON.
+    pub const RECORD: Self = Self::new("a record", 256 << 20, 4);
+    /// Bodies and start states as text. A number takes about 20 characters, and 8 bytes of memory.
+    pub const NUMBERS: Self = Self::new("a text of numbers", 1 << 40, 2);
+    /// Binary snapshots, which are taken apart in memory.
+    pub const SNAPSHOT: Self = Self::new("a snapshot", 1 << 40, 3);
+
+    const fn new(what: &'static str, bytes: u64, memory: u64) -> Self {
+        Self {
+            what,
+            bytes,
+            memory,
+        }
+    }
+
+    /// That a file of so many bytes, or of more, may be read; some of them are in memory already.
+    fn check(self, path: &Path, bytes: u64, in_memory: u64) -> Result<(), IoError> {
+        if bytes > self.bytes {
+            let reason = format!(
+                "{} has at most {}, and this one has more",
+                self.what,
+                in_words(self.bytes)
+            );
+            return Err(too_large(path, reason));
+        }
+        check_memory(path, bytes.saturating_mul(self.memory) - in_memory)
+    }
+}
+
+/// How long a pipe may take to be opened by whoever writes into it.
+const PIPE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes after which the limit is looked at again.
+const PIECE: u64 = 1 << 20;
+
+/// That this much memory is free for what is in a file.
+///
+/// # Errors
+/// [`IoError::TooLarge`].
+pub fn check_memory(path: &Path, bytes: u64) -> Result<(), IoError> {
+    let available = memory::available();
+    if available == 0 || bytes <= available {
+        return Ok(());
+    }
+    let reason = format!(
+        "it would take {} of memory, and {} are free",
+        in_words(bytes),
+        in_words(available)
+    );
+    Err(too_large(path, reason))
+}
+
+fn too_large(path: &Path, reason: String) -> IoError {
+    let path = path.to_owned();
+    IoError::TooLarge { path, reason }
+}
+
+fn in_words(bytes: u64) -> String {
+    match bytes {
+        0..1_024 => format!("{bytes} bytes"),
+        1_024..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
+        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+    }
+}
+
+/// Opens a regular file, for readers that find their way in it.
+///
+/// # Errors
+/// It is a directory, a device or a pipe, or the errors of the system.
+pub fn open(path: &Path) -> Result<File, IoError> {
+    let (file, kind) = opened(path)?;
+    match kind {
+        Kind::Regular => Ok(file),
+        Kind::Pipe => Err(special(path, "a pipe", "a regular file")),
+        Kind::Nothing => Err(special(path, "a device", "a regular file")),
+    }
+}
+
+/// Opens a regular file or a pipe, for readers that go through it once and stop by themselves.
+///
+/// # Errors
+/// It is a directory or a device, or a pipe into which nobody writes; or the errors of the system.
+pub fn stream(path: &Path) -> Result<impl Read + use<>, IoError> {
+    let (mut file, kind) = opened(path)?;
+    let mut begun = Vec::new();
+    match kind {
+        Kind::Regular => {}
+        Kind::Pipe => begun = begin_pipe(path, &mut file)?,
+        Kind::Nothing => return Err(special(path, "a device", "a file or a pipe")),
+    }
+    Ok(io::Cursor::new(begun).chain(file))
+}
+
+/// The whole file.
+///
+/// # Errors
+/// [`IoError::TooLarge`], and those of [`stream`].
+pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, IoError> {
+    let (mut file, kind) = opened(path)?;
+    let failed = |e| IoError::system(path, "read", e);
+    let mut bytes = Vec::new();
+    match kind {
+        Kind::Nothing => return Ok(bytes),
+        Kind::Regular => {
+            let length = file.metadata().map_err(failed)?.len();
+            limit.check(path, length, 0)?;
+            let length = usize::try_from(length).unwrap_or(usize::MAX);
+            reserve(path, &mut bytes, length)?;
+        }
+        Kind::Pipe => {
+            bytes = begin_pipe(path, &mut file)?;
+        }
+    }
+    // A regular file may grow while it is read.
+    go_on(file, path, limit, bytes)
+}
+
+/// All that comes from a reader, such as a member of the archive at `path`.
+///
+/// # Errors
+/// [`IoError::TooLarge`], and those of the reader.
+pub(super) fn all(from: impl Read, path: &Path, limit: Limit) -> Result<Vec<u8>, IoError> {
+    go_on(from, path, limit, Vec::new())
+}
+
+/// The rest of what has `begun`.
+fn go_on(
+    mut from: impl Read,
+    path: &Path,
+    limit: Limit,
+    mut begun: Vec<u8>,
+) -> Result<Vec<u8>, IoError> {
+    let failed = |e: io::Error| match e.kind() {
+        // The words of readers that take something apart.
+        io::ErrorKind::InvalidData => IoError::Malformed {
+            path: path.to_owned(),
+            reason: e.to_string(),
+        },
+        _ => IoError::system(path, "read", e),
+    };
+    loop {
+        limit.check(path, begun.len() as u64, begun.len() as u64)?;
+        let count = from.by_ref().take(PIECE).read_to_end(&mut begun);
+        if count.map_err(failed)? == 0 {
+            return Ok(begun);
+        }
+    }
+}
+
+/// The whole file as text.
+///
+/// # Errors
+/// As [`bytes`], and [`IoError::Malformed`] if it is no UTF-8.
+pub fn text(path: &Path, limit: Limit) -> Result<String, IoError> {
+    String::from_utf8(bytes(path, limit)?).map_err(|_| IoError::Malformed {
+        path: path.to_owned(),
+        reason: "it is not a text file".into(),
+    })
+}
+
+/// Makes room for what is to be read.
+fn reserve(path: &Path, bytes: &mut Vec<u8>, length: usize) -> Result<(), IoError> {
+    let refused = |_| too_large(path, "the system does not give memory for it".into());
+    bytes.try_reserve_exact(length).map_err(refused)
+}
+
+/// What can be read.
+enum Kind {
+    Regular,
+    Pipe,
+    /// `/dev/null`.
+    Nothing,
+}
+
+/// Opens without waiting for anybody, and says what it is.
+fn opened(path: &Path) -> Result<(File, Kind), IoError> {
+    let failed = |e| IoError::system(path, "read", e);
+    let mut options = OpenOptions::new();
+    let options = options
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path).map_err(failed)?;
+    let kind = file.metadata().map_err(failed)?.file_type();
+    if kind.is_file() {
+        Ok((file, Kind::Regular))
+    } else if kind.is_fifo() {
+        Ok((file, Kind::Pipe))
+    } else if kind.is_dir() {
+        let path = path.to_owned();
+        let operation = "read";
+        Err(IoError::IsDirectory { path, operation })
+    } else if kind.is_char_device() && is_null(&file) {
+        Ok((file, Kind::Nothing))
+    } else {
+        Err(special(path, "a device", "a file or a pipe"))
+    }
+}
+
+/// Whether it is the device that is always empty.
+fn is_null(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let number = |metadata: std::fs::Metadata| metadata.rdev();
+    let null = std::fs::metadata("/dev/null").map(number);
+    matches!((file.metadata().map(number), null), (Ok(a), Ok(b)) if a == b)
+}
+
+fn special(path: &Path, kind: &'static str, wanted: &'static str) -> IoError {
+    IoError::Special {
+        path: path.to_owned(),
+        kind,
+        wanted,
+    }
+}
+
+/// Waits until somebody writes into the pipe; returns what has come by then.
+fn begin_pipe(path: &Path, file: &mut File) -> Result<Vec<u8>, IoError> {
+    let failed = |e| IoError::system(path, "read", e);
+    let began = Instant::now();
+    let mut first = vec![0; 4096];
+    let count = loop {
+        match file.read(&mut first) {
+            // Nobody has opened it for writing, or whoever had has closed it.
+            Ok(0) if began.elapsed() < PIPE_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Ok(0) => return Err(special(path, "a pipe into which nobody writes", "a file")),
+            Ok(count) => break count,
+            // There is somebody, who has not written yet.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break 0,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(failed(e)),
+        }
+    };
+    first.truncate(count);
+    // From now on a read waits for the writer.
+    let flags = rustix::fs::fcntl_getfl(&*file).map_err(|e| failed(e.into()))?;
+    rustix::fs::fcntl_setfl(&*file, flags - OFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
+    Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Limit = Limit::new("a small file", 10, 1);
+
+    fn refused(path: &Path) -> String {
+        bytes(path, SMALL).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn files_up_to_the_limit_are_read_and_larger_ones_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        std::fs::write(&path, "0123456789").expect("writes");
+        assert_eq!(text(&path, SMALL).expect("fits"), "0123456789");
+        std::fs::write(&path, "0123456789x").expect("writes");
+        let said = refused(&path);
+        assert!(said.contains("a small file has at most 10 bytes"), "{said}");
+        std::fs::write(&path, [0xff, 0xfe]).expect("writes");
+        let said = text(&path, SMALL).unwrap_err().to_string();
+        assert!(said.contains("not a text file"), "{said}");
+    }
+
+    #[test]
+    fn more_than_the_free_memory_is_refused() {
+        let said = check_memory(Path::new("a"), 1 << 60).unwrap_err();
+        assert!(said.to_string().contains("are free"), "{said}");
+        check_memory(Path::new("a"), 1 << 20).expect("a MiB is free");
+    }
+
+    #[test]
+    fn what_does_not_end_is_refused_and_what_is_empty_is_not() {
+        assert!(refused(Path::new("/dev/zero")).contains("it is a device"));
+        assert!(refused(Path::new("/")).contains("it is a directory"));
+        assert!(refused(Path::new("/none")).contains("no such file"));
+        assert!(
+            bytes(Path::new("/dev/null"), SMALL)
+                .expect("empty")
+                .is_empty()
+        );
+        assert!(open(Path::new("/dev/null")).is_err());
+    }
+
+    fn pipe(folder: &Path) -> std::path::PathBuf {
+        let path = folder.join("pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).expect("a pipe");
+        path
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_its_end_or_its_limit_and_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = pipe(folder.path());
+        assert!(open(&path).unwrap_err().to_string().contains("a pipe"));
+        for (pieces, expected) in [(2, Some("abcabc")), (5, None)] {
+            let read = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut file = OpenOptions::new()
+                        .write(true)
+                        .open(&path)
+                        .expect("a reader");
+                    for _ in 0..pieces {
+                        std::thread::sleep(Duration::from_millis(30));
+                        // A reader that has seen enough is gone.
+                        let _ = io::Write::write_all(&mut file, b"abc");
+                    }
+                });
+                text(&path, SMALL)
+            });
+            assert_eq!(read.ok().as_deref(), expected);
+        }
+        let began = Instant::now();
+        let said = refused(&path);
+        assert!(said.contains("nobody writes"), "{said}");
+        assert!(began.elapsed() >= PIPE_PATIENCE);
+    }
+
+    /// Text of the program, without its tests.
+    fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("text");
+                let program = text
+                    .split("#[cfg(test)]\nmod tests")
+                    .next()
+                    .unwrap_or_default();
+                let name = path.to_string_lossy().into_owned();
+                if !name.ends_with("tests.rs") {
+                    found.push((name, program.to_owned()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_else_opens_files_for_reading() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut found = Vec::new();
+        for folder in ["host", "python/src", "crates/trisolar_c/src"] {
+            sources(&root.join(folder), &mut found);
+        }
+        assert!(found.len() > 100);
+        // Files of the system, files that a run itself is making, and a folder to be synchronised.
+        let others = [
+            "host/memory.rs",
+            "host/machine.rs",
+            "host/mpi.rs",
+            "host/io/read.rs",
+            "host/io/atomic.rs",
+        ];
+        for (name, text) in found {
+            if others.iter().any(|other| name.ends_with(other)) {
+                continue;
+            }
+            for call in ["fs::read(", "fs::read_to_string(", "File::open("] {
+                assert!(!text.contains(call), "{name} calls {call}");
+            }
+        }
+    }
+}

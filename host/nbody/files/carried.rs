@@ -1,0 +1,161 @@
+//! What a file of bodies tells beside their numbers: what these mean depends on it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::super::{Bodies, Snapshot, Specification};
+
+/// What is told of bodies beside their numbers; `None` for what is not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Carried {
+    /// Gravitational constant (length³ / mass / time²).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub g: Option<f64>,
+    /// Softening length (length).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub softening: Option<f64>,
+    /// When the bodies are where they are (time).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
+    /// The time step that they were integrated with (time).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dt: Option<f64>,
+    /// Names of the bodies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+    /// The least and the greatest softening length, where each body has its own.
+    #[serde(skip)]
+    pub softenings: Option<[f64; 2]>,
+}
+
+/// Bodies with all that is told of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BodyFile {
+    /// Masses, positions and velocities.
+    pub bodies: Bodies,
+    /// 2 or 3.
+    pub dimensions: u8,
+    /// What is told beside them.
+    pub carried: Carried,
+    /// The gravitational constant that files of this kind mean, if they do not tell it.
+    pub usual_g: f64,
+}
+
+/// What begins a comment that holds [`Carried`] as JSON.
+pub(crate) const MARK: &str = "# trisolar {";
+
+impl Carried {
+    /// Of a run's bodies.
+    pub fn of(snapshot: &Snapshot, specification: &Specification) -> Self {
+        Self {
+            g: Some(specification.g),
+            softening: Some(specification.softening),
+            time: Some(snapshot.time),
+            dt: Some(specification.dt),
+            names: specification.names.clone(),
+            softenings: None,
+        }
+    }
+
+    /// Out of a specification of a run of bodies or of a cluster, as JSON; and the dimensions, if it has them.
+    pub fn from_specification(json: &Value) -> (Self, Option<u8>) {
+        let number = |key: &str| json.get(key).and_then(Value::as_f64);
+        let carried = Self {
+            g: number("g"),
+            softening: number("softening"),
+            dt: number("dt"),
+            names: names(json),
+            ..Self::default()
+        };
+        let dimensions = json.get("dimensions").and_then(Value::as_u64);
+        (carried, dimensions.and_then(|d| u8::try_from(d).ok()))
+    }
+
+    /// A line of comment for texts.
+    pub(crate) fn comment(&self) -> String {
+        let json = serde_json::to_string(self).expect("plain numbers and names");
+        format!("# trisolar {json}")
+    }
+
+    /// What a line tells, if it is such a comment.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn from_comment(line: &str) -> Option<Result<Self, String>> {
+        if !line.starts_with(MARK) {
+            return None;
+        }
+        let json = line.trim_start_matches("# trisolar ");
+        let read = serde_json::from_str(json);
+        Some(read.map_err(|e| format!("what trisolar has written about the bodies: {e}")))
+    }
+
+    /// That the numbers can be used, and that there is a name for each of `n` bodies.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(crate) fn check(&self, n: usize) -> Result<(), String> {
+        for (name, number) in [
+            ("g", self.g),
+            ("softening", self.softening),
+            ("time", self.time),
+            ("dt", self.dt),
+        ] {
+            if let Some(x) = number.filter(|x| !x.is_finite()) {
+                return Err(format!("its {name} is {x}, and must be a finite number"));
+            }
+        }
+        match &self.names {
+            Some(names) if names.len() != n => {
+                Err(format!("it has {} names for {n} bodies", names.len()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The names in a specification.
+fn names(json: &Value) -> Option<Vec<String>> {
+    serde_json::from_value(json.get("names")?.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_gives_back_the_same_bits() {
+        let carried = Carried {
+            g: Some(2.959_122_082_86e-4),
+            softening: Some(0.1 + 0.2),
+            time: Some(-1.0 / 3.0),
+            dt: None,
+            names: Some(vec!["sun".into(), "a \"b\", c".into()]),
+            softenings: None,
+        };
+        let read = Carried::from_comment(&carried.comment()).expect("a comment");
+        assert_eq!(read, Ok(carried));
+        assert_eq!(Carried::from_comment("# trisolar cluster"), None);
+        assert!(
+            Carried::from_comment("# trisolar {\"g\": x}")
+                .expect("marked")
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn numbers_that_are_none_and_names_that_are_missing_are_refused() {
+        let none = Carried {
+            g: Some(f64::NAN),
+            ..Carried::default()
+        };
+        assert!(none.check(1).unwrap_err().contains("its g is NaN"));
+        let names = Carried {
+            names: Some(vec!["a".into()]),
+            ..Carried::default()
+        };
+        assert_eq!(names.check(1), Ok(()));
+        assert!(names.check(2).unwrap_err().contains("1 names for 2"));
+    }
+}

@@ -1,0 +1,94 @@
+"""Sweeps: a divergence map for each value of a parameter, or each pair of values of two."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _trisolar
+from ._divergence import DivergenceMap
+from ._progress import Progress, checked, watching
+from ._spec import Gpus, Numbers, Spec, merged, names, numbers, options as run_options, source
+from ._warnings import warn_of_accuracy
+
+Vary = Union[str, Sequence[str], Mapping[str, Union[str, Numbers]]]
+
+
+def sweep(
+    spec: Optional[Spec] = None,
+    *,
+    vary: Vary,
+    backend: str = "auto",
+    gpus: Gpus = None,
+    driver: str = "threads",
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: object,
+) -> Iterator[Tuple[Dict[str, float], DivergenceMap]]:
+    """Computes a map for each value of a parameter, or for each pair of values of two: an iterator of the values and the
+    map.
+
+    >>> for values, map in trisolar.sweep(vary={"mass2": [10, 20], "dt": "5e-4:2e-3:3:log"}, size=100):
+    ...     print(values["mass2"], values["dt"], map.never_parted)
+
+    Names and defaults are those of the command line ``trisolar sweep``. Every map is checked before the first is computed.
+    The values of the second parameter run fastest. Ctrl-C raises ``KeyboardInterrupt`` within a second.
+
+    :param spec: where values come from that are not given below, as for :func:`divergence`.
+    :param vary: one parameter or two, with their values: a mapping from names to sequences of numbers or to texts such as
+        "5:40:16" (evenly spaced), "1e-6:1e-2:9:log" (of a constant ratio) or "1,2,5"; or texts as on the command line,
+        "mass2=5:40:16". Names are mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1,
+        center2, span, shift, steps, dt, g, softening and critical-distance.
+    :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
+    :param gpus: which GPUs, as for :func:`divergence`.
+    :param driver: how several GPUs are driven, as for :func:`divergence`.
+    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param progress: a function that is called after each map with the maps done and all maps; an exception of it ends the
+        sweep. ``True`` shows a bar (needs tqdm).
+    :param options: of every map, as for :func:`divergence`, such as ``size`` or ``max_error``.
+    :returns: the values of the parameters by name, and the map, one after the other.
+    :raises ValueError: a value that is not allowed, in any map, or a parameter that is varied twice; with the message of
+        the command line.
+    :raises TypeError: a value of another kind.
+    :raises OSError: a specification file that cannot be read.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a map whose share of unresolved
+        pixels is above ``max_error``.
+    """
+    given = source(spec)
+    checked(progress)
+    how = run_options(backend, threads, gpus, driver)
+    found = _trisolar.sweep_frames(merged(given, options), given.toml, given.file, _texts(vary))
+    return _maps(found, how, progress)
+
+
+def _texts(vary: Vary) -> List[str]:
+    """The parameters with their values, as on the command line."""
+    if isinstance(vary, str):
+        return [vary]
+    if not isinstance(vary, Mapping):
+        texts = list(vary)
+        names(**{f"vary[{k}]": text for k, text in enumerate(texts)})
+        return texts
+    found = []
+    for name, values in vary.items():
+        names(vary=name)
+        if not isinstance(values, str):
+            values = ",".join(repr(float(x)) for x in numbers(name, values).ravel())
+        found.append(f"{name}={values}")
+    return found
+
+
+def _maps(
+    frames: List[Tuple[_trisolar.Specification, List[Tuple[str, float]]]],
+    how: _trisolar.Options,
+    progress: Progress,
+) -> Iterator[Tuple[Dict[str, float], DivergenceMap]]:
+    with watching(progress, "sweep") as tell:
+        for done, (specification, values) in enumerate(frames, 1):
+            computed = specification.run(how)
+            warn_of_accuracy(computed.accuracy_warning, stacklevel=2)
+            computed.check(specification.max_error)
+            map = DivergenceMap(computed)
+            if tell is not None:
+                tell(done, len(frames))
+            yield dict(values), map

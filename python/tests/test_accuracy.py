@@ -1,0 +1,114 @@
+"""Inaccurate results are warned of, and are errors above a limit."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import trisolar
+
+NONSENSE: dict[str, Any] = {"size": 8, "dt": 10, "steps": 50, "backend": "cpu"}
+KEPLER: dict[str, Any] = {"model": "kepler", "eccentricity": 0.99, "dt": 0.01, "steps": 100, "backend": "cpu"}
+
+
+def test_the_warnings_are_user_warnings() -> None:
+    assert issubclass(trisolar.AccuracyWarning, trisolar.TrisolarWarning)
+    assert issubclass(trisolar.TrisolarWarning, UserWarning)
+
+
+def test_a_map_tells_how_many_pixels_its_step_is_too_long_for() -> None:
+    with pytest.warns(trisolar.AccuracyWarning, match="too long for 100.0 %") as caught:
+        map = trisolar.divergence(**NONSENSE)
+    assert caught[0].filename == __file__
+    assert map.unresolved == 1.0
+    assert len(map.warnings) == 1 and "too long" in map.warnings[0]
+    again = pickle.loads(pickle.dumps(map))
+    assert (again.unresolved, again.warnings) == (map.unresolved, map.warnings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        map = trisolar.divergence(size=8, steps=5000, backend="cpu", max_error=0.1)
+    assert map.unresolved is not None and map.unresolved < 0.1
+    assert map.warnings == []
+
+
+def maps(**options: Any) -> list[Callable[[], object]]:
+    return [
+        lambda: trisolar.divergence(**NONSENSE, **options),
+        lambda: list(trisolar.sweep(vary="mass2=10,20", **NONSENSE, **options)),
+        lambda: list(trisolar.zoom(preset="none", frames=2, **NONSENSE, **options)),
+    ]
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_share_above_the_limit_is_an_error(which: int) -> None:
+    with pytest.warns(trisolar.AccuracyWarning, match="too long"):
+        maps(max_error=1)[which]()
+    with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="--max-error 0.5"):
+        maps(max_error=0.5)[which]()
+
+
+def test_a_limit_may_stand_in_the_specification() -> None:
+    with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="--max-error 0.25"):
+        trisolar.divergence("max_error = 0.25", **NONSENSE)
+    for bad in (-1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="max-error"):
+            trisolar.divergence(max_error=bad, **NONSENSE)
+
+
+def test_a_run_of_bodies_knows_its_energy_error() -> None:
+    run = trisolar.nbody(**KEPLER)
+    assert run.energy_error is None
+    with pytest.warns(trisolar.AccuracyWarning, match="relative error of the energy") as caught:
+        states = list(run)
+    assert caught[0].filename == __file__
+    first, last = (state.diagnostics()["total"] for state in states)
+    assert run.energy_error == pytest.approx((last - first) / abs(first))
+    assert run.largest_energy_error == run.energy_error
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(run) == []
+        run = trisolar.nbody(n=64, softening=0.01, steps=20, backend="cpu", max_error=1e-3)
+        list(run)
+        assert run.energy_error is not None and abs(run.energy_error) < 1e-3
+        run = trisolar.nbody(**KEPLER, energy="none")
+        list(run)
+        assert run.energy_error is None
+
+
+def test_a_limit_of_the_energy_error_ends_a_run_after_its_last_state() -> None:
+    states = []
+    with pytest.raises(RuntimeError, match="--max-error 0.001"):
+        for state in trisolar.nbody(**KEPLER, max_error=1e-3, every=50):
+            states.append(state.step)
+    assert states == [0, 50, 100]
+    for bad in (-1, np.nan):
+        with pytest.raises(ValueError, match="max-error"):
+            trisolar.nbody(**KEPLER, max_error=bad)
+    with pytest.raises(ValueError, match="--energy none"):
+        trisolar.nbody(**KEPLER, max_error=1, energy="none")
+
+
+def test_coordinates_that_are_no_numbers_are_an_error_with_the_step() -> None:
+    away = {
+        "mass": np.ones(3),
+        "position": np.array([[0, 0, 0], [1.79e308, 0, 0], [0, 5, 0]]),
+        "velocity": np.array([[0, 0, 0], [3e304, 0, 0], [0, 0, 0]]),
+    }
+    with pytest.raises(RuntimeError, match=r"step 26 \(time 26\): .* body 1 "):
+        list(trisolar.nbody(bodies=away, dt=1, steps=100, integrator="explicit-euler", energy="none", backend="cpu"))
+
+
+def test_a_cluster_knows_its_energy_error() -> None:
+    wild: dict[str, Any] = {"n": 32, "softening": 1e-4, "eta": 1000, "max_step": 4, "backend": "cpu"}
+    run = trisolar.cluster(**wild, end=8, every=8)
+    with pytest.warns(trisolar.AccuracyWarning, match="relative error of the energy"):
+        *_, last = run
+    assert run.energy_error == pytest.approx(last.energy_error)
+    assert run.largest_energy_error is not None and abs(run.largest_energy_error) > 0.01
+    with pytest.raises(RuntimeError, match="--max-error 0.01"):
+        list(trisolar.cluster(**wild, end=8, every=8, max_error=0.01))
+    with pytest.raises(ValueError, match="max-error"):
+        trisolar.cluster(n=16, max_error=-1)

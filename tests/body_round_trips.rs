@@ -1,0 +1,442 @@
+//! What is written of bodies comes back as it was: not only their numbers, but what these mean.
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use support::trisolar;
+use trisolar::nbody::files::{BodyFile, read};
+
+/// Runs a command with `--json`.
+#[track_caller]
+fn json(folder: &Path, arguments: &str) -> Value {
+    let output = trisolar(folder)
+        .args(arguments.split_whitespace())
+        .arg("--json")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn notes(object: &Value) -> Vec<&str> {
+    let list = object["notes"].as_array().unwrap();
+    list.iter().map(|note| note.as_str().unwrap()).collect()
+}
+
+fn file(folder: &Path, name: &str) -> BodyFile {
+    read(&folder.join(name)).unwrap()
+}
+
+/// Starts whose units, softening and dimensions are not the usual ones.
+const STARTS: [&str; 3] = [
+    "--model outer-planets --steps 30",
+    "--model plummer --n 20 --g 2.5 --softening 0.05 --dt 0.01 --steps 30",
+    "--model line --n 5 --steps 30 --softening 1e3",
+];
+
+#[test]
+fn bodies_come_back_with_the_physics_they_left_with() {
+    for start in STARTS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let outs = "--out a.txt --out a.csv --out a.npz";
+        let left = json(path, &format!("nbody {start} {outs}"));
+        for name in ["a.txt", "a.csv", "a.npz"] {
+            let back = json(path, &format!("nbody --input {name} --steps 1"));
+            for key in ["g", "softening", "dt", "dimensions"] {
+                let [there, here] = [&left, &back].map(|o| &o["specification"][key]);
+                assert_eq!(there, here, "{start} {name} {key}");
+            }
+            // To the bit: the same numbers, in the same units.
+            assert_eq!(
+                left["diagnostics"]["total"], back["start_energy"],
+                "{start} {name}"
+            );
+            assert_eq!(
+                left["time"], back["specification"]["start_time"],
+                "{start} {name}"
+            );
+            let [dt, before, after] = [&left["specification"]["dt"], &left["time"], &back["time"]]
+                .map(|x| x.as_f64().unwrap());
+            assert_eq!(after, before + dt);
+            assert!(notes(&back).is_empty(), "{:?}", notes(&back));
+        }
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_from_a_file_has_the_bits_of_one() {
+    for start in STARTS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        json(
+            path,
+            &format!("nbody {start} --out half.txt --out half.csv --out half.npz"),
+        );
+        let whole = start.replace("--steps 30", "--steps 60");
+        json(path, &format!("nbody {whole} --out whole.npz"));
+        let expected = file(path, "whole.npz").bodies;
+        for name in ["half.txt", "half.csv", "half.npz"] {
+            json(
+                path,
+                &format!("nbody --input {name} --steps 30 --out end.npz"),
+            );
+            assert_eq!(file(path, "end.npz").bodies, expected, "{start} {name}");
+        }
+    }
+}
+
+#[test]
+fn every_format_turns_into_every_other_without_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let text = "name,mass,x,y,z,vx,vy,vz,g,softening,time\n\
+                Sol,1.5,0.1,0.2,0.3,1,1,1,0.3,0.125,-2.5\n\
+                a moon,1e-3,0.4,1,0.7,0.5,-1,0.25,0.3,0.125,-2.5\n";
+    std::fs::write(path.join("start.csv"), text).unwrap();
+    // A step so short that nothing moves.
+    let turn = |from: &str, to: &str| {
+        json(
+            path,
+            &format!("nbody --input {from} --steps 1 --dt 1e-300 --out {to}"),
+        );
+    };
+    let start = file(path, "start.csv");
+    for (n, extension) in ["csv", "txt", "npz"].into_iter().enumerate() {
+        turn("start.csv", &format!("first.{extension}"));
+        for other in ["csv", "txt", "npz"] {
+            turn(&format!("first.{extension}"), &format!("second{n}.{other}"));
+            let back = file(path, &format!("second{n}.{other}"));
+            assert_eq!(back.bodies, start.bodies, "{extension} {other}");
+            assert_eq!(back.dimensions, 3);
+            let (told, expected) = (back.carried, start.carried.clone());
+            assert_eq!(told.names, expected.names, "{extension} {other}");
+            assert_eq!(told.names.unwrap(), ["Sol", "a moon"]);
+            assert_eq!((told.g, told.softening), (Some(0.3), Some(0.125)));
+            assert_eq!(told.time, Some(-2.5));
+        }
+    }
+}
+
+#[test]
+fn options_go_before_what_a_file_tells_and_a_note_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    json(
+        path,
+        &format!("nbody {} --out a.npz --out a.txt --out a.csv", STARTS[1]),
+    );
+    for name in ["a.npz", "a.txt", "a.csv"] {
+        let run = json(
+            path,
+            &format!("nbody --input {name} --steps 1 --g 1 --softening 0.5"),
+        );
+        assert_eq!(run["specification"]["g"], 1.0);
+        assert_eq!(run["specification"]["softening"], 0.5);
+        let said = notes(&run).join("\n");
+        assert!(
+            said.contains(&format!("--g 1 goes before {name}, where G is 2.5")),
+            "{said}"
+        );
+        assert!(said.contains("--softening 0.5 goes before"), "{said}");
+        // What is the same is no news.
+        let run = json(path, &format!("nbody --input {name} --steps 1 --g 2.5"));
+        assert!(notes(&run).is_empty());
+    }
+    // A saved configuration of such a run is that run.
+    json(
+        path,
+        "nbody --input a.npz --steps 3 --save-config a.toml --out b.npz",
+    );
+    let again = json(path, "nbody --config a.toml --out c.npz");
+    assert!(notes(&again).is_empty());
+    assert_eq!(file(path, "b.npz"), file(path, "c.npz"));
+}
+
+#[test]
+fn what_a_file_does_not_tell_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("a.csv"), "mass,x,y,vx,vy\n1,0,0,0,0\n1,1,0,0,1\n").unwrap();
+    std::fs::write(path.join("a.txt"), "1 0 0 0 0\n1 1 0 0 1\n").unwrap();
+    std::fs::write(path.join("b.txt"), "5 1 0 0 0 0 0 0\n7 1 1 0 0 0 1 0\n").unwrap();
+    for (name, g) in [
+        ("a.csv", "1"),
+        ("a.txt", "0.00000000006673"),
+        ("b.txt", "1"),
+    ] {
+        let run = json(path, &format!("nbody --input {name} --steps 1"));
+        let said = notes(&run).join("\n");
+        assert!(
+            said.contains(&format!("{name} does not tell G: {g} is taken; --g")),
+            "{said}"
+        );
+        assert!(
+            said.contains("does not tell a softening length: 0 is taken"),
+            "{said}"
+        );
+        let run = json(
+            path,
+            &format!("nbody --input {name} --steps 1 --g 3 --softening 0"),
+        );
+        assert!(notes(&run).is_empty());
+    }
+    // Names of a text are kept, its order too.
+    json(path, "nbody --input b.txt --steps 1 --out b.csv");
+    let names = file(path, "b.csv").carried.names.unwrap();
+    assert_eq!(names, ["5", "7"]);
+    let textbook = trisolar(path)
+        .args("nbody --input a.txt --steps 1 --format textbook".split(' '))
+        .assert()
+        .success();
+    textbook.stderr(predicates::str::contains("note: a.txt does not tell G"));
+}
+
+/// Two dark particles and a star of a TIPSY file at a time, with these softening lengths.
+fn tipsy(time: f64, softening: [f32; 3]) -> Vec<u8> {
+    let mut bytes = time.to_le_bytes().to_vec();
+    for n in [3_u32, 3, 0, 2, 1, 0] {
+        bytes.extend(n.to_le_bytes());
+    }
+    for (i, eps) in softening.into_iter().enumerate() {
+        let i = i as f32;
+        let body = [1.0 + i, i, 0.3 * i, 0.0, 0.0, 0.25 * i, 0.1];
+        let star: &[f32] = if i == 2.0 { &[0.0, 0.0] } else { &[] };
+        for x in body.iter().chain(star).chain(&[eps, -1.0]) {
+            bytes.extend(x.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn tipsy_tells_time_and_softening_and_has_g_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("a.tipsy"), tipsy(4.5, [0.125; 3])).unwrap();
+    for command in ["nbody --steps 1 --dt 0.25", "cluster --end 4.75"] {
+        let run = json(path, &format!("{command} --input a.tipsy --out a.npz"));
+        assert_eq!(run["specification"]["softening"], 0.125, "{command}");
+        assert_eq!(run["time"], 4.75, "{command}");
+        assert!(notes(&run).is_empty(), "{command}: {:?}", notes(&run));
+        let told = file(path, "a.npz").carried;
+        let expected = (Some(1.0), Some(0.125), Some(4.75));
+        assert_eq!((told.g, told.softening, told.time), expected, "{command}");
+    }
+    // One softening length has to do for all.
+    std::fs::write(path.join("b.tipsy"), tipsy(0.0, [0.125, 0.5, 0.125])).unwrap();
+    for command in ["nbody --steps 1", "cluster --end 0.25"] {
+        let refused = trisolar(path)
+            .args(command.split(' '))
+            .args(["--input", "b.tipsy"])
+            .assert()
+            .code(2);
+        let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(
+            said.contains("'--softening'") && said.contains("from 0.125 to 0.5"),
+            "{said}"
+        );
+        json(path, &format!("{command} --input b.tipsy --softening 0.25"));
+    }
+}
+
+/// Energy at the first and last line of a cluster's diagnostics.
+fn energies(folder: &Path, series: &str) -> [f64; 2] {
+    let mut file = trisolar::io::npz::NpzReader::open(folder.join(series)).unwrap();
+    let [kinetic, potential] =
+        ["kinetic", "potential"].map(|name| file.array::<f64>(name).unwrap().values);
+    let total: Vec<f64> = kinetic.iter().zip(&potential).map(|(k, p)| k + p).collect();
+    [total[0], total[total.len() - 1]]
+}
+
+#[test]
+fn clusters_come_back_with_softening_time_and_energy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let outs = "--out a.npz --out a.txt --series a-series.npz --snapshots shots";
+    let left = json(
+        path,
+        &format!("cluster --n 40 --softening 0.0625 --end 0.6 {outs}"),
+    );
+    let [_, energy] = energies(path, "a-series.npz");
+    for name in ["a.npz", "a.txt", "shots/00003.npz"] {
+        let arguments = format!("cluster --input {name} --end 0.9 --series b.npz --out b.txt");
+        let back = json(path, &arguments);
+        assert_eq!(
+            back["specification"]["softening"],
+            left["specification"]["softening"]
+        );
+        assert_eq!(back["specification"]["start_time"], 0.6);
+        assert_eq!(back["time"], 0.9);
+        assert!(notes(&back).is_empty(), "{:?}", notes(&back));
+        assert_eq!(energies(path, "b.npz")[0], energy, "{name}");
+        let mut series = trisolar::io::npz::NpzReader::open(path.join("b.npz")).unwrap();
+        assert_eq!(
+            series.array::<f64>("time").unwrap().values,
+            [0.6, 0.85, 0.9]
+        );
+        assert_eq!(file(path, "b.txt").carried.time, Some(0.9));
+    }
+    // Time goes on, it does not go back; and without --end it goes on for 1.
+    let early = trisolar(path)
+        .args("cluster --input a.npz --end 0.5".split(' '))
+        .assert()
+        .code(2);
+    early.stderr(predicates::str::contains("must be after 0.6"));
+    let unit = json(path, "cluster --input a.npz --checkpoint c.npz");
+    assert_eq!(unit["time"], 1.6);
+    // A checkpoint knows when its run began.
+    let resumed = json(path, "cluster --resume c.npz --end 2 --out d.npz");
+    assert_eq!(resumed["time"], 2.0);
+    assert_eq!(file(path, "d.npz").carried.time, Some(2.0));
+    let late = trisolar(path)
+        .args("cluster --resume c.npz --end 1.5".split(' '))
+        .assert()
+        .code(2);
+    late.stderr(predicates::str::contains(
+        "the checkpoint is at 1.6 already",
+    ));
+    // What its file does not tell is said.
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
+    let run = json(path, &format!("cluster --input {golden} --end 0.01"));
+    assert!(notes(&run)[0].contains("does not tell a softening length: 4/n is taken"));
+}
+
+#[test]
+fn runs_of_bodies_and_of_clusters_take_each_others_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let outs = "--out a.npz --out a.txt --out a.csv";
+    let start = "--model plummer --n 20 --softening 0.05 --dt 0.01 --steps 30";
+    let left = json(path, &format!("nbody {start} {outs}"));
+    for name in ["a.npz", "a.txt", "a.csv"] {
+        let run = json(
+            path,
+            &format!("cluster --input {name} --end 0.5 --series s.npz"),
+        );
+        assert_eq!(run["specification"]["softening"], 0.05);
+        assert_eq!(run["time"], 0.5);
+        assert!(notes(&run).is_empty(), "{:?}", notes(&run));
+        let before = left["diagnostics"]["total"].as_f64().unwrap();
+        assert!(
+            (energies(path, "s.npz")[0] / before - 1.0).abs() < 1e-12,
+            "{name}"
+        );
+    }
+    json(
+        path,
+        "cluster --n 20 --softening 0.05 --end 0.5 --out b.npz --out b.txt --series s.npz",
+    );
+    let [_, energy] = energies(path, "s.npz");
+    for name in ["b.npz", "b.txt"] {
+        let run = json(path, &format!("nbody --input {name} --steps 1"));
+        let spec = &run["specification"];
+        assert_eq!(
+            (&spec["g"], &spec["softening"]),
+            (&1.0.into(), &0.05.into()),
+            "{name}"
+        );
+        assert_eq!(spec["start_time"], 0.5, "{name}");
+        assert!(notes(&run).is_empty(), "{:?}", notes(&run));
+        let start = run["start_energy"].as_f64().unwrap();
+        assert!((start / energy - 1.0).abs() < 1e-12, "{name}");
+    }
+    // A cluster has G = 1: another is in its masses, and orbits are the same.
+    json(path, &format!("nbody {} --out p.npz", STARTS[0]));
+    let run = json(
+        path,
+        "cluster --input p.npz --end 400 --max-step 64 --every 100 --out q.npz",
+    );
+    assert!(
+        notes(&run)
+            .join(" ")
+            .contains("masses are multiplied by it")
+    );
+    let (planets, particles) = (file(path, "p.npz"), file(path, "q.npz"));
+    let g = planets.carried.g.unwrap();
+    for (m, scaled) in planets.bodies.mass.iter().zip(&particles.bodies.mass) {
+        assert_eq!(g * m, *scaled);
+    }
+    json(
+        path,
+        "nbody --input p.npz --steps 1000 --dt 0.1 --integrator runge-kutta-4 --out r.npz",
+    );
+    let far =
+        |a: &[f64; 3], b: &[f64; 3]| (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>().sqrt();
+    let expected = file(path, "r.npz");
+    assert_eq!(expected.carried.time, particles.carried.time);
+    for (a, b) in expected
+        .bodies
+        .position
+        .iter()
+        .zip(&particles.bodies.position)
+    {
+        assert!(far(a, b) < 1e-6, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn the_bodies_of_a_checkpoint_have_its_physics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let left = json(path, &format!("nbody {} --checkpoint c.npz", STARTS[1]));
+    let back = json(path, "nbody --input c.npz --steps 1");
+    assert_eq!(left["diagnostics"]["total"], back["start_energy"]);
+    assert_eq!(left["time"], back["specification"]["start_time"]);
+    // Names are in checkpoints as well.
+    std::fs::write(
+        path.join("n.csv"),
+        "name,mass,x,y,vx,vy,g\nfirst,1,0,0,0,0,1\nsecond,1,1,0,0,1,1\n",
+    )
+    .unwrap();
+    json(
+        path,
+        "nbody --input n.csv --steps 5 --softening 0 --checkpoint c.npz --out whole.csv",
+    );
+    json(
+        path,
+        "nbody --input n.csv --steps 3 --softening 0 --checkpoint c.npz",
+    );
+    json(path, "nbody --resume c.npz --steps 5 --out resumed.csv");
+    let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
+    assert!(bytes("whole.csv") == bytes("resumed.csv"));
+}
+
+#[test]
+fn columns_that_differ_from_line_to_line_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (name, text, said) in [
+        (
+            "a.csv",
+            "mass,x,y,vx,vy,g\n1,0,0,0,0,1\n1,1,0,0,1,2\n",
+            "a.csv:3:11: '2' for g: expected the same",
+        ),
+        (
+            "b.csv",
+            "mass,x,y,vx,vy,time\n1,0,0,0,0,x\n",
+            "b.csv:2:11: 'x' for time: expected a number",
+        ),
+        (
+            "a.txt",
+            "# trisolar {\"g\": }\n1 0 0 0 0\n",
+            "a.txt:1:1: what trisolar has written",
+        ),
+        (
+            "b.txt",
+            "# trisolar {\"names\": [\"a\"]}\n1 0 0 0 0\n1 1 0 0 0\n",
+            "1 names for 2 bodies",
+        ),
+    ] {
+        std::fs::write(path.join(name), text).unwrap();
+        trisolar(path)
+            .args(["nbody", "--input", name])
+            .assert()
+            .code(2)
+            .stderr(predicates::str::contains(said));
+    }
+}

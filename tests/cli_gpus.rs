@@ -1,0 +1,116 @@
+//! GPUs that are asked for by number are used, or the command is refused: never does the CPU take their place in silence.
+
+mod support;
+
+use predicates::prelude::*;
+use predicates::str::contains;
+use support::{names, trisolar};
+
+/// Bad input, said with these words, and nothing written.
+#[track_caller]
+fn refused(arguments: &str, words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = trisolar(folder.path())
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+    assert!(said.starts_with("error: "), "{said}");
+    for word in words {
+        assert!(
+            said.contains(word),
+            "{arguments}: {word:?} is not in {said}"
+        );
+    }
+    assert!(output.stdout.is_empty(), "{arguments}");
+    assert!(names(folder.path()).is_empty(), "{arguments}");
+}
+
+// No machine has GPU 63, or 64 of them.
+const MAPS: [&str; 4] = [
+    "divergence --size 4 --steps 9",
+    "divergence --size 4 --steps 9 --stream",
+    "zoom --frames 1 --size 4",
+    "sweep --vary dt=1e-3,2e-3 --size 4 --steps 9",
+];
+
+#[test]
+fn gpus_that_are_not_there_are_refused_by_every_command() {
+    for map in MAPS {
+        for backend in ["", " --backend gpu", " --backend gpu+cpu"] {
+            refused(&format!("{map} --gpus 63{backend}"), &["--gpus 63: "]);
+        }
+        refused(&format!("{map} --gpus 0,63"), &["--gpus "]);
+    }
+    refused(
+        "zoom --cache exact --frames 1 --size 4 --gpus 63",
+        &["--gpus 63: "],
+    );
+    refused(
+        "divergence --gpus 63 --save-config a.toml",
+        &["--gpus 63: "],
+    );
+    for backend in ["", " --backend gpu"] {
+        let nbody = format!("nbody --n 16 --steps 1 --quiet{backend}");
+        refused(&format!("{nbody} --device 63"), &["--device 63: "]);
+        refused(&format!("{nbody} --gpus 64"), &["--gpus 64: "]);
+    }
+    refused("cluster --n 16 --backend gpu --gpus 64", &["--gpus 64: "]);
+    refused("bench nbody --gpus 64", &["'64' for '--gpus'"]);
+    refused("bench nbody --gpus 1,64 --backend gpu", &["for '--gpus'"]);
+    if trisolar::gpu::devices().is_err() {
+        refused("divergence --gpus 0", &["--gpus 0: "]);
+        refused("nbody --n 16 --device 0", &["--device 0: "]);
+        refused("nbody --n 16 --gpus 1", &["--gpus 1: "]);
+        refused("cluster --n 16 --gpus 1", &["--gpus 1: "]);
+    }
+}
+
+#[test]
+fn gpus_and_a_backend_without_any_are_refused() {
+    for map in MAPS {
+        for gpus in ["0", "0,2", "all"] {
+            let words = [&format!("--gpus {gpus}: "), "--backend cpu"];
+            refused(&format!("{map} --backend cpu --gpus {gpus}"), &words);
+        }
+    }
+    let single = "divergence --size 4 --driver single --backend";
+    refused(
+        &format!("{single} cpu"),
+        &["--driver single", "--backend cpu"],
+    );
+    refused(
+        &format!("{single} gpu+cpu"),
+        &["--driver single", "gpu+cpu"],
+    );
+    refused(
+        "nbody --backend cpu --device 0",
+        &["--device 0: ", "--backend cpu"],
+    );
+    refused(
+        "nbody --backend cpu --gpus 1",
+        &["--gpus 1: ", "--backend cpu"],
+    );
+    refused(
+        "cluster --backend cpu --gpus 1",
+        &["'1' for '--gpus'", "--backend cpu"],
+    );
+    refused(
+        "bench nbody --backend cpu --gpus 1",
+        &["'1' for '--gpus'", "--backend cpu"],
+    );
+}
+
+#[test]
+fn all_gpus_of_a_machine_without_any_are_a_note() {
+    if trisolar::gpu::devices().is_ok() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    trisolar(folder.path())
+        .args("divergence --size 4 --steps 9 --gpus all --json".split(' '))
+        .assert()
+        .success()
+        .stdout(contains("--gpus all: ").and(contains("the CPU computes instead")));
+}
