@@ -271,7 +271,7 @@ fn what_does_not_go_together_is_refused() {
         };
         spec.validate().expect_err("refused").to_string()
     };
-    let text = refused(Integrator::Leapfrog, Start::RungeKutta, Precision::Exact);
+    let text = refused(Integrator::Leapfrog, Start::RungeKutta, Precision::F64);
     assert!(
         text.contains("--start") && text.contains("adams-bashforth"),
         "{text}"

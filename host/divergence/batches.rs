@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use kernels_gpu::Lanes;
+use kernels_gpu::Real;
 use kernels_gpu::divergence::{IDLE, Pixel, Walker};
 use kernels_gpu::integrator::three_body::Integrator;
 
@@ -119,7 +119,7 @@ impl<'a, W: Work> Batches<'a, W> {
         went: u32,
     ) -> Result<bool, EngineError>
     where
-        R: Lanes,
+        R: Real,
         I: Integrator<R>,
     {
         let shared = self.shared;

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use kernels_gpu::Real;
 use kernels_gpu::divergence::{Feed, Job, Masses, Pixel, Twins, Walker, Weights};
 use kernels_gpu::integrator::three_body as by;
 use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
-use kernels_gpu::{Lanes, Real};
 
 use super::batches::{Batches, SLICE, Work};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
@@ -196,7 +196,7 @@ fn work(
             }
         };
     }
-    macro_rules! exact {
+    macro_rules! in_f64 {
         ($integrator:ty) => {
             on_lanes!(f64, F64x4: 4, F64x8: 8, $integrator)
         };
@@ -215,22 +215,22 @@ fn work(
         }
         // One number at a time, with the set's fused multiply-add.
         (Precision::Fixed { .. }, _) => on_lanes!(Fixed, Fixed: 1, Fixed: 1, by::FixedEuler),
-        // Fast is exact where there is no approximate instruction of a GPU.
-        (Precision::Exact | Precision::Fast, integrator) => match integrator {
-            Integrator::ExplicitEuler => exact!(Euler),
-            Integrator::SemiImplicitEuler => exact!(by::SemiImplicitEuler),
-            Integrator::Leapfrog => exact!(by::Leapfrog),
-            Integrator::AdamsBashforth2 => exact!(by::AdamsBashforth2),
-            Integrator::AdamsBashforth4 => exact!(by::AdamsBashforth4),
-            Integrator::RungeKutta4 => exact!(by::RungeKutta4),
-            Integrator::Hermite4 => exact!(by::Hermite4),
+        // Fast is f64 where there is no approximate instruction of a GPU.
+        (Precision::F64 | Precision::Fast, integrator) => match integrator {
+            Integrator::ExplicitEuler => in_f64!(Euler),
+            Integrator::SemiImplicitEuler => in_f64!(by::SemiImplicitEuler),
+            Integrator::Leapfrog => in_f64!(by::Leapfrog),
+            Integrator::AdamsBashforth2 => in_f64!(by::AdamsBashforth2),
+            Integrator::AdamsBashforth4 => in_f64!(by::AdamsBashforth4),
+            Integrator::RungeKutta4 => in_f64!(by::RungeKutta4),
+            Integrator::Hermite4 => in_f64!(by::Hermite4),
         },
     }
 }
 
 /// Not inlined: all of them in one function take the compiler twice as long.
 #[inline(never)]
-fn worker_scalar<R: Lanes, I: by::Integrator<R>>(
+fn worker_scalar<R: Real, I: by::Integrator<R>>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
@@ -239,7 +239,7 @@ fn worker_scalar<R: Lanes, I: by::Integrator<R>>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn worker_avx2<R: Lanes, const N: usize, I: by::Integrator<R>>(
+fn worker_avx2<R: Real, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
@@ -248,7 +248,7 @@ fn worker_avx2<R: Lanes, const N: usize, I: by::Integrator<R>>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn worker_avx512<R: Lanes, const N: usize, I: by::Integrator<R>>(
+fn worker_avx512<R: Real, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
@@ -257,7 +257,7 @@ fn worker_avx512<R: Lanes, const N: usize, I: by::Integrator<R>>(
 
 /// Steps pixels until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
+fn worker<R: Real, const N: usize, I: by::Integrator<R>>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cuda_std::emulator::{EmulatorError, Launch};
-use kernels_gpu::Lanes;
+use kernels_gpu::Real;
 use kernels_gpu::divergence::{Job, MassivePoint, Point, Walker, Weights};
 use kernels_gpu::integrator::three_body::Integrator as Method;
 use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, Weighted, divergence_plain};
@@ -198,7 +198,7 @@ impl Worker for EmulatorEngine {
                     divergence_masses_float_float
                 )
             }
-            (Precision::Exact, integrator) => match integrator {
+            (Precision::F64, integrator) => match integrator {
                 Integrator::ExplicitEuler => {
                     fetch!(divergence_fetch, divergence_points, divergence_masses)
                 }
@@ -251,13 +251,13 @@ trait Thread: Clone {
     fn fresh(job: &Job) -> Self;
 }
 
-impl<R: Lanes, I: Method<R>> Thread for Walker<R, 1, I> {
+impl<R: Real, I: Method<R>> Thread for Walker<R, 1, I> {
     fn fresh(_: &Job) -> Self {
         Self::fresh()
     }
 }
 
-impl<R: Lanes, I: Method<R>> Thread for Weighted<R, I> {
+impl<R: Real, I: Method<R>> Thread for Weighted<R, I> {
     fn fresh(job: &Job) -> Self {
         Self {
             walker: Walker::fresh(),

@@ -50,14 +50,14 @@ impl DivergenceKernel {
     ) -> Result<(&'static str, usize), EngineError> {
         let (spec, points) = (valid.specification(), valid.points().is_some());
         if self == Self::Plain {
-            let known = (Precision::Exact, Integrator::ExplicitEuler);
+            let known = (Precision::F64, Integrator::ExplicitEuler);
             if (spec.precision, spec.integrator) == known && !points {
                 return Ok((self.name(), 0));
             }
             return Err(EngineError::Gpu {
                 device: device(),
                 call: self.name(),
-                reason: "it computes exact maps of a grid by explicit Euler only".into(),
+                reason: "it computes f64 maps of a grid by explicit Euler only".into(),
             });
         }
         macro_rules! entry {
@@ -81,7 +81,7 @@ impl DivergenceKernel {
             (Precision::FloatFloat, _) => {
                 entry!("_float_float", FloatFloat<f32>, by::ExplicitEuler)
             }
-            (Precision::Exact, integrator) => match integrator {
+            (Precision::F64, integrator) => match integrator {
                 Integrator::ExplicitEuler => entry!("", f64, by::ExplicitEuler),
                 Integrator::SemiImplicitEuler => {
                     entry!("_semi_implicit_euler", f64, by::SemiImplicitEuler)

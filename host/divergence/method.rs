@@ -7,14 +7,14 @@ use std::str::FromStr;
 use kernels_gpu::integrator::three_body::Start as KernelStart;
 use serde::{Deserialize, Serialize};
 
-/// The arithmetic of a map. Written as `exact`, `fast`, `mixed`, `f32`, `fixed:26` and `float-float`.
+/// The arithmetic of a map. Written as `f64` (also read as `exact`), `fast`, `mixed`, `f32`, `fixed:26` and `float-float`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Precision {
     /// f64, IEEE operations in a fixed order: the same bits on every engine.
     #[default]
-    Exact,
-    /// f64, seeded by the GPU's approximate reciprocal root: equal to within rounding. On the CPU it is exact mode.
+    F64,
+    /// f64, seeded by the GPU's approximate reciprocal root: equal to within rounding. On the CPU it is [`F64`](Self::F64).
     Fast,
     /// State in f64, r⁻³ in f32: the same bits on every engine.
     Mixed,
@@ -36,7 +36,7 @@ impl Precision {
     pub const DEFAULT_FRACTION_BITS: u8 = 26;
     /// Every mode, fixed point with the default number of bits.
     pub const ALL: [Self; 6] = [
-        Self::Exact,
+        Self::F64,
         Self::Fast,
         Self::Mixed,
         Self::F32,
@@ -47,7 +47,7 @@ impl Precision {
     ];
     /// What can be written.
     pub const NAMES: &str =
-        "exact, fast, mixed, f32, fixed, fixed:BITS (BITS from 8 to 56) or float-float";
+        "f64, fast, mixed, f32, fixed, fixed:BITS (BITS from 8 to 56) or float-float";
 
     /// Whether every engine gives the same bits.
     pub fn is_portable(self) -> bool {
@@ -58,7 +58,7 @@ impl Precision {
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exact => f.write_str("exact"),
+            Self::F64 => f.write_str("f64"),
             Self::Fast => f.write_str("fast"),
             Self::Mixed => f.write_str("mixed"),
             Self::F32 => f.write_str("f32"),
@@ -74,7 +74,7 @@ impl FromStr for Precision {
     fn from_str(text: &str) -> Result<Self, String> {
         let fail = || format!("must be {}", Self::NAMES);
         Ok(match text {
-            "exact" => Self::Exact,
+            "f64" | "exact" => Self::F64,
             "fast" => Self::Fast,
             "mixed" => Self::Mixed,
             "f32" => Self::F32,
@@ -232,6 +232,7 @@ mod tests {
             assert_eq!(precision.to_string().parse(), Ok(precision));
         }
         assert_eq!("fixed".parse(), Ok(Precision::Fixed { fraction_bits: 26 }));
+        assert_eq!("exact".parse(), Ok(Precision::F64), "a former name");
         for wrong in [
             "",
             "fixed:",

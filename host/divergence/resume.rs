@@ -1,5 +1,5 @@
 //! Pixels that go on where an earlier computation of fewer steps left them, with the bits of one computation: on the CPU, on
-//! GPUs, or on both; exact maps by explicit Euler.
+//! GPUs, or on both; maps in `f64` by explicit Euler.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ pub use kernels_gpu::kernels::Item;
 /// Whether pixels of such maps can be resumed.
 pub fn can_resume(spec: &Validated) -> bool {
     let s = spec.specification();
-    (s.precision, s.integrator) == (Precision::Exact, Integrator::ExplicitEuler)
+    (s.precision, s.integrator) == (Precision::F64, Integrator::ExplicitEuler)
 }
 
 impl Validated {

@@ -82,7 +82,7 @@ impl Default for Specification {
             dt: 0.001,
             shift: DVec3::splat(0.001),
             critical_distance: 0.5,
-            precision: Precision::Exact,
+            precision: Precision::F64,
             integrator: Integrator::ExplicitEuler,
             start: Start::Euler,
         }
@@ -442,7 +442,7 @@ impl Specification {
     }
 
     fn check_method(&self) -> Result<(), SpecError> {
-        if self.precision != Precision::Exact && self.integrator != Integrator::ExplicitEuler {
+        if self.precision != Precision::F64 && self.integrator != Integrator::ExplicitEuler {
             let allowed = format!(
                 "with --precision {} it must be explicit-euler",
                 self.precision

@@ -20,8 +20,8 @@ use kernels_gpu::nbody::order::chunk_length;
 use kernels_gpu::nbody::steps::{Operation, State, Steps};
 use kernels_gpu::nbody::sweep::Reduced;
 use kernels_gpu::nbody::tile::Basic;
-use kernels_gpu::nbody::{Body, Scalar};
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::nbody::{Body, DeviceNumber};
+use kernels_gpu::number::{FastF32, FloatFloat};
 
 use super::engine::{Run, start};
 use super::kernel::{Arrays, NbodyKernel, Plan, operations};
@@ -53,7 +53,7 @@ impl Engine for EmulatorEngine {
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         self.plan.check(problem)?;
         Ok(match problem.specification().precision {
-            Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies)?),
+            Precision::F32 => Box::new(EmulatorRun::<FastF32>::new(self, problem, bodies)?),
             Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies)?),
             Precision::FloatFloat => {
                 Box::new(EmulatorRun::<FloatFloat<f32>>::new(self, problem, bodies)?)
@@ -69,7 +69,7 @@ type Atomic<S> = unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>);
 type Pull<S> = unsafe fn(Basic<S>, *const Body<S>, *mut Body<S>);
 
 /// The kernels of a precision.
-struct Kernels<S: Scalar> {
+struct Kernels<S: DeviceNumber> {
     plain: Pull<S>,
     tiles: [Pull<S>; 6],
     combine: unsafe fn(*const Body<S>, *mut Body<S>, u32, u32),
@@ -85,14 +85,14 @@ struct Kernels<S: Scalar> {
     rk_end: unsafe fn(*mut Body<S>, *mut Body<S>, Stages<S>, S, u32),
 }
 
-trait HasKernels: Scalar {
+trait HasKernels: DeviceNumber {
     const PRECISION: Precision;
     const KERNELS: Kernels<Self>;
 }
 
-impl HasKernels for f32 {
+impl HasKernels for FastF32 {
     const PRECISION: Precision = Precision::F32;
-    const KERNELS: Kernels<f32> = Kernels {
+    const KERNELS: Kernels<Self> = Kernels {
         plain: nbody_plain_f32,
         tiles: [
             nbody_tile_f32_k1,
@@ -169,7 +169,7 @@ impl HasKernels for FloatFloat<f32> {
     };
 }
 
-struct EmulatorRun<'a, S: Scalar> {
+struct EmulatorRun<'a, S: DeviceNumber> {
     engine: &'a EmulatorEngine,
     integrator: Integrator,
     dt: f64,

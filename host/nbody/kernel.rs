@@ -6,8 +6,8 @@ use kernels_gpu::nbody::order::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
 use kernels_gpu::nbody::scalar::softening_floor_f32;
 use kernels_gpu::nbody::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
 use kernels_gpu::nbody::sweep::Reduced;
-use kernels_gpu::nbody::{Body, Scalar};
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::nbody::{Body, DeviceNumber};
+use kernels_gpu::number::{FastF32, FloatFloat};
 
 use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
@@ -252,7 +252,7 @@ impl Plan {
 /// Bodies of a row.
 pub(super) fn row_length(precision: Precision) -> u32 {
     match precision {
-        Precision::F32 => f32::ROW,
+        Precision::F32 => FastF32::ROW,
         Precision::F64 => f64::ROW,
         Precision::FloatFloat => FloatFloat::<f32>::ROW,
     }
@@ -299,7 +299,10 @@ impl System for Notes {
 }
 
 /// The operations of a step, if it is made of kicks and drifts.
-pub(super) fn operations<S: Scalar>(integrator: Integrator, dt: f64) -> Option<Vec<Operation<S>>> {
+pub(super) fn operations<S: DeviceNumber>(
+    integrator: Integrator,
+    dt: f64,
+) -> Option<Vec<Operation<S>>> {
     let mut notes = Notes::default();
     let Ok(()) = integrator.step(&mut notes, dt);
     let operation = |(kind, h): &(u32, f64)| Operation {
@@ -334,7 +337,7 @@ pub(super) struct Arrays<S> {
     pub softening2: S,
 }
 
-impl<S: Scalar> Arrays<S> {
+impl<S: DeviceNumber> Arrays<S> {
     pub(super) fn new(spec: &Specification, bodies: &Bodies, kernel: NbodyKernel) -> Self {
         let n = bodies.len() as u32;
         let row = S::ROW;
@@ -409,7 +412,7 @@ impl<S: Scalar> Arrays<S> {
     }
 
     pub(super) fn bodies(&self, mass: &[f64]) -> Bodies {
-        let vector = |b: &Body<S>| b.vector().map(S::to_f64);
+        let vector = |b: &Body<S>| b.vector().map(|x| x.to_f64(0));
         Bodies {
             mass: mass.to_vec(),
             position: self.x[..mass.len()].iter().map(vector).collect(),

@@ -50,13 +50,15 @@ impl Default for Specification {
     }
 }
 
-/// Names for options: each value, and all of them for messages.
+/// Names for options: each value with its name and the names by which it is read as well.
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(or $former:literal)*,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+        pub enum $name { $($(#[$variant_doc])* $(#[serde(alias = $former)])* $variant,)* }
 
         impl $name {
             /// All of them.
@@ -72,11 +74,10 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
-                let found = Self::ALL.iter().find(|v| v.name() == text);
-                found.copied().ok_or_else(|| {
-                    let names: Vec<&str> = Self::ALL.iter().map(|v| v.name()).collect();
-                    format!("must be one of {}", names.join(", "))
-                })
+                match text {
+                    $($text $(| $former)* => Ok(Self::$variant),)*
+                    _ => Err(format!("must be one of {}", [$($text),*].join(", "))),
+                }
             }
         }
 
@@ -126,7 +127,7 @@ named! {
     Precision {
         /// 64 bits, IEEE operations in a fixed order: the same bits on every engine.
         #[default]
-        F64 = "f64",
+        F64 = "f64" or "exact",
         /// 32 bits: on a GPU with its approximate 1/√ and the same bits on GPUs of one kind, on CPUs with others.
         F32 = "f32",
         /// Sums of two `f32`, 42 bits or more, for GPUs whose `f64` is slow.

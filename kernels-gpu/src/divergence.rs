@@ -6,7 +6,7 @@
 
 use crate::gravity::{FromPulls, Pulls, Relative};
 use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory, Start, State};
-use crate::{Lanes, Mask, Real, Vec3};
+use crate::{Mask, PerLane, Real, Vec3};
 
 /// The rectangle of start positions and everything else that the start state of a pixel depends on.
 ///
@@ -138,11 +138,11 @@ impl Parting<f64> {
         self
     }
 
-    /// The same in every lane of another [`Real`].
+    /// The nearest numbers of another kind, in every lane.
     #[inline(always)]
-    pub fn spread<R: Real>(&self) -> Parting<R> {
+    pub fn convert<R: Real>(&self) -> Parting<R> {
         Parting {
-            centre: self.centre.spread(),
+            centre: self.centre.convert(),
             minus_weights: [
                 R::from_f64(self.minus_weights[0]),
                 R::from_f64(self.minus_weights[1]),
@@ -152,14 +152,13 @@ impl Parting<f64> {
     }
 }
 
-impl<R: Lanes> Parting<R> {
+impl<R: Real> Parting<R> {
     /// Replaces one lane by the same lane of `from`.
     #[inline(always)]
     pub fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.centre.set_lane(lane, from.centre);
-        self.minus_weights[0].set_lane(lane, from.minus_weights[0]);
-        self.minus_weights[1].set_lane(lane, from.minus_weights[1]);
-        self.critical2.set_lane(lane, from.critical2);
+        self.centre.set_lane(lane, &from.centre);
+        self.minus_weights.set_lane(lane, &from.minus_weights);
+        self.critical2.set_lane(lane, &from.critical2);
     }
 }
 
@@ -209,7 +208,7 @@ impl<R: Real, I: Integrator<R>> Weights<R, I> {
     pub fn spread(masses: &Masses) -> Self {
         Self {
             pulls: I::Pulls::from_pulls(&masses.pulls),
-            parting: masses.parting.spread(),
+            parting: masses.parting.convert(),
         }
     }
 
@@ -217,7 +216,7 @@ impl<R: Real, I: Integrator<R>> Weights<R, I> {
     #[inline(always)]
     pub fn set_lane(&mut self, lane: usize, from: &Self)
     where
-        R: Lanes,
+        R: Real,
     {
         self.pulls.set_lane(lane, &from.pulls);
         self.parting.set_lane(lane, &from.parting);
@@ -422,7 +421,7 @@ pub struct Walker<R: Real, const N: usize, I: Integrator<R> = ExplicitEuler> {
     pub taken: [u32; N],
 }
 
-impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
+impl<R: Real, const N: usize, I: Integrator<R>> Walker<R, N, I> {
     /// A walker that has not asked for a pixel yet.
     #[inline(always)]
     pub fn fresh() -> Self {
@@ -487,7 +486,7 @@ impl<R: Lanes, const N: usize, I: Integrator<R>> Walker<R, N, I> {
         kept: &mut Weights<R, I>,
         feed: &mut F,
     ) -> u32 {
-        assert!(N == R::COUNT);
+        assert!(N == R::LANES);
         // A copy: what others can reach through a pointer would be read from memory in every step.
         let mut weights = *kept;
         let mut spent = 0;
@@ -608,7 +607,7 @@ fn resting<R: Real, M: Memory<R>>() -> Twins<R, M> {
 /// `times` of one pixel (relative to the job's first), step by step: the plain form of what
 /// [`Walker::walk`] does.
 #[inline(always)]
-pub fn pixel<R: Lanes, I: Integrator<R>>(job: &Job, pixel: u32) -> u32 {
+pub fn pixel<R: Real, I: Integrator<R>>(job: &Job, pixel: u32) -> u32 {
     let weights = Weights::<R, I>::spread(&job.masses());
     let mut twins = job.grid.twins(job.first + pixel as u64);
     let mut times = begin::<R, I>(&mut twins, job, &weights);

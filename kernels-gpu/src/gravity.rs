@@ -2,7 +2,7 @@
 
 use core::ops::{Add, Sub};
 
-use crate::{Lanes, Real, Vec3};
+use crate::{PerLane, Real, Vec3};
 
 /// Three bodies as seen from the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -33,12 +33,12 @@ impl Relative<f64> {
         }
     }
 
-    /// The same in every lane of another [`Real`].
+    /// The nearest vectors of other numbers, in every lane.
     #[inline(always)]
-    pub fn spread<R: Real>(&self) -> Relative<R> {
+    pub fn convert<R: Real>(&self) -> Relative<R> {
         Relative {
-            a: self.a.spread(),
-            b: self.b.spread(),
+            a: self.a.convert(),
+            b: self.b.convert(),
         }
     }
 }
@@ -84,12 +84,29 @@ impl<R: Real> Relative<R> {
     }
 }
 
-impl<R: Lanes> Relative<R> {
-    /// Replaces one lane by the same lane of `from`.
+impl<R: PerLane> PerLane for Relative<R> {
+    type One = Relative<R::One>;
+
     #[inline(always)]
-    pub fn set_lane(&mut self, lane: usize, from: &Self) {
-        self.a.set_lane(lane, from.a);
-        self.b.set_lane(lane, from.b);
+    fn spread(one: &Self::One) -> Self {
+        Self {
+            a: Vec3::spread(&one.a),
+            b: Vec3::spread(&one.b),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        Relative {
+            a: self.a.lane(lane),
+            b: self.b.lane(lane),
+        }
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.a.set_lane(lane, &from.a);
+        self.b.set_lane(lane, &from.b);
     }
 }
 
@@ -146,9 +163,9 @@ impl Pulls<f64> {
         self
     }
 
-    /// The same in every lane of another [`Real`].
+    /// The nearest numbers of another kind, in every lane.
     #[inline(always)]
-    pub fn spread<R: Real>(&self) -> Pulls<R> {
+    pub fn convert<R: Real>(&self) -> Pulls<R> {
         Pulls {
             g: [R::from_f64(self.g[0]), R::from_f64(self.g[1])],
             minus_sum: [
@@ -165,28 +182,20 @@ pub trait FromPulls<R: Real>: Copy {
     /// The same in another [`Real`].
     fn from_pulls(pulls: &Pulls<f64>) -> Self;
     /// Replaces one lane by the same lane of `from`.
-    fn set_lane(&mut self, lane: usize, from: &Self)
-    where
-        R: Lanes;
+    fn set_lane(&mut self, lane: usize, from: &Self);
 }
 
 impl<R: Real> FromPulls<R> for Pulls<R> {
     #[inline(always)]
     fn from_pulls(pulls: &Pulls<f64>) -> Self {
-        pulls.spread()
+        pulls.convert()
     }
 
     #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self)
-    where
-        R: Lanes,
-    {
-        // Spelled out: an iterator would put the numbers into a GPU's local memory.
-        self.g[0].set_lane(lane, from.g[0]);
-        self.g[1].set_lane(lane, from.g[1]);
-        self.minus_sum[0].set_lane(lane, from.minus_sum[0]);
-        self.minus_sum[1].set_lane(lane, from.minus_sum[1]);
-        self.softening2.set_lane(lane, from.softening2);
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.g.set_lane(lane, &from.g);
+        self.minus_sum.set_lane(lane, &from.minus_sum);
+        self.softening2.set_lane(lane, &from.softening2);
     }
 }
 

@@ -4,8 +4,7 @@
 //! plain CPU code under `cuda_std`'s emulator of the grid. In [`Real`] `f64` it uses only IEEE operations in a
 //! fixed order, so that the three give the same bits.
 //!
-//! - [`real`]: the scalar; [`vec3`]: vectors of it
-//! - [`number`]: numbers of other precision
+//! - [`number`]: the scalar, and every precision of it; [`vec3`]: vectors of it
 //! - [`gravity`]: pair interactions
 //! - [`integrator`]: one integrator a file
 //! - [`hermite`]: forces with derivatives, predictor, corrector and steps of star clusters
@@ -25,13 +24,11 @@ pub mod gravity;
 mod grid_barrier;
 pub mod hermite;
 pub mod integrator;
-pub mod inv_cube;
 pub mod kernels;
 pub mod ladder;
 pub mod nbody;
 pub mod number;
-pub mod real;
 pub mod vec3;
 
-pub use real::{Lanes, Mask, Real};
+pub use number::{Mask, PerLane, Real};
 pub use vec3::Vec3;

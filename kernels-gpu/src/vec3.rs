@@ -2,7 +2,7 @@
 
 use core::ops::{Add, Sub};
 
-use crate::{Lanes, Real};
+use crate::{PerLane, Real};
 
 /// A vector in space.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,9 +17,9 @@ pub struct Vec3<R> {
 }
 
 impl Vec3<f64> {
-    /// The same vector in every lane of another [`Real`].
+    /// The nearest vector of other numbers, in every lane.
     #[inline(always)]
-    pub fn spread<R: Real>(&self) -> Vec3<R> {
+    pub fn convert<R: Real>(&self) -> Vec3<R> {
         Vec3 {
             x: R::from_f64(self.x),
             y: R::from_f64(self.y),
@@ -74,13 +74,32 @@ impl<R: Real> Vec3<R> {
     }
 }
 
-impl<R: Lanes> Vec3<R> {
-    /// Replaces one lane of each component.
+impl<R: PerLane> PerLane for Vec3<R> {
+    type One = Vec3<R::One>;
+
     #[inline(always)]
-    pub fn set_lane(&mut self, lane: usize, from: Self) {
-        self.x.set_lane(lane, from.x);
-        self.y.set_lane(lane, from.y);
-        self.z.set_lane(lane, from.z);
+    fn spread(one: &Self::One) -> Self {
+        Self {
+            x: R::spread(&one.x),
+            y: R::spread(&one.y),
+            z: R::spread(&one.z),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        Vec3 {
+            x: self.x.lane(lane),
+            y: self.y.lane(lane),
+            z: self.z.lane(lane),
+        }
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.x.set_lane(lane, &from.x);
+        self.y.set_lane(lane, &from.y);
+        self.z.set_lane(lane, &from.z);
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use kernels_gpu::divergence::{Course, Feed, Leave, Pixel, Twins, Walker};
 use kernels_gpu::gravity::Relative;
 use kernels_gpu::integrator::three_body::{ExplicitEuler, State};
-use kernels_gpu::{Lanes, Vec3};
+use kernels_gpu::{Real, Vec3};
 
 use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
@@ -28,44 +28,15 @@ impl Stepper for CpuEngine {
     }
 }
 
-/// A [`Lanes`] whose numbers can be looked at.
-pub(super) trait Exposed: Lanes {
-    /// The number in a lane.
-    fn number(self, lane: usize) -> f64;
-}
-
-impl Exposed for f64 {
-    #[inline(always)]
-    fn number(self, _: usize) -> f64 {
-        self
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Exposed for crate::simd::F64x4 {
-    #[inline(always)]
-    fn number(self, lane: usize) -> f64 {
-        self.to_array()[lane]
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Exposed for crate::simd::F64x8 {
-    #[inline(always)]
-    fn number(self, lane: usize) -> f64 {
-        self.to_array()[lane]
-    }
-}
-
 type OneStep<R> = [Relative<R>; 0];
 
 /// One lane of twins.
 #[inline(always)]
-fn one_lane<R: Exposed>(twins: &Twins<R, OneStep<R>>, lane: usize) -> Twins<f64, OneStep<f64>> {
+fn one_lane<R: Real>(twins: &Twins<R, OneStep<R>>, lane: usize) -> Twins<f64, OneStep<f64>> {
     let vector = |v: Vec3<R>| Vec3 {
-        x: v.x.number(lane),
-        y: v.y.number(lane),
-        z: v.z.number(lane),
+        x: v.x.to_f64(lane),
+        y: v.y.to_f64(lane),
+        z: v.z.to_f64(lane),
     };
     let relative = |r: &Relative<R>| Relative {
         a: vector(r.a),
@@ -108,7 +79,7 @@ impl Feed for Batches<'_, &Resuming<'_>> {
     }
 }
 
-impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_, &Resuming<'_>> {
+impl<R: Real> Course<R, OneStep<R>> for Batches<'_, &Resuming<'_>> {
     #[inline(always)]
     fn resume(&mut self, slot: u32) -> Option<(Twins<R, OneStep<R>>, u32)> {
         let item = self.value(slot);
@@ -165,7 +136,7 @@ fn worker_avx512(
 
 /// Steps items until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<R: Exposed, const N: usize>(
+fn worker<R: Real, const N: usize>(
     task: &Resuming<'_>,
     shared: &Shared<'_>,
     thread: usize,

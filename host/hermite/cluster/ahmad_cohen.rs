@@ -188,7 +188,7 @@ fn rest(n: usize, neighbours: &[u32], all: Forces, pull: &Irregular) -> [Vec3<f6
 fn difference_noise(precision: Precision) -> f64 {
     let sums = match precision {
         Precision::F64 => 256.0,
-        Precision::FloatFloat => 16.0,
+        Precision::SplitF32 => 16.0,
     };
     sums * precision.epsilon()
 }

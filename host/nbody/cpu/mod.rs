@@ -2,7 +2,6 @@
 
 mod entries;
 mod moves;
-mod narrow;
 mod ranks;
 mod solvers;
 mod sums;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use kernels_gpu::nbody::Scalar;
+use kernels_gpu::nbody::DeviceNumber;
 use kernels_gpu::nbody::order::TILE;
 use kernels_gpu::nbody::pull::{add_scaled, one_sided, separation};
 
@@ -15,7 +15,7 @@ pub(super) const T: usize = TILE as usize;
 /// Bodies of a row.
 pub(super) const ROW: usize = T * K;
 /// Bodies of a row over those of a tile.
-pub(super) const K: usize = <f64 as Scalar>::LANE_BODIES;
+pub(super) const K: usize = <f64 as DeviceNumber>::LANE_BODIES;
 /// Vectors of bodies that meet others together: enough independent work to hide the latencies of a weight, and an even number,
 /// since the seeds of two fill one vector.
 pub(super) const TOGETHER: usize = 8;
@@ -53,7 +53,7 @@ impl<const N: usize> Sums<N> {
 fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [[V; 3]; M] {
     let mut p = [[V::zero(); 3]; M];
     for (k, p) in p.iter_mut().enumerate() {
-        let at = at + k * V::WIDTH;
+        let at = at + k * V::LANES;
         *p = [
             V::load(&f.x[at..]),
             V::load(&f.y[at..]),
@@ -73,17 +73,21 @@ fn pulls_by<V: Vector, const D: usize, const M: usize>(
     a: &mut [[V; 3]; M],
 ) {
     // Those that are among the pulled ones, in between.
-    let own = i.clamp(by.start, by.end)..(i + M * V::WIDTH).clamp(by.start, by.end);
+    let own = i.clamp(by.start, by.end)..(i + M * V::LANES).clamp(by.start, by.end);
     pulls_by_others::<V, D, M>(f, p, by.start..own.start, a);
-    let softening2 = V::splat(f.softening2);
+    let softening2 = V::from_f64(f.softening2);
     for j in own.clone() {
-        let body = [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])];
-        let g = V::splat(f.g[j]);
+        let body = [
+            V::from_f64(f.x[j]),
+            V::from_f64(f.y[j]),
+            V::from_f64(f.z[j]),
+        ];
+        let g = V::from_f64(f.g[j]);
         let (mut d, mut r2) = ([[V::zero(); 3]; M], [softening2; M]);
         for k in 0..M {
             (d[k], r2[k]) = separation::<V, D>(&p[k], &body, softening2);
         }
-        let w = V::weights_of_some_zero(r2);
+        let w = V::inv_cubes_of_some_zero(r2);
         for k in 0..M {
             add_scaled::<V, D>(&mut a[k], g * w[k], &d[k]);
         }
@@ -99,16 +103,20 @@ fn pulls_by_others<V: Vector, const D: usize, const M: usize>(
     by: Range<usize>,
     a: &mut [[V; 3]; M],
 ) {
-    let softening2 = V::splat(f.softening2);
+    let softening2 = V::from_f64(f.softening2);
     for j in by {
-        one_sided::<V, M, D>(p, a, &body(f, j), V::splat(f.g[j]), softening2);
+        one_sided::<V, M, D>(p, a, &body(f, j), V::from_f64(f.g[j]), softening2);
     }
 }
 
 /// Body j in every lane.
 #[inline(always)]
 fn body<V: Vector>(f: &Field<'_>, j: usize) -> [V; 3] {
-    [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])]
+    [
+        V::from_f64(f.x[j]),
+        V::from_f64(f.y[j]),
+        V::from_f64(f.z[j]),
+    ]
 }
 
 /// The pulls by all bodies on the `M` vectors of them from `i` on.
@@ -190,11 +198,11 @@ fn within<V: Vector, const D: usize, const M: usize>(
     a: &mut Sums<ROW>,
 ) {
     let count = (f.n - first).min(ROW);
-    for i in (0..count).step_by(M * V::WIDTH) {
+    for i in (0..count).step_by(M * V::LANES) {
         let p = positions::<V, M>(f, first + i);
         let mut sums = [[V::zero(); 3]; M];
         for (k, sums) in sums.iter_mut().enumerate() {
-            let at = i + k * V::WIDTH;
+            let at = i + k * V::LANES;
             *sums = [
                 V::load(&a.0[0][at..]),
                 V::load(&a.0[1][at..]),
@@ -204,7 +212,7 @@ fn within<V: Vector, const D: usize, const M: usize>(
         pulls_by::<V, D, M>(f, first + i, &p, by.clone(), &mut sums);
         for (k, sums) in sums.into_iter().enumerate() {
             for (sums, a) in sums.into_iter().zip(&mut a.0) {
-                sums.store(&mut a[i + k * V::WIDTH..]);
+                sums.store(&mut a[i + k * V::LANES..]);
             }
         }
     }

@@ -83,9 +83,9 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
         g: take(f.g),
         a: [[0.0; T]; 3],
     };
-    let softening2 = V::splat(f.softening2);
+    let softening2 = V::from_f64(f.softening2);
     // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
-    let (lanes, vectors) = (V::WIDTH, T / V::WIDTH);
+    let (lanes, vectors) = (V::LANES, T / V::LANES);
     for low in 0..lanes {
         match partner((low * vectors) as u32) ^ partner((low.max(1) - 1) as u32 * vectors as u32) {
             0 => {}
@@ -132,7 +132,7 @@ struct Met<V> {
 /// that are the second number across.
 #[inline(always)]
 fn place<V: Vector>(q: usize, (lane, across): (usize, usize)) -> (usize, usize) {
-    let lane = lane + q / K * V::WIDTH;
+    let lane = lane + q / K * V::LANES;
     ((q % K) * T + lane, lane ^ across)
 }
 
@@ -223,7 +223,7 @@ fn pull<V: Vector, const D: usize, const EQUAL: bool>(
             *on_tile = V::load(&a[j..]);
         }
     }
-    let minus_all = V::splat(row.minus_g[0]);
+    let minus_all = V::from_f64(row.minus_g[0]);
     for k in 0..K {
         for (g, on_tile) in on_tile.iter_mut().enumerate() {
             let q = g * K + k;

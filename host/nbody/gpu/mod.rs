@@ -13,7 +13,7 @@ use std::time::Duration;
 use kernels_gpu::integrator::System;
 use kernels_gpu::nbody::Body;
 use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::number::{FastF32, FloatFloat};
 
 use self::names::Names;
 use self::part::{Part, Range};
@@ -160,7 +160,7 @@ impl Engine for GpuEngine {
         let chunk = chunk_length(bodies.len() as u32);
         plan.splits = plan.splits.min((bodies.len() as u32).div_ceil(chunk));
         Ok(match spec.precision {
-            Precision::F32 => Box::new(GpuRun::<f32>::new(self, plan, problem, bodies)?),
+            Precision::F32 => Box::new(GpuRun::<FastF32>::new(self, plan, problem, bodies)?),
             Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies)?),
             Precision::FloatFloat => {
                 Box::new(GpuRun::<FloatFloat<f32>>::new(self, plan, problem, bodies)?)

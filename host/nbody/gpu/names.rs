@@ -1,12 +1,14 @@
 //! The names of each precision's kernels.
 
 use kernels_gpu::nbody::steps::Operation;
-use kernels_gpu::nbody::{Body, Scalar};
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::nbody::{Body, DeviceNumber};
+use kernels_gpu::number::{FastF32, FloatFloat};
 
 use crate::gpu::Plain;
 use crate::nbody::Precision;
 
+// SAFETY: repr(transparent).
+unsafe impl Plain for FastF32 {}
 // SAFETY: repr(C) of two numbers, without padding.
 unsafe impl Plain for FloatFloat<f32> {}
 // SAFETY: repr(C) of numbers, without padding.
@@ -16,7 +18,7 @@ unsafe impl<S: Plain> Plain for Body<S> {}
 unsafe impl<S: Plain> Plain for Operation<S> {}
 
 /// A precision of the GPU engine.
-pub(super) trait Names: Scalar + Plain {
+pub(super) trait Names: DeviceNumber + Plain {
     const STEPS: &'static str;
     const COMBINE: &'static str;
     const GATHER: &'static str;
@@ -45,7 +47,7 @@ macro_rules! names {
 }
 
 names! {
-    f32, F32: "f32";
+    FastF32, F32: "f32";
     f64, F64: "f64";
     FloatFloat<f32>, FloatFloat: "ff";
 }

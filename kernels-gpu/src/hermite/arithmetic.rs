@@ -1,7 +1,7 @@
 //! The precision of pairs: how positions are held and pulls added up.
 //!
 //! - [`Plain`]: one number each.
-//! - [`FloatFloat`]: `f32` pairs, with positions and accelerations as sums of two `f32`, the emulation of Nitadori's
+//! - [`SplitF32`]: `f32` pairs, with positions and accelerations as sums of two `f32`, the emulation of Nitadori's
 //!   "6th/8th-order Hermite integrator & GPU implementations". A difference of positions costs 2 operations a
 //!   component more and an accumulated acceleration 3: 15 a pair.
 
@@ -54,7 +54,7 @@ pub trait Arithmetic<const D: usize> {
     ) {
         let (a, b) = (Self::difference(i[0], j), Self::difference(i[1], j));
         let r2 = [a[0].norm2_plus(softening2), b[0].norm2_plus(softening2)];
-        let inv3 = Self::Number::inv_cube_two(r2);
+        let inv3 = Self::Number::inv_cubes(r2);
         let (w, t) = terms(&a, r2[0], inv3[0], mass);
         Self::add(w, &t, sum[0]);
         let (w, t) = terms(&b, r2[1], inv3[1], mass);
@@ -65,8 +65,8 @@ pub trait Arithmetic<const D: usize> {
     fn now(sum: Self::Sum) -> Self::Sum;
 }
 
-/// Operations a pair of [`FloatFloat`] beyond those of [`Plain`].
-pub const FLOAT_FLOAT_OPERATIONS: u32 = 15;
+/// Operations a pair of [`SplitF32`] beyond those of [`Plain`].
+pub const SPLIT_OPERATIONS: u32 = 15;
 
 /// Pairs in one number each.
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +74,9 @@ pub struct Plain<R>(PhantomData<R>);
 
 /// Pairs in single numbers, positions and accelerations in double ones.
 #[derive(Clone, Copy, Debug)]
-pub struct FloatFloat<R>(PhantomData<R>);
+pub struct SplitF32<R>(PhantomData<R>);
 
-/// A body of [`FloatFloat`].
+/// A body of [`SplitF32`].
 #[derive(Clone, Copy, Debug)]
 pub struct SplitBody<R> {
     /// Position, upper part.
@@ -87,7 +87,7 @@ pub struct SplitBody<R> {
     pub rates: [Vec3<R>; 3],
 }
 
-/// A sum of [`FloatFloat`].
+/// A sum of [`SplitF32`].
 #[derive(Clone, Copy, Debug)]
 pub struct SplitSum<R> {
     /// Acceleration, upper part.
@@ -157,7 +157,7 @@ fn accumulate<R: Real>(high: &mut R, low: &mut R, a: R) {
     *low = *low + (a - (*high - before));
 }
 
-impl<R: Real, const D: usize> Arithmetic<D> for FloatFloat<R> {
+impl<R: Real, const D: usize> Arithmetic<D> for SplitF32<R> {
     type Number = R;
     type Body = SplitBody<R>;
     type Sum = SplitSum<R>;
@@ -221,6 +221,7 @@ mod tests {
     use core::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::PerLane;
     use crate::hermite::force::{OPERATIONS_OF_INVERSE_CUBE, operations};
 
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -261,20 +262,46 @@ mod tests {
         }
     }
 
+    impl PerLane for Counted {
+        type One = Self;
+        fn spread(one: &Self) -> Self {
+            *one
+        }
+        fn lane(&self, _: usize) -> Self {
+            *self
+        }
+        fn set_lane(&mut self, _: usize, from: &Self) {
+            *self = *from;
+        }
+    }
+
     impl Real for Counted {
+        type Lane = Self;
+        const LANES: usize = 1;
+        const TOGETHER: bool = false;
+        const HAS_SOFTENING_FLOOR: bool = false;
         type Mask = bool;
         fn from_f64(x: f64) -> Self {
             Self(x)
         }
+        fn to_f64(self, _: usize) -> f64 {
+            self.0
+        }
         fn mul_add(self, a: Self, b: Self) -> Self {
-            Self::after(crate::real::fma(self.0, a.0, b.0), 2)
+            Self::after(crate::number::fma(self.0, a.0, b.0), 2)
         }
         fn at_most(self, other: Self) -> bool {
             self.0 <= other.0
         }
+        fn select(mask: bool, yes: Self, no: Self) -> Self {
+            if mask { yes } else { no }
+        }
+        fn inv_cube_or_zero(self) -> Self {
+            self.inv_cube()
+        }
         fn inv_cube(self) -> Self {
             Self::after(
-                crate::inv_cube::inv_cube(self.0),
+                crate::number::inv_cube::inv_cube(self.0),
                 OPERATIONS_OF_INVERSE_CUBE,
             )
         }
@@ -302,14 +329,14 @@ mod tests {
             <Plain<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
         });
         let split = since(&|| {
-            let mut sum = <FloatFloat<Counted> as Arithmetic<D>>::zero();
+            let mut sum = <SplitF32<Counted> as Arithmetic<D>>::zero();
             let body = |x| SplitBody {
                 high: vector(x),
                 low: vector(0.0),
                 rates: [vector(x); 3],
             };
             let (i, j) = (body(1.0), body(3.0));
-            <FloatFloat<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
+            <SplitF32<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
         });
         [plain, split]
     }
@@ -322,7 +349,7 @@ mod tests {
             (counted::<4>(), 4),
         ] {
             assert_eq!(counted[0], operations(d));
-            assert_eq!(counted[1], operations(d) + FLOAT_FLOAT_OPERATIONS);
+            assert_eq!(counted[1], operations(d) + SPLIT_OPERATIONS);
         }
         assert_eq!([2, 3, 4].map(operations), [60, 97, 144]);
     }

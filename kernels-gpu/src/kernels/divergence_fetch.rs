@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_std::prelude::*;
 
+use crate::Real;
 use crate::clock::timer_ns;
 use crate::divergence::{FRESH, Feed, IDLE, Job, Masses, Pixel, Twins, Walker, Weights};
 use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory};
-use crate::{Lanes, Real};
 
 /// Pixels of a tile. Whole tiles have a place in memory; those at the end of something are filled in part.
 pub const TILE: u32 = 1024;
@@ -130,7 +130,7 @@ impl Starts for FromGrid {
 /// # Safety
 /// As there.
 #[inline(always)]
-pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>, S: Starts>(
+pub(super) unsafe fn fetch<R: Real, I: Integrator<R>, S: Starts>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring,
@@ -151,7 +151,7 @@ pub(super) unsafe fn fetch<R: Lanes, I: Integrator<R>, S: Starts>(
 /// What a thread keeps whose pixels have masses of their own.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Weighted<R: Lanes, I: Integrator<R>> {
+pub struct Weighted<R: Real, I: Integrator<R>> {
     /// The pixel under way.
     pub walker: Walker<R, 1, I>,
     /// What its masses come to.
@@ -163,7 +163,7 @@ pub struct Weighted<R: Lanes, I: Integrator<R>> {
 /// # Safety
 /// As [`divergence_fetch`]; every bit pattern will do for the weights of a walker without a pixel.
 #[inline(always)]
-pub(super) unsafe fn fetch_weighted<R: Lanes, I: Integrator<R>, S: Starts>(
+pub(super) unsafe fn fetch_weighted<R: Real, I: Integrator<R>, S: Starts>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring,
@@ -190,7 +190,7 @@ pub(super) unsafe fn fetch_weighted<R: Lanes, I: Integrator<R>, S: Starts>(
 /// # Safety
 /// `ring` and `shared` as for [`divergence_fetch`].
 #[inline(always)]
-unsafe fn go<R: Lanes, I: Integrator<R>, S: Starts>(
+unsafe fn go<R: Real, I: Integrator<R>, S: Starts>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring,

@@ -51,18 +51,18 @@ pub use divergence_precisions::{
 };
 pub use divergence_resume::{Item, divergence_resume};
 pub use hermite_force::{
-    hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
-    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_potential,
-    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
-    hermite_tiles_8, hermite_tiles_8_float_float,
+    hermite_fold, hermite_lanes_4, hermite_lanes_4_split_f32, hermite_lanes_6,
+    hermite_lanes_6_split_f32, hermite_lanes_8, hermite_lanes_8_split_f32, hermite_potential,
+    hermite_tiles_4, hermite_tiles_4_split_f32, hermite_tiles_6, hermite_tiles_6_split_f32,
+    hermite_tiles_8, hermite_tiles_8_split_f32,
 };
 pub use hermite_neighbours::hermite_neighbours;
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
 };
 pub use hermite_steps::{
-    hermite_steps_4, hermite_steps_4_float_float, hermite_steps_6, hermite_steps_6_float_float,
-    hermite_steps_8, hermite_steps_8_float_float,
+    hermite_steps_4, hermite_steps_4_split_f32, hermite_steps_6, hermite_steps_6_split_f32,
+    hermite_steps_8, hermite_steps_8_split_f32,
 };
 pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64, nbody_combine_ff};
 pub use nbody_move::{

@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::nbody::Body;
 use crate::nbody::steps::advance;
-use crate::number::FloatFloat;
+use crate::number::{FastF32, FloatFloat};
 
 /// Saved state and sums of a Runge–Kutta step: n values each.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +141,7 @@ macro_rules! moves {
 }
 
 moves! {
-    f32: nbody_kick_f32, nbody_drift_f32, nbody_kick_drift_f32, nbody_rk_stage_f32, nbody_rk_end_f32;
+    FastF32: nbody_kick_f32, nbody_drift_f32, nbody_kick_drift_f32, nbody_rk_stage_f32, nbody_rk_end_f32;
     f64: nbody_kick_f64, nbody_drift_f64, nbody_kick_drift_f64, nbody_rk_stage_f64, nbody_rk_end_f64;
     FloatFloat<f32>: nbody_kick_ff, nbody_drift_ff, nbody_kick_drift_ff, nbody_rk_stage_ff, nbody_rk_end_ff;
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`order`]: the order of summation, which decides the bits of a result
 //! - [`pull`]: one pair, of one number or of lanes side by side
-//! - [`scalar`]: `f32`, `f64` and float-float as the kernels need them
+//! - [`scalar`]: numbers that threads exchange, and bodies made of them
 //! - [`tile`]: `basic`, tiles of bodies in shared memory
 //! - [`steps`]: many steps of few bodies in one launch
 //! - [`sweep`]: `reduced`, each pair once, bodies that travel through a warp
@@ -14,5 +14,4 @@ pub mod steps;
 pub mod sweep;
 pub mod tile;
 
-pub use pull::Pull;
-pub use scalar::{AtomicSum, Body, Scalar};
+pub use scalar::{AtomicSum, Body, DeviceNumber};

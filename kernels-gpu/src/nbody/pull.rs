@@ -1,156 +1,20 @@
 //! One pair of bodies: separation, weight, pulls.
 
-use core::ops::{Add, Mul, Neg, Sub};
+use crate::number::{Real, each};
 
-use crate::inv_cube::{self, ORDINARY_BASE, ORDINARY_WIDTH};
-use crate::number::FloatFloat;
-use crate::real::{Real, fma, fma_f32};
-
-/// A number that gravity can be computed with, or several side by side.
-pub trait Pull:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
-{
-    /// Whether [`weights`](Self::weights) of several r² at once is cheaper than one by one.
-    const TOGETHER: bool;
-
-    /// +0.
-    fn zero() -> Self;
-
-    /// `self · a + b`, rounded once.
-    fn mul_add(self, a: Self, b: Self) -> Self;
-
-    /// r⁻³ for `self` = r², but 0 for r² = 0: a body does not pull itself, nor two that are at exactly the same
-    /// place each other.
-    fn weight(self) -> Self;
-
-    /// [`weight`](Self::weight) of each.
-    #[inline(always)]
-    fn weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
-        let mut w = r2;
-        let mut k = 0;
-        while k < K {
-            w[k] = r2[k].weight();
-            k += 1;
-        }
-        w
-    }
-}
-
-/// Upper half of the bits, less the base of the ordinary range.
+/// r⁻³ for the pairs of an all-pairs sum, among which are a body and itself: 0 for r² = 0, unless the softening length has a floor.
 #[inline(always)]
-fn offset(x: f64) -> u32 {
-    ((x.to_bits() >> 32) as u32).wrapping_sub(ORDINARY_BASE)
-}
-
-/// The weight of an r² outside of the ordinary range.
-#[cold]
-fn extraordinary(r2: f64) -> f64 {
-    if r2 == 0.0 {
-        0.0
+fn weights<S: Real, const K: usize>(r2: [S; K]) -> [S; K] {
+    if S::HAS_SOFTENING_FLOOR {
+        S::inv_cubes(r2)
     } else {
-        inv_cube::inv_cube(r2)
-    }
-}
-
-impl Pull for f64 {
-    const TOGETHER: bool = true;
-
-    #[inline(always)]
-    fn zero() -> Self {
-        0.0
-    }
-
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        fma(self, a, b)
-    }
-
-    #[inline(always)]
-    fn weight(self) -> Self {
-        if offset(self) < ORDINARY_WIDTH {
-            inv_cube::ordinary(self)
-        } else {
-            extraordinary(self)
-        }
-    }
-
-    #[inline(always)]
-    fn weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
-        // ORDINARY_WIDTH is a power of two: one offset is at or above it exactly if their union is.
-        let mut union = 0;
-        let mut k = 0;
-        while k < K {
-            union |= offset(r2[k]);
-            k += 1;
-        }
-        let mut w = r2;
-        let ordinary = union < ORDINARY_WIDTH;
-        k = 0;
-        if ordinary {
-            while k < K {
-                w[k] = inv_cube::ordinary(r2[k]);
-                k += 1;
-            }
-        } else {
-            while k < K {
-                w[k] = r2[k].weight();
-                k += 1;
-            }
-        }
-        w
-    }
-}
-
-/// In `f32` r² = 0 must not occur: the softening has a [floor](super::scalar::softening_floor_f32) instead.
-impl Pull for f32 {
-    const TOGETHER: bool = false;
-
-    #[inline(always)]
-    fn zero() -> Self {
-        0.0
-    }
-
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        fma_f32(self, a, b)
-    }
-
-    /// From the GPU's approximate 1/√; not the same bits on every machine.
-    #[inline(always)]
-    fn weight(self) -> Self {
-        let y = cuda_std::approx::rsqrt_f32(self);
-        (y * y) * y
-    }
-}
-
-/// The same bits everywhere; r² must lie in the range of `f32`.
-impl Pull for FloatFloat<f32> {
-    const TOGETHER: bool = false;
-
-    #[inline(always)]
-    fn zero() -> Self {
-        Self::default()
-    }
-
-    /// Rounded twice.
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        Real::mul_add(self, a, b)
-    }
-
-    #[inline(always)]
-    fn weight(self) -> Self {
-        if self.parts().0 == 0.0 {
-            Self::default()
-        } else {
-            self.inv_cube()
-        }
+        S::inv_cubes_or_zero(r2)
     }
 }
 
 /// d = j - i and |d|² + `softening2`, in `D` dimensions (the third component is 0 in 2).
 #[inline(always)]
-pub fn separation<S: Pull, const D: usize>(i: &[S; 3], j: &[S; 3], softening2: S) -> ([S; 3], S) {
+pub fn separation<S: Real, const D: usize>(i: &[S; 3], j: &[S; 3], softening2: S) -> ([S; 3], S) {
     let mut d = [j[0] - i[0], j[1] - i[1], S::zero()];
     let mut r2 = d[1].mul_add(d[1], d[0].mul_add(d[0], softening2));
     if D == 3 {
@@ -162,33 +26,13 @@ pub fn separation<S: Pull, const D: usize>(i: &[S; 3], j: &[S; 3], softening2: S
 
 /// a += k · d, fused.
 #[inline(always)]
-pub fn add_scaled<S: Pull, const D: usize>(a: &mut [S; 3], k: S, d: &[S; 3]) {
+pub fn add_scaled<S: Real, const D: usize>(a: &mut [S; 3], k: S, d: &[S; 3]) {
     a[0] = k.mul_add(d[0], a[0]);
     a[1] = k.mul_add(d[1], a[1]);
     if D == 3 {
         a[2] = k.mul_add(d[2], a[2]);
     }
 }
-
-/// Most bodies that a lane or thread can hold.
-pub const MOST: usize = 8;
-
-/// Does it for each number below a constant of at most [`MOST`] in turn, spelled out: arrays that are indexed by it then stay in
-/// registers, whatever LLVM thinks of unrolling the loop. (No closure: in a CPU's vector instructions it might not be inlined.)
-macro_rules! each {
-    ($count:expr, |$k:ident| $what:expr) => {
-        const { assert!($count <= $crate::nbody::pull::MOST) };
-        each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
-    };
-    (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
-        if $count > $number {
-            let $k: usize = $number;
-            $what;
-        }
-    )*};
-}
-
-pub(crate) use each;
 
 /// Goes through the pairs of `K` bodies with body j, with their number, separation and weight: one after the other, or with all
 /// weights computed first where that is cheaper.
@@ -198,7 +42,7 @@ macro_rules! pairs {
             let (mut all, mut r2) = (*$p, [$softening2; K]);
             each!(K, |k| (all[k], r2[k]) =
                 separation::<S, D>(&$p[k], $j, $softening2));
-            let weights = S::weights(r2);
+            let weights = weights(r2);
             each!(K, |$k| {
                 let ($d, $w) = (&all[$k], weights[$k]);
                 $what
@@ -206,7 +50,8 @@ macro_rules! pairs {
         } else {
             each!(K, |$k| {
                 let (d, r2) = separation::<S, D>(&$p[$k], $j, $softening2);
-                let ($d, $w) = (&d, r2.weight());
+                let [w] = weights([r2]);
+                let ($d, $w) = (&d, w);
                 $what
             });
         }
@@ -215,7 +60,7 @@ macro_rules! pairs {
 
 /// Body j pulls `K` bodies: their sums `a` grow.
 #[inline(always)]
-pub fn one_sided<S: Pull, const K: usize, const D: usize>(
+pub fn one_sided<S: Real, const K: usize, const D: usize>(
     p: &[[S; 3]; K],
     a: &mut [[S; 3]; K],
     j: &[S; 3],
@@ -231,7 +76,7 @@ pub fn one_sided<S: Pull, const K: usize, const D: usize>(
 /// bodies, negated: a vector unit would need an instruction for each sign.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub fn mutual<S: Pull, const K: usize, const D: usize>(
+pub fn mutual<S: Real, const K: usize, const D: usize>(
     p: &[[S; 3]; K],
     minus_g: &[S; K],
     a: &mut [[S; 3]; K],
@@ -248,7 +93,7 @@ pub fn mutual<S: Pull, const K: usize, const D: usize>(
 
 /// [`one_sided`] without the strength of j: what bodies of equal strengths have in common is multiplied later.
 #[inline(always)]
-pub fn one_sided_equal<S: Pull, const K: usize, const D: usize>(
+pub fn one_sided_equal<S: Real, const K: usize, const D: usize>(
     p: &[[S; 3]; K],
     a: &mut [[S; 3]; K],
     j: &[S; 3],
@@ -261,7 +106,7 @@ pub fn one_sided_equal<S: Pull, const K: usize, const D: usize>(
 
 /// [`mutual`] without the strengths.
 #[inline(always)]
-pub fn mutual_equal<S: Pull, const K: usize, const D: usize>(
+pub fn mutual_equal<S: Real, const K: usize, const D: usize>(
     p: &[[S; 3]; K],
     a: &mut [[S; 3]; K],
     j: &[S; 3],

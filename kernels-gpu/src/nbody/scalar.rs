@@ -1,4 +1,5 @@
-//! `f32`, `f64` and float-float as the all-pairs kernels need them: bodies in memory, shared memory, shuffles, atomic sums.
+//! `f32`, `f64` and float-float numbers that the threads of the all-pairs kernels exchange: bodies in memory, in shared memory and in
+//! other lanes, atomic sums.
 
 use core::sync::atomic::Ordering;
 
@@ -6,9 +7,7 @@ use cuda_std::atomic::{AtomicF32, AtomicF64};
 use cuda_std::shared::{F2, F4, SharedSlice};
 use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
 
-use super::Pull;
-use crate::Real;
-use crate::number::FloatFloat;
+use crate::number::{FastF32, FloatFloat, Real};
 
 /// A body as the kernels see it: position and strength g = G·m. Also a velocity or an acceleration, with g = 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,19 +31,14 @@ impl<S: Copy> Body<S> {
     }
 }
 
-/// The precision of a kernel.
-pub trait Scalar:
-    Pull + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static
+/// A number that the threads of a kernel exchange: through shared memory, and from lane to lane of a warp.
+pub trait DeviceNumber:
+    Real + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static
 {
     /// Bodies that a lane of the reduced solver holds in registers: a row is 32 times as many.
     const LANE_BODIES: usize;
     /// Bodies of a row.
     const ROW: u32 = super::order::TILE * Self::LANE_BODIES as u32;
-
-    /// The number nearest to `x`.
-    fn from_f64(x: f64) -> Self;
-    /// The same number as `f64`.
-    fn to_f64(self) -> f64;
 
     /// Puts a body into a tile of `length` bodies at the start of the dynamic shared memory.
     ///
@@ -59,8 +53,8 @@ pub trait Scalar:
     unsafe fn staged(length: usize, index: usize) -> Body<Self>;
 }
 
-/// A [`Scalar`] that threads can add up atomically.
-pub trait AtomicSum: Scalar {
+/// A [`DeviceNumber`] that threads can add up atomically.
+pub trait AtomicSum: DeviceNumber {
     /// Adds to a number in memory that other threads add to at the same time.
     ///
     /// # Safety
@@ -68,25 +62,15 @@ pub trait AtomicSum: Scalar {
     unsafe fn atomic_add(at: *mut Self, value: Self);
 }
 
-impl Scalar for f32 {
+impl DeviceNumber for FastF32 {
     const LANE_BODIES: usize = 8;
-
-    #[inline(always)]
-    fn from_f64(x: f64) -> Self {
-        x as f32
-    }
-
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self as f64
-    }
 
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
         // SAFETY: the caller's promise is the same.
         unsafe {
             SharedSlice::<F4>::dynamic(0, length)
-                .set(index, F4::new(body.x, body.y, body.z, body.g))
+                .set(index, F4::new(body.x.0, body.y.0, body.z.0, body.g.0))
         };
     }
 
@@ -94,30 +78,25 @@ impl Scalar for f32 {
     unsafe fn staged(length: usize, index: usize) -> Body<Self> {
         // SAFETY: the caller's promise is the same.
         let F4 { x, y, z, w } = unsafe { SharedSlice::<F4>::dynamic(0, length).get(index) };
-        Body { x, y, z, g: w }
+        Body {
+            x: FastF32(x),
+            y: FastF32(y),
+            z: FastF32(z),
+            g: FastF32(w),
+        }
     }
 }
 
-impl AtomicSum for f32 {
+impl AtomicSum for FastF32 {
     #[inline(always)]
     unsafe fn atomic_add(at: *mut Self, value: Self) {
         // SAFETY: the atomic has the layout of the number; the caller vouches for the pointer.
-        unsafe { &*at.cast::<AtomicF32>() }.fetch_add(value, Ordering::Relaxed);
+        unsafe { &*at.cast::<AtomicF32>() }.fetch_add(value.0, Ordering::Relaxed);
     }
 }
 
-impl Scalar for f64 {
+impl DeviceNumber for f64 {
     const LANE_BODIES: usize = 4;
-
-    #[inline(always)]
-    fn from_f64(x: f64) -> Self {
-        x
-    }
-
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self
-    }
 
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {
@@ -153,6 +132,22 @@ impl AtomicSum for f64 {
     }
 }
 
+impl WarpShuffleValue for FastF32 {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool) {
+        // SAFETY: the caller's promise is the same.
+        let (x, inside) = unsafe { f32::shuffle(mode, mask, value.0, b, width) };
+        (Self(x), inside)
+    }
+}
+
 impl WarpShuffleValue for FloatFloat<f32> {
     #[inline(always)]
     #[track_caller]
@@ -175,18 +170,8 @@ impl WarpShuffleValue for FloatFloat<f32> {
     }
 }
 
-impl Scalar for FloatFloat<f32> {
+impl DeviceNumber for FloatFloat<f32> {
     const LANE_BODIES: usize = 2;
-
-    #[inline(always)]
-    fn from_f64(x: f64) -> Self {
-        Real::from_f64(x)
-    }
-
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        Self::to_f64(self)
-    }
 
     #[inline(always)]
     unsafe fn stage(length: usize, index: usize, body: Body<Self>) {

@@ -9,7 +9,7 @@ use cuda_std::thread;
 
 use super::pull::add_scaled;
 use super::tile::{Basic, chunk_sum, combine};
-use super::{Body, Scalar};
+use super::{Body, DeviceNumber};
 use crate::grid_barrier::GridBarrier;
 
 /// An operation of [`System`](crate::integrator::System) on all bodies.
@@ -66,7 +66,7 @@ pub struct State<S> {
 /// # Safety
 /// Both are valid at i, and nobody else uses `to[i]` meanwhile.
 #[inline(always)]
-pub unsafe fn advance<S: Scalar>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usize) {
+pub unsafe fn advance<S: DeviceNumber>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usize) {
     // SAFETY: the caller vouches for both.
     let (to, by) = unsafe { (&mut *to.add(i), &*by.add(i)) };
     let mut v = to.vector();
@@ -85,7 +85,7 @@ pub unsafe fn advance<S: Scalar>(to: *mut Body<S>, by: *const Body<S>, h: S, i: 
 /// The pointers are valid for what is said above, `operations` for the operations; `arrived` is 0; all blocks of the grid are
 /// resident at the same time (a cooperative launch, or one block).
 #[inline(always)]
-pub unsafe fn steps<S: Scalar>(
+pub unsafe fn steps<S: DeviceNumber>(
     job: &Steps<S>,
     at: &State<S>,
     operations: *const Operation<S>,
@@ -141,7 +141,7 @@ pub unsafe fn steps<S: Scalar>(
 /// # Safety
 /// As [`steps`].
 #[inline(always)]
-unsafe fn sum_chunks<S: Scalar>(job: &Basic<S>, at: &State<S>, me: u32, threads: u32) {
+unsafe fn sum_chunks<S: DeviceNumber>(job: &Basic<S>, at: &State<S>, me: u32, threads: u32) {
     let mut unit = me;
     while unit < job.chunks() * job.n {
         let (chunk, i) = (unit / job.n, unit % job.n);

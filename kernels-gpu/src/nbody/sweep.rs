@@ -7,8 +7,9 @@
 use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
 
 use super::order::{TILE, partner};
-use super::pull::{each, mutual, mutual_equal, one_sided, one_sided_equal};
-use super::{AtomicSum, Body, Scalar};
+use super::pull::{mutual, mutual_equal, one_sided, one_sided_equal};
+use super::{AtomicSum, Body, DeviceNumber};
+use crate::number::each;
 
 /// All lanes.
 const WARP: u32 = u32::MAX;
@@ -21,7 +22,7 @@ pub struct Reduced<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a row, [`Scalar::ROW`].
+    /// Bodies of a row, [`DeviceNumber::ROW`].
     pub length: u32,
     /// Bodies of a chunk, a multiple of a row's.
     pub chunk: u32,
@@ -91,7 +92,7 @@ pub trait Sink<S> {
 /// `bodies` is valid for n rounded up to whole rows; those from n on pull with strength 0 (with `EQUAL` they lie
 /// so far away that they do not pull) and lie apart from each other and from all others.
 #[inline(always)]
-pub unsafe fn sweep<S: Scalar, const K: usize, const UNROLL: u32, const EQUAL: bool>(
+pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQUAL: bool>(
     job: &Reduced<S>,
     bodies: *const Body<S>,
     row: u32,
@@ -203,7 +204,7 @@ const fn mask(s: u32) -> u32 {
 /// # Safety
 /// All lanes call it with the same mask.
 #[inline(always)]
-unsafe fn travelled<S: Scalar, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body<S> {
+unsafe fn travelled<S: DeviceNumber, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body<S> {
     // SAFETY: the caller's promise.
     let [x, y, z] = unsafe { swapped(b.vector(), mask) };
     let g = if EQUAL {
@@ -218,7 +219,7 @@ unsafe fn travelled<S: Scalar, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body
 /// # Safety
 /// All lanes call it with the same mask.
 #[inline(always)]
-unsafe fn swapped<S: Scalar>(v: [S; 3], mask: u32) -> [S; 3] {
+unsafe fn swapped<S: DeviceNumber>(v: [S; 3], mask: u32) -> [S; 3] {
     // SAFETY: the caller's promise.
     unsafe {
         [
@@ -245,7 +246,7 @@ pub struct Partials<S> {
     pub stride: u32,
 }
 
-impl<S: Scalar> Partials<S> {
+impl<S: DeviceNumber> Partials<S> {
     /// The memory of a launch.
     #[inline(always)]
     pub fn new(job: &Reduced<S>, p: *mut S, q: *mut S) -> Self {
@@ -278,7 +279,7 @@ impl<S: Scalar> Partials<S> {
     }
 }
 
-impl<S: Scalar> Sink<S> for Partials<S> {
+impl<S: DeviceNumber> Sink<S> for Partials<S> {
     #[inline(always)]
     fn behind(&self, row: u32, j: u32, a: [S; 3]) {
         self.write(self.place(self.p, row - self.row, j), a);
@@ -295,7 +296,7 @@ impl<S: Scalar> Sink<S> for Partials<S> {
 /// # Safety
 /// They are valid.
 #[inline(always)]
-unsafe fn sum<S: Scalar>(mut total: S, mut at: *const S, count: u32, stride: usize) -> S {
+unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, stride: usize) -> S {
     // Eight loads under way at a time; the additions keep their order.
     let mut left = count;
     while left >= 8 {
@@ -330,7 +331,7 @@ unsafe fn sum<S: Scalar>(mut total: S, mut at: *const S, count: u32, stride: usi
 /// # Safety
 /// `sums` is valid for n values and the planes for what `job` says; each `b` < n and `d` < 3 is handled by one thread.
 #[inline(always)]
-pub unsafe fn gather<S: Scalar>(
+pub unsafe fn gather<S: DeviceNumber>(
     job: &Reduced<S>,
     from: &Partials<S>,
     sums: *mut Body<S>,

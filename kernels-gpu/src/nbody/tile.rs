@@ -2,8 +2,9 @@
 
 use cuda_std::thread;
 
-use super::pull::{each, one_sided};
-use super::{Body, Scalar};
+use super::pull::one_sided;
+use super::{Body, DeviceNumber};
+use crate::number::each;
 
 /// What a launch of the basic solver is about.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ impl<S> Basic<S> {
 /// As the kernels that call it: `bodies` is valid for `n` values, `sums` for what is written; the dynamic shared memory
 /// holds a body for each thread of a block; all threads of the block call this.
 #[inline(always)]
-pub unsafe fn basic<S: Scalar, const K: usize, const UNROLL: usize>(
+pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     job: &Basic<S>,
     bodies: *const Body<S>,
     sums: *mut Body<S>,
@@ -158,7 +159,12 @@ pub unsafe fn basic<S: Scalar, const K: usize, const UNROLL: usize>(
 /// # Safety
 /// `sums` is valid for chunks × count values, i < count.
 #[inline(always)]
-pub unsafe fn combine<S: Scalar>(sums: *const Body<S>, count: u32, chunks: u32, i: u32) -> Body<S> {
+pub unsafe fn combine<S: DeviceNumber>(
+    sums: *const Body<S>,
+    count: u32,
+    chunks: u32,
+    i: u32,
+) -> Body<S> {
     let zero = S::zero();
     let mut total = Body {
         x: zero,
@@ -181,7 +187,7 @@ pub unsafe fn combine<S: Scalar>(sums: *const Body<S>, count: u32, chunks: u32, 
 /// # Safety
 /// `bodies` is valid for `n` values.
 #[inline(always)]
-pub unsafe fn chunk_sum<S: Scalar>(
+pub unsafe fn chunk_sum<S: DeviceNumber>(
     job: &Basic<S>,
     bodies: *const Body<S>,
     p: [S; 3],
@@ -213,7 +219,7 @@ pub unsafe fn chunk_sum<S: Scalar>(
 /// # Safety
 /// `bodies` is valid for `n` values, i < n.
 #[inline(always)]
-pub unsafe fn plain<S: Scalar>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -> Body<S> {
+pub unsafe fn plain<S: DeviceNumber>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -> Body<S> {
     // SAFETY: i < n.
     let p = unsafe { *bodies.add(i as usize) }.vector();
     let mut total = Body::default();
@@ -227,7 +233,7 @@ pub unsafe fn plain<S: Scalar>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -
 }
 
 #[inline(always)]
-fn plus<S: Scalar>(total: Body<S>, a: [S; 3]) -> Body<S> {
+fn plus<S: DeviceNumber>(total: Body<S>, a: [S; 3]) -> Body<S> {
     Body {
         x: total.x + a[0],
         y: total.y + a[1],

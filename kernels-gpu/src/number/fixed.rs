@@ -5,7 +5,7 @@
 
 use core::ops::{Add, Mul, Neg, Sub};
 
-use crate::{Lanes, Real};
+use super::{Real, single_lane};
 
 /// Bits after the point, before the host's scaling.
 pub const FRACTION_BITS: u32 = 32;
@@ -17,12 +17,6 @@ const ONE: f64 = (1u64 << FRACTION_BITS) as f64;
 pub struct Fixed(i64);
 
 impl Fixed {
-    /// The nearest `f64`.
-    #[inline(always)]
-    pub fn to_f64(self) -> f64 {
-        self.0 as f64 * (1.0 / ONE)
-    }
-
     /// Of a product with twice the fraction bits, rounded to nearest, halves up.
     #[inline(always)]
     fn narrow(wide: i128) -> Self {
@@ -69,7 +63,13 @@ impl Neg for Fixed {
     }
 }
 
+single_lane!(Fixed);
+
 impl Real for Fixed {
+    type Lane = Self;
+    const LANES: usize = 1;
+    const TOGETHER: bool = false;
+    const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = bool;
 
     /// To the nearest, halves away from zero; NaN becomes 0.
@@ -90,6 +90,11 @@ impl Real for Fixed {
     }
 
     #[inline(always)]
+    fn to_f64(self, _lane: usize) -> f64 {
+        self.0 as f64 * (1.0 / ONE)
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         Self::narrow(self.0 as i128 * a.0 as i128 + ((b.0 as i128) << FRACTION_BITS))
     }
@@ -99,18 +104,18 @@ impl Real for Fixed {
         self.0 <= other.0
     }
 
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
     /// Through `f64`: a fixed number of bits has few left for r⁻³. Saturates for r² = 0.
     #[inline(always)]
     fn inv_cube(self) -> Self {
-        Self::from_f64(self.to_f64().inv_cube())
+        Self::from_f64(self.to_f64(0).inv_cube())
     }
-}
-
-impl Lanes for Fixed {
-    const COUNT: usize = 1;
-
     #[inline(always)]
-    fn set_lane(&mut self, _lane: usize, from: Self) {
-        *self = from;
+    fn inv_cube_or_zero(self) -> Self {
+        if self.0 == 0 { self } else { self.inv_cube() }
     }
 }

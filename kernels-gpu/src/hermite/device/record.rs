@@ -3,7 +3,7 @@
 use cuda_std::shared::{F2, F4, SharedSlice, SharedValue};
 
 use crate::Vec3;
-use crate::hermite::arithmetic::{Arithmetic, FloatFloat, Plain, SplitBody, SplitSum, split};
+use crate::hermite::arithmetic::{Arithmetic, Plain, SplitBody, SplitF32, SplitSum, split};
 
 /// Numbers of a predicted body with `d` vectors: mass and vectors, padded to an even number.
 pub const fn width(d: usize) -> usize {
@@ -223,7 +223,7 @@ pub fn split_body<const D: usize>(v: &[Vec3<f64>; D]) -> SplitBody<f32> {
     SplitBody { high, low, rates }
 }
 
-impl<const D: usize> Record<D> for FloatFloat<f32> {
+impl<const D: usize> Record<D> for SplitF32<f32> {
     type Word = F4;
     const WORDS: usize = (4 + 3 * D).div_ceil(4);
     const BODIES: usize = 4;

@@ -4,7 +4,7 @@
 use super::{Integrator, State, accelerations_both};
 use crate::gravity::{FromPulls, Pulls, Relative};
 use crate::number::Fixed;
-use crate::vec3::Vec3;
+use crate::{Real, Vec3};
 
 /// First order, one evaluation a step; velocities and positions change by whole numbers of the smallest length.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +42,15 @@ impl FromPulls<Fixed> for Pulls<f64> {
 #[inline(always)]
 fn advance<M>(s: &mut State<Fixed, M>, f: &Relative<f64>) {
     s.q = s.q + s.u;
-    s.u = s.u + f.spread();
+    s.u = s.u + f.convert();
 }
 
 #[inline(always)]
 fn to_f64(q: &Relative<Fixed>) -> Relative<f64> {
     let vector = |v: Vec3<Fixed>| Vec3 {
-        x: v.x.to_f64(),
-        y: v.y.to_f64(),
-        z: v.z.to_f64(),
+        x: v.x.to_f64(0),
+        y: v.y.to_f64(0),
+        z: v.z.to_f64(0),
     };
     Relative {
         a: vector(q.a),

@@ -7,7 +7,7 @@
 use core::fmt::Debug;
 
 use crate::gravity::{FromPulls, Pulls, Relative, kick, squares};
-use crate::{Lanes, Real};
+use crate::{PerLane, Real};
 
 mod adams_bashforth_2;
 mod adams_bashforth_4;
@@ -44,14 +44,14 @@ impl<R: Real, M: Memory<R>> State<R, M> {
     #[inline(always)]
     pub fn new(q: &Relative<f64>, u: &Relative<f64>) -> Self {
         Self {
-            q: q.spread(),
-            u: u.spread(),
+            q: q.convert(),
+            u: u.convert(),
             memory: M::empty(),
         }
     }
 }
 
-impl<R: Lanes, M: Memory<R>> State<R, M> {
+impl<R: Real, M: Memory<R>> State<R, M> {
     /// Replaces one lane by the same lane of `from`.
     #[inline(always)]
     pub fn set_lane(&mut self, lane: usize, from: &Self) {
@@ -66,9 +66,7 @@ pub trait Memory<R: Real>: Copy {
     /// Nothing yet.
     fn empty() -> Self;
     /// Replaces one lane by the same lane of `from`.
-    fn set_lane(&mut self, lane: usize, from: &Self)
-    where
-        R: Lanes;
+    fn set_lane(&mut self, lane: usize, from: &Self);
 }
 
 /// A number of earlier derivatives; none for one-step methods.
@@ -79,15 +77,8 @@ impl<R: Real, const N: usize> Memory<R> for [Relative<R>; N] {
     }
 
     #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: &Self)
-    where
-        R: Lanes,
-    {
-        let mut i = 0;
-        while i < N {
-            self[i].set_lane(lane, &from[i]);
-            i += 1;
-        }
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        PerLane::set_lane(self, lane, from);
     }
 }
 

@@ -15,7 +15,7 @@
 
 use core::ops::Mul;
 
-use crate::real::{Real, fma_f32};
+use super::{Real, each, fma_f32};
 
 /// Upper half of the bits of 2⁻⁶⁴, the lower end of the ordinary range.
 pub const ORDINARY_BASE: u32 = (1023 - 64) << 20;
@@ -40,8 +40,11 @@ const LINEAR: f64 = 1.5 + 35.0 / 16.0 * 0.75 * 2.4e-6 * 2.4e-6;
 /// 15/8.
 const QUADRATIC: f64 = 1.875;
 
-/// The bit moves between a number and its seed: all of [`ordinary`] that depends on how the number is stored.
-pub trait Seeded: Real {
+/// `f64` numbers, one or several side by side, with the bit moves between a number and its seed: all of [`ordinary`] that depends on
+/// how the numbers are stored.
+pub trait Seeded: Real<Lane = <Self as Seeded>::Alone> {
+    /// The number of a single lane.
+    type Alone: Seeded;
     /// The `f32` numbers of the seed.
     type Short: Short;
     /// For ordinary r²: r² as `f32` (20 bits of fraction) and the guess of r⁻¹.
@@ -49,11 +52,11 @@ pub trait Seeded: Real {
     /// For ordinary r²: r² as `f32` (cut off to 23 bits of fraction) and the guess of r⁻¹.
     fn guess_single(self) -> (Self::Short, Self::Short);
     /// Whether all of these are ordinary, in every lane.
-    fn six_ordinary(r2: &[Self; 6]) -> bool;
+    fn all_ordinary<const K: usize>(r2: &[Self; K]) -> bool;
     /// The seed as a number of this type, exactly.
     fn widen(seed: Self::Short) -> Self;
-    /// `f` of each lane of each by itself: the path on which some are not ordinary.
-    fn six_by_lane(r2: [Self; 6], f: fn(f64) -> f64) -> [Self; 6];
+    /// `f` of each lane of each number: the path on which some are not ordinary.
+    fn by_lane<const K: usize>(r2: [Self; K], f: fn(f64) -> f64) -> [Self; K];
 }
 
 /// `f32` arithmetic of the seed, in the lanes of a [`Seeded`].
@@ -76,11 +79,12 @@ impl Short for f32 {
 }
 
 impl Seeded for f64 {
+    type Alone = Self;
     type Short = f32;
 
     #[inline(always)]
     fn guess(self) -> (f32, f32) {
-        let t = upper(self).wrapping_sub(ORDINARY_BASE);
+        let t = offset(self);
         let m = (t << 3).wrapping_add(MANTISSA_BASE);
         let y = GUESS_BASE.wrapping_sub(t << 2);
         (f32::from_bits(m), f32::from_bits(y))
@@ -89,17 +93,17 @@ impl Seeded for f64 {
     #[inline(always)]
     fn guess_single(self) -> (f32, f32) {
         let m = ((self.to_bits() >> 29) as u32).wrapping_sub(SINGLE_BASE);
-        let t = upper(self).wrapping_sub(ORDINARY_BASE);
+        let t = offset(self);
         let y = GUESS_BASE.wrapping_sub(t << 2);
         (f32::from_bits(m), f32::from_bits(y))
     }
 
     #[inline(always)]
-    fn six_ordinary(r2: &[f64; 6]) -> bool {
-        let t = |x: f64| upper(x).wrapping_sub(ORDINARY_BASE);
-        let any = t(r2[0]) | t(r2[1]) | t(r2[2]) | t(r2[3]) | t(r2[4]) | t(r2[5]);
-        // ORDINARY_WIDTH is a power of two: one of them is at or above it exactly if their union is.
-        any < ORDINARY_WIDTH
+    fn all_ordinary<const K: usize>(r2: &[f64; K]) -> bool {
+        let mut union = 0;
+        each!(K, |k| union |= offset(r2[k]));
+        // ORDINARY_WIDTH is a power of two: one of the offsets is at or above it exactly if their union is.
+        union < ORDINARY_WIDTH
     }
 
     #[inline(always)]
@@ -110,8 +114,10 @@ impl Seeded for f64 {
     }
 
     #[inline(always)]
-    fn six_by_lane([a, b, c, d, e, g]: [f64; 6], f: fn(f64) -> f64) -> [f64; 6] {
-        [f(a), f(b), f(c), f(d), f(e), f(g)]
+    fn by_lane<const K: usize>(r2: [f64; K], f: fn(f64) -> f64) -> [f64; K] {
+        let mut w = r2;
+        each!(K, |k| w[k] = f(r2[k]));
+        w
     }
 }
 
@@ -119,6 +125,12 @@ impl Seeded for f64 {
 #[inline(always)]
 fn upper(x: f64) -> u32 {
     (x.to_bits() >> 32) as u32
+}
+
+/// The upper half of the bits, less the base of the ordinary range.
+#[inline(always)]
+fn offset(x: f64) -> u32 {
+    upper(x).wrapping_sub(ORDINARY_BASE)
 }
 
 /// r⁻³ for ordinary r²; a meaningless number for any other.
@@ -203,47 +215,27 @@ pub fn ordinary_single<R: Seeded>(r2: R) -> R {
 /// r⁻³ for any r² (see the module's text).
 #[inline(always)]
 pub fn inv_cube(r2: f64) -> f64 {
-    if upper(r2).wrapping_sub(ORDINARY_BASE) < ORDINARY_WIDTH {
+    if offset(r2) < ORDINARY_WIDTH {
         ordinary(r2)
     } else {
         scaled(r2)
     }
 }
 
-/// [`inv_cube`] of two values, tested together for being ordinary.
+/// r⁻³ for any r², but 0 for r² = 0.
 #[inline(always)]
-pub fn inv_cube_two(r2: [f64; 2]) -> [f64; 2] {
-    let t = |x: f64| upper(x).wrapping_sub(ORDINARY_BASE);
-    // ORDINARY_WIDTH is a power of two: one of them is at or above it exactly if their union is.
-    if t(r2[0]) | t(r2[1]) < ORDINARY_WIDTH {
-        [ordinary(r2[0]), ordinary(r2[1])]
+pub fn inv_cube_or_zero(r2: f64) -> f64 {
+    if offset(r2) < ORDINARY_WIDTH {
+        ordinary(r2)
     } else {
-        r2.map(inv_cube)
+        extraordinary_or_zero(r2)
     }
 }
 
-/// [`inv_cube`] of six values, tested together for being ordinary.
-#[inline(always)]
-pub fn inv_cubes(r2: [f64; 6]) -> [f64; 6] {
-    if f64::six_ordinary(&r2) {
-        [
-            ordinary(r2[0]),
-            ordinary(r2[1]),
-            ordinary(r2[2]),
-            ordinary(r2[3]),
-            ordinary(r2[4]),
-            ordinary(r2[5]),
-        ]
-    } else {
-        [
-            inv_cube(r2[0]),
-            inv_cube(r2[1]),
-            inv_cube(r2[2]),
-            inv_cube(r2[3]),
-            inv_cube(r2[4]),
-            inv_cube(r2[5]),
-        ]
-    }
+/// [`inv_cube_or_zero`] outside the ordinary range.
+#[cold]
+fn extraordinary_or_zero(r2: f64) -> f64 {
+    if r2 == 0.0 { 0.0 } else { inv_cube(r2) }
 }
 
 /// The path for values outside the ordinary range.
