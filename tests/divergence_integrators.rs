@@ -1,12 +1,12 @@
 //! Integrators of divergence maps: their order, and the same bits on every engine.
 
 use glam::DVec3;
-use kernels_gpu::gravity::{Pulls, Relative};
+use kernels_gpu::Vec3;
 use kernels_gpu::integrator::three_body::{
     AdamsBashforth2, AdamsBashforth4, ExplicitEuler, Hermite4, Integrator as Stepper, Leapfrog,
     Memory, RungeKutta4, SemiImplicitEuler, Start as FirstSteps, State,
 };
-use kernels_gpu::vec3::Vec3;
+use kernels_gpu::physics::three_body::{Pulls, Relative};
 use trisolar::divergence::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Integrator, Precision, Specification,
     Start, Unattended, Validated,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kernels_gpu::divergence::{Job, Masses, MassivePoint, Point};
-use kernels_gpu::gravity::Relative;
 use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
+use kernels_gpu::physics::three_body::Relative;
 
 use super::devices::Accelerator;
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 use kernels_gpu::divergence::{Grid, Job, Masses, Parting, Point, Twins};
-use kernels_gpu::gravity::{Pulls, Relative};
+use kernels_gpu::physics::three_body::{Pulls, Relative};
 use serde::{Deserialize, Serialize};
 
 use super::method::{Integrator, Precision, Start};

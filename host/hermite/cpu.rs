@@ -2,8 +2,9 @@
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::is_neighbour;
-use kernels_gpu::hermite::order::partial_sums;
-use kernels_gpu::hermite::{force, predict};
+use kernels_gpu::hermite::predict;
+use kernels_gpu::physics::softening;
+use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
@@ -138,7 +139,7 @@ impl Engine for CpuEngine {
         let order = specification.order;
         self.order = order;
         self.precision = specification.precision;
-        self.softening2 = force::softening2(specification.softening);
+        self.softening2 = softening::softening2(specification.softening);
         self.bodies = stars.len();
         self.stars = Packets::zeroed(2 + 3 * order.number() as usize, places);
         self.predicted = Packets::zeroed(1 + 3 * order.derivatives(), places);
@@ -148,7 +149,8 @@ impl Engine for CpuEngine {
         }
         if self.precision == Precision::SplitF32 {
             let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
-            self.single_softening2 = force::softening2_single(specification.softening, heaviest);
+            self.single_softening2 =
+                softening::softening2_single(specification.softening, heaviest);
             self.singles = Packets::zeroed(cpu_single::components(order), places);
         }
         let all: Vec<u32> = (0..stars.len() as u32).collect();

@@ -2,8 +2,8 @@
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
-use kernels_gpu::hermite::force;
-use kernels_gpu::hermite::order::{MAX_PARTIAL_SUMS, fold};
+use kernels_gpu::physics::pair;
+use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
 use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::with_lanes::with_lanes;
@@ -110,7 +110,8 @@ fn potentials_lanes<R: Memory<Element = f64>>(pairs: &AllPairs<'_>, first: usize
                     if own < R::LANES {
                         mass.set_lane(own, &R::from_f64(0.0));
                     }
-                    sum = sum + force::potential(i, j, mass, softening2);
+                    let (_, r2) = pair::separation::<R, 3>(i, j, softening2);
+                    sum = sum + pair::potential(mass, r2);
                 }
             }
             // SAFETY: lane + lanes <= partial sums <= MAX_PARTIAL_SUMS.

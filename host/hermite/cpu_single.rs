@@ -1,9 +1,9 @@
 //! Forces by SIMD lanes over the particles that pull, in split-f32.
 
 use kernels_gpu::Vec3;
+use kernels_gpu::device::hermite::split_body;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, SplitBody, SplitF32};
-use kernels_gpu::hermite::device::split_body;
-use kernels_gpu::hermite::order::{MAX_PARTIAL_SUMS, fold};
+use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
 use super::cpu_force::AllPairs;
 use super::packets::{Memory, PACKET, Packets, load_vector};

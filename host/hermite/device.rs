@@ -4,12 +4,12 @@
 //! and folds its own, and the host folds what the devices give. A single device does all of it.
 
 use kernels_gpu::Vec3;
+use kernels_gpu::device::hermite::neighbours::ListLaunch;
+use kernels_gpu::device::hermite::steps::{State, Steps};
+use kernels_gpu::device::hermite::{Launch, Record, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
-use kernels_gpu::hermite::device::neighbours::ListLaunch;
-use kernels_gpu::hermite::device::steps::{State, Steps};
-use kernels_gpu::hermite::device::{Launch, Record, lanes, star_width, tiles, width};
-use kernels_gpu::hermite::force::{softening2, softening2_single};
-use kernels_gpu::hermite::order::{fold, partial_sums, terms};
+use kernels_gpu::physics::softening::{softening2, softening2_single};
+use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
 use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};

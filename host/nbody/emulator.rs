@@ -3,6 +3,10 @@
 use std::sync::atomic::AtomicU32;
 
 use cuda_std::emulator::{EmulatorError, Launch};
+use kernels_gpu::device::steps::{Operation, State, Steps};
+use kernels_gpu::device::sweep::Reduced;
+use kernels_gpu::device::tile::Basic;
+use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
 use kernels_gpu::kernels::{
     Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
@@ -16,12 +20,8 @@ use kernels_gpu::kernels::{
     nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,
     nbody_tile_f64_k4, nbody_tile_ff_k1, nbody_tile_ff_k2,
 };
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::steps::{Operation, State, Steps};
-use kernels_gpu::nbody::sweep::Reduced;
-use kernels_gpu::nbody::tile::Basic;
-use kernels_gpu::nbody::{Body, DeviceNumber};
 use kernels_gpu::number::{FastF32, FloatFloat};
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::engine::{Run, start};
 use super::kernel::{Arrays, NbodyKernel, Plan, operations};

@@ -1,13 +1,13 @@
 //! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on. What the GPU
 //! engine and the emulator share.
 
+use kernels_gpu::device::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
+use kernels_gpu::device::sweep::Reduced;
+use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
-use kernels_gpu::nbody::order::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
-use kernels_gpu::nbody::scalar::softening_floor_f32;
-use kernels_gpu::nbody::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
-use kernels_gpu::nbody::sweep::Reduced;
-use kernels_gpu::nbody::{Body, DeviceNumber};
 use kernels_gpu::number::{FastF32, FloatFloat};
+use kernels_gpu::physics::softening::softening_floor_f32;
+use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
 
 use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
@@ -412,7 +412,7 @@ impl<S: DeviceNumber> Arrays<S> {
     }
 
     pub(super) fn bodies(&self, mass: &[f64]) -> Bodies {
-        let vector = |b: &Body<S>| b.vector().map(|x| x.to_f64(0));
+        let vector = |b: &Body<S>| [b.x, b.y, b.z].map(|x| x.to_f64(0));
         Bodies {
             mass: mass.to_vec(),
             position: self.x[..mass.len()].iter().map(vector).collect(),

@@ -4,8 +4,8 @@
 //! A [`Job`] is the map as plain data; a [`Walker`] steps one pixel (or one a lane) and asks a [`Feed`] for the
 //! next when it is done. GPU threads, CPU lanes and the emulator all run [`Walker::walk`].
 
-use crate::gravity::{FromPulls, Pulls, Relative};
 use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory, Start, State};
+use crate::physics::three_body::{FromPulls, Pulls, Relative};
 use crate::{Mask, PerLane, Real, Vec3};
 
 /// The rectangle of start positions and everything else that the start state of a pixel depends on.

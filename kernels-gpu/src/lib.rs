@@ -4,31 +4,29 @@
 //! plain CPU code under `cuda_std`'s emulator of the grid. In [`Real`] `f64` it uses only IEEE operations in a
 //! fixed order, so that the three give the same bits.
 //!
-//! - [`number`]: the scalar, and every precision of it; [`vec3`]: vectors of it
-//! - [`gravity`]: pair interactions
+//! Each layer knows only those before it:
+//!
+//! - [`number`]: the scalar, and every precision of it
+//! - [`physics`]: gravity of pairs and of three bodies, derivatives, orders of summation
 //! - [`integrator`]: one integrator a file
-//! - [`hermite`]: forces with derivatives, predictor, corrector and steps of star clusters
 //! - [`divergence`]: the twin-trajectory state machine of one pixel
-//! - [`ladder`]: the divergence loop in the steps by which one makes it fast
-//! - [`nbody`]: all-pairs gravity
+//! - [`device`]: what kernels are made of: tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points
+//! - [`ladder`]: the divergence loop in the steps by which one makes it fast, a yardstick with formulae of its own
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(abi_ptx, asm_experimental_arch, core_float_math)
 )]
 
-pub mod clock;
+pub mod device;
 pub mod divergence;
-pub mod gravity;
-mod grid_barrier;
-pub mod hermite;
 pub mod integrator;
 pub mod kernels;
 pub mod ladder;
-pub mod nbody;
 pub mod number;
-pub mod vec3;
+pub mod physics;
 
 pub use number::{Mask, PerLane, Real};
-pub use vec3::Vec3;
+pub use physics::hermite;
+pub use physics::vec3::Vec3;

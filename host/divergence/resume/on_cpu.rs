@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use kernels_gpu::divergence::{Course, Feed, Leave, Pixel, Twins, Walker};
-use kernels_gpu::gravity::Relative;
 use kernels_gpu::integrator::three_body::{ExplicitEuler, State};
+use kernels_gpu::physics::three_body::Relative;
 use kernels_gpu::{Real, Vec3};
 
 use super::super::batches::{Batches, SLICE, Work};

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{Correction, correction};
-use kernels_gpu::hermite::force::softening2;
-use kernels_gpu::hermite::order::partial_sums;
 use kernels_gpu::hermite::step::{
     criterion, first_criterion, is_abrupt, is_noise, lowest_step, power, quantised,
 };
 use kernels_gpu::hermite::{TERMS, Taylor};
+use kernels_gpu::physics::softening::softening2;
+use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::{Cluster, Counters, ZERO};

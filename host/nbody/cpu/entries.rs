@@ -94,7 +94,7 @@ macro_rules! entries {
                 for i in (first..first + count).step_by(M * WIDTH) {
                     let sums = solvers::basic::<$vector, D, M>(f, i);
                     for (k, a) in sums.into_iter().enumerate() {
-                        for (out, a) in out.iter().zip(a) {
+                        for (out, a) in out.iter().zip([a.x, a.y, a.z]) {
                             // SAFETY: the caller's promise.
                             a.store(unsafe { out.range(i + k * WIDTH, WIDTH) });
                         }

@@ -1,4 +1,4 @@
-//! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::nbody::order`].
+//! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::physics::summation::all_pairs`].
 
 mod entries;
 mod moves;
@@ -12,8 +12,8 @@ mod vector;
 use std::ops::Range;
 use std::rc::Rc;
 
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::scalar::softening_floor_f32;
+use kernels_gpu::physics::softening::softening_floor_f32;
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
 pub use self::ranks::Ranks;

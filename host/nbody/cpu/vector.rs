@@ -2,7 +2,7 @@
 //!
 //! Planes are of `f64` in every precision. Those of `f32` and of float-float numbers hold numbers that the narrower type has exactly, and
 //! sums of rows, which are rounded to it when they are next used. Their softening length has a
-//! [floor](kernels_gpu::nbody::scalar::softening_floor_f32), so that r² = 0 does not occur.
+//! [floor](kernels_gpu::physics::softening::softening_floor_f32), so that r² = 0 does not occur.
 
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;

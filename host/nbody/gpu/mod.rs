@@ -10,10 +10,10 @@ mod share;
 
 use std::time::Duration;
 
+use kernels_gpu::device::Body;
 use kernels_gpu::integrator::System;
-use kernels_gpu::nbody::Body;
-use kernels_gpu::nbody::order::chunk_length;
 use kernels_gpu::number::{FastF32, FloatFloat};
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::names::Names;
 use self::part::{Part, Range};

@@ -1,7 +1,7 @@
 //! The names of each precision's kernels.
 
-use kernels_gpu::nbody::steps::Operation;
-use kernels_gpu::nbody::{Body, DeviceNumber};
+use kernels_gpu::device::steps::Operation;
+use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::number::{FastF32, FloatFloat};
 
 use crate::gpu::Plain;

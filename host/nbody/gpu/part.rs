@@ -1,10 +1,10 @@
 //! What one GPU does: its arrays, its kernels, its part of the work.
 
+use kernels_gpu::device::Body;
+use kernels_gpu::device::steps::{Operation, State};
+use kernels_gpu::device::tile::Basic;
 use kernels_gpu::kernels::Stages;
-use kernels_gpu::nbody::Body;
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::steps::{Operation, State};
-use kernels_gpu::nbody::tile::Basic;
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::names::Names;
 use super::share::Rows;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use cuda_std::prelude::*;
 
 use crate::Real;
-use crate::clock::timer_ns;
+use crate::device::timer_ns;
 use crate::divergence::{FRESH, Feed, IDLE, Job, Masses, Pixel, Twins, Walker, Weights};
 use crate::integrator::three_body::{ExplicitEuler, Integrator, Memory};
 

@@ -5,9 +5,9 @@ use core::sync::atomic::Ordering;
 use cuda_std::prelude::*;
 
 use super::divergence_fetch::{STRIDE, Shared, Thread};
-use crate::clock::timer_ns;
+use crate::device::timer_ns;
 use crate::divergence::{Course, Feed, IDLE, Job, Leave, Pixel, Twins};
-use crate::gravity::Relative;
+use crate::physics::three_body::Relative;
 
 /// A pixel under way.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::hermite::arithmetic::{Plain, SplitF32};
-use crate::hermite::device::{self, Launch, lanes, tiles};
+use crate::device::hermite::{self as device, Launch, lanes, tiles};
+use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Adds up what the blocks of a `hermite_tiles_*` kernel have left: one number for each component and body.
 ///

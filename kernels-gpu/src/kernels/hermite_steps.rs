@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use cuda_std::prelude::*;
 
-use crate::hermite::arithmetic::{Plain, SplitF32};
-use crate::hermite::device::steps::{State, Steps, steps};
+use crate::device::hermite::steps::{State, Steps, steps};
+use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// The kernel of an order and a precision.
 macro_rules! steps {

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::tile::combine;
+use crate::device::Body;
+use crate::device::tile::combine;
 use crate::number::{FastF32, FloatFloat};
 
 /// Accelerations from what a tile kernel left of each chunk.

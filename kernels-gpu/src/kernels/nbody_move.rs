@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::steps::advance;
+use crate::device::Body;
+use crate::device::steps::advance;
 use crate::number::{FastF32, FloatFloat};
 
 /// Saved state and sums of a Runge–Kutta step: n values each.

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::tile::{Basic, plain};
+use crate::device::Body;
+use crate::device::tile::{Basic, plain};
 use crate::number::{FastF32, FloatFloat};
 
 /// Accelerations by the basic solver: the kernel to read first, and what the tuned ones are tested against.

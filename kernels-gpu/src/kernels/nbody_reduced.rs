@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::sweep::{Atomics, Partials, Reduced, gather, sweep};
-use crate::nbody::{Body, DeviceNumber};
+use crate::device::sweep::{Atomics, Partials, Reduced, gather, sweep};
+use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
 macro_rules! reduced {

@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::prelude::*;
 
-use crate::nbody::steps::{Operation, State, Steps, steps};
+use crate::device::steps::{Operation, State, Steps, steps};
 use crate::number::{FastF32, FloatFloat};
 
 /// Takes steps of the basic solver with a barrier for the whole grid instead of launches.

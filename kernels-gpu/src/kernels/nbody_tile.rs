@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::tile::{Basic, basic};
+use crate::device::Body;
+use crate::device::tile::{Basic, basic};
 use crate::number::{FastF32, FloatFloat};
 
 macro_rules! tile {

@@ -3,7 +3,7 @@
 
 use super::{Integrator, Start, State, accelerations, accelerations_both, runge_kutta_4};
 use crate::Real;
-use crate::gravity::{Pulls, Relative};
+use crate::physics::three_body::{Pulls, Relative};
 
 /// Second order (with either start), one evaluation a step, not symplectic.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 
 use super::{Integrator, Start, State, accelerations, accelerations_both, runge_kutta_4};
 use crate::Real;
-use crate::gravity::{Pulls, Relative};
+use crate::physics::three_body::{Pulls, Relative};
 
 const C: [f64; 4] = [55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0];
 

@@ -2,8 +2,8 @@
 //! once (as Rein & Tamayo 2018, MNRAS 473, 3351, do for reversible integration).
 
 use super::{Integrator, State, accelerations_both};
-use crate::gravity::{FromPulls, Pulls, Relative};
 use crate::number::Fixed;
+use crate::physics::three_body::{FromPulls, Pulls, Relative};
 use crate::{Real, Vec3};
 
 /// First order, one evaluation a step; velocities and positions change by whole numbers of the smallest length.

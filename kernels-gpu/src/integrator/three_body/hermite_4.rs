@@ -3,7 +3,7 @@
 
 use super::{Integrator, State};
 use crate::Real;
-use crate::gravity::{Pulls, Relative, accelerations_and_jerks, squares};
+use crate::physics::three_body::{Pulls, Relative, accelerations_and_jerks, squares};
 
 /// Fourth order, one evaluation of accelerations and jerks a step, not symplectic.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 use super::semi_implicit_euler::advance;
 use super::{Integrator, State, accelerations, inv_cubes_both};
 use crate::Real;
-use crate::gravity::{Pulls, Relative};
+use crate::physics::three_body::{Pulls, Relative};
 
 /// Second order, one evaluation a step, symplectic and time-reversible.
 #[derive(Clone, Copy, Debug)]

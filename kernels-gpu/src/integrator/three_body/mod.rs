@@ -6,7 +6,7 @@
 
 use core::fmt::Debug;
 
-use crate::gravity::{FromPulls, Pulls, Relative, kick, squares};
+use crate::physics::three_body::{FromPulls, Pulls, Relative, kick, squares};
 use crate::{PerLane, Real};
 
 mod adams_bashforth_2;

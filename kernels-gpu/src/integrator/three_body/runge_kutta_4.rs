@@ -3,7 +3,7 @@
 
 use super::{Integrator, Start, State, accelerations, accelerations_both};
 use crate::Real;
-use crate::gravity::{Pulls, Relative};
+use crate::physics::three_body::{Pulls, Relative};
 
 /// Fourth order, four evaluations a step, not symplectic.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 
 use super::{Integrator, State, inv_cubes_both};
 use crate::Real;
-use crate::gravity::{Pulls, Relative, kick};
+use crate::physics::three_body::{Pulls, Relative, kick};
 
 /// First order, one evaluation a step, symplectic: energies oscillate instead of drifting.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,9 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::thread;
 
-use super::pull::add_scaled;
+use super::grid_barrier::GridBarrier;
 use super::tile::{Basic, chunk_sum, combine};
 use super::{Body, DeviceNumber};
-use crate::grid_barrier::GridBarrier;
 
 /// An operation of [`System`](crate::integrator::System) on all bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,14 +68,7 @@ pub struct State<S> {
 pub unsafe fn advance<S: DeviceNumber>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usize) {
     // SAFETY: the caller vouches for both.
     let (to, by) = unsafe { (&mut *to.add(i), &*by.add(i)) };
-    let mut v = to.vector();
-    add_scaled::<S, 3>(&mut v, h, &by.vector());
-    *to = Body {
-        x: v[0],
-        y: v[1],
-        z: v[2],
-        g: to.g,
-    };
+    *to = Body::new(to.vector().add_scaled(h, by.vector()), to.g);
 }
 
 /// Takes the steps. Called by all threads of the grid.
@@ -148,13 +140,7 @@ unsafe fn sum_chunks<S: DeviceNumber>(job: &Basic<S>, at: &State<S>, me: u32, th
         // SAFETY: i < n, chunk < chunks.
         unsafe {
             let p = (*at.x.add(i as usize)).vector();
-            let [x, y, z] = chunk_sum(job, at.x, p, chunk);
-            *at.sums.add(unit as usize) = Body {
-                x,
-                y,
-                z,
-                g: S::zero(),
-            };
+            *at.sums.add(unit as usize) = Body::new(chunk_sum(job, at.x, p, chunk), S::zero());
         }
         unit += threads;
     }

@@ -6,10 +6,12 @@
 
 use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
 
-use super::order::{TILE, partner};
-use super::pull::{mutual, mutual_equal, one_sided, one_sided_equal};
+use crate::physics::summation::all_pairs::{TILE, partner};
+
 use super::{AtomicSum, Body, DeviceNumber};
+use crate::Vec3;
 use crate::number::each;
+use crate::physics::pair::{mutual, mutual_equal, one_sided, one_sided_equal};
 
 /// All lanes.
 const WARP: u32 = u32::MAX;
@@ -79,9 +81,9 @@ impl<S> Reduced<S> {
 /// Takes the sums of a sweep.
 pub trait Sink<S> {
     /// What row `row` did to body `j` of a tile behind it.
-    fn behind(&self, row: u32, j: u32, a: [S; 3]);
+    fn behind(&self, row: u32, j: u32, a: Vec3<S>);
     /// What the bodies of `chunk` did to body `i`.
-    fn own(&self, chunk: u32, i: u32, a: [S; 3]);
+    fn own(&self, chunk: u32, i: u32, a: Vec3<S>);
 }
 
 /// The pulls between row `row` and the part of `chunk` that does not lie before it. Called by all lanes of a warp with the same
@@ -108,9 +110,9 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
     if base >= end {
         return;
     }
-    let mut p = [[zero; 3]; K];
+    let mut p = [Vec3::zero(); K];
     let mut minus_g = [zero; K];
-    let mut a = [[zero; 3]; K];
+    let mut a = [Vec3::zero(); K];
     each!(K, |k| {
         // SAFETY: within the row.
         let b = unsafe { *bodies.add((first + k as u32 * TILE + lane) as usize) };
@@ -125,13 +127,13 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
         let mut r = 0;
         while r < count {
             // SAFETY: all lanes are here.
-            let ([x, y, z], g) = unsafe {
+            let (x, g) = unsafe {
                 (
-                    [
-                        warp_shuffle_idx(WARP, b.x, r, TILE).0,
-                        warp_shuffle_idx(WARP, b.y, r, TILE).0,
-                        warp_shuffle_idx(WARP, b.z, r, TILE).0,
-                    ],
+                    Vec3 {
+                        x: warp_shuffle_idx(WARP, b.x, r, TILE).0,
+                        y: warp_shuffle_idx(WARP, b.y, r, TILE).0,
+                        z: warp_shuffle_idx(WARP, b.z, r, TILE).0,
+                    },
                     if EQUAL {
                         zero
                     } else {
@@ -140,9 +142,9 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
                 )
             };
             if EQUAL {
-                one_sided_equal::<S, K, 3>(&p, &mut a, &[x, y, z], job.softening2);
+                one_sided_equal::<S, K, 3>(&p, &mut a, x, job.softening2);
             } else {
-                one_sided::<S, K, 3>(&p, &mut a, &[x, y, z], g, job.softening2);
+                one_sided::<S, K, 3>(&p, &mut a, x, g, job.softening2);
             }
             r += 1;
         }
@@ -152,16 +154,16 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
     while base < end {
         // SAFETY: base < n, and bodies are padded to whole tiles.
         let mut j = unsafe { *bodies.add((base + lane) as usize) };
-        let mut a_j = [zero; 3];
+        let mut a_j = Vec3::zero();
         let mut meet = |mask: u32| {
             // The next body is on its way while this one is met.
             // SAFETY: all lanes are here.
             let next = unsafe { travelled::<S, EQUAL>(j, mask) };
             let (x, eps2) = (j.vector(), job.softening2);
             if EQUAL {
-                mutual_equal::<S, K, 3>(&p, &mut a, &x, &mut a_j, eps2);
+                mutual_equal::<S, K, 3>(&p, &mut a, x, &mut a_j, eps2);
             } else {
-                mutual::<S, K, 3>(&p, &minus_g, &mut a, &x, j.g, &mut a_j, eps2);
+                mutual::<S, K, 3>(&p, &minus_g, &mut a, x, j.g, &mut a_j, eps2);
             }
             // SAFETY: all lanes are here.
             a_j = unsafe { swapped(a_j, mask) };
@@ -206,27 +208,27 @@ const fn mask(s: u32) -> u32 {
 #[inline(always)]
 unsafe fn travelled<S: DeviceNumber, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body<S> {
     // SAFETY: the caller's promise.
-    let [x, y, z] = unsafe { swapped(b.vector(), mask) };
+    let v = unsafe { swapped(b.vector(), mask) };
     let g = if EQUAL {
         S::zero()
     } else {
         // SAFETY: the caller's promise.
         unsafe { warp_shuffle_xor(WARP, b.g, mask, TILE).0 }
     };
-    Body { x, y, z, g }
+    Body::new(v, g)
 }
 
 /// # Safety
 /// All lanes call it with the same mask.
 #[inline(always)]
-unsafe fn swapped<S: DeviceNumber>(v: [S; 3], mask: u32) -> [S; 3] {
+unsafe fn swapped<S: DeviceNumber>(v: Vec3<S>, mask: u32) -> Vec3<S> {
     // SAFETY: the caller's promise.
     unsafe {
-        [
-            warp_shuffle_xor(WARP, v[0], mask, TILE).0,
-            warp_shuffle_xor(WARP, v[1], mask, TILE).0,
-            warp_shuffle_xor(WARP, v[2], mask, TILE).0,
-        ]
+        Vec3 {
+            x: warp_shuffle_xor(WARP, v.x, mask, TILE).0,
+            y: warp_shuffle_xor(WARP, v.y, mask, TILE).0,
+            z: warp_shuffle_xor(WARP, v.z, mask, TILE).0,
+        }
     }
 }
 
@@ -268,25 +270,25 @@ impl<S: DeviceNumber> Partials<S> {
     }
 
     #[inline(always)]
-    fn write(&self, place: *mut S, a: [S; 3]) {
+    fn write(&self, place: *mut S, a: Vec3<S>) {
         let stride = self.stride as usize;
         // SAFETY: within the planes; each place is written by one thread.
         unsafe {
-            *place = a[0];
-            *place.add(stride) = a[1];
-            *place.add(2 * stride) = a[2];
+            *place = a.x;
+            *place.add(stride) = a.y;
+            *place.add(2 * stride) = a.z;
         }
     }
 }
 
 impl<S: DeviceNumber> Sink<S> for Partials<S> {
     #[inline(always)]
-    fn behind(&self, row: u32, j: u32, a: [S; 3]) {
+    fn behind(&self, row: u32, j: u32, a: Vec3<S>) {
         self.write(self.place(self.p, row - self.row, j), a);
     }
 
     #[inline(always)]
-    fn own(&self, chunk: u32, i: u32, a: [S; 3]) {
+    fn own(&self, chunk: u32, i: u32, a: Vec3<S>) {
         self.write(self.place(self.q, chunk, i), a);
     }
 }
@@ -324,7 +326,7 @@ unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, strid
     total
 }
 
-/// Adds up what the rows of a launch did to component `d` of body `b`, in the order of [`order`](super::order). `sums` holds A
+/// Adds up what the rows of a launch did to component `d` of body `b`, in the order of [`all_pairs`](crate::physics::summation::all_pairs). `sums` holds A
 /// of the rows of earlier launches and gets that of these as well; once the body's own row is among them, A + Q. Bodies of earlier
 /// rows are left alone.
 ///
@@ -372,28 +374,28 @@ pub struct Atomics<S> {
 
 impl<S: AtomicSum> Atomics<S> {
     #[inline(always)]
-    fn add(&self, body: u32, mut a: [S; 3]) {
+    fn add(&self, body: u32, mut a: Vec3<S>) {
         if let Some(scale) = self.scale {
-            a = [a[0] * scale, a[1] * scale, a[2] * scale];
+            a = a.scaled(scale);
         }
         // SAFETY: `sums` holds every body, and is only added to.
         unsafe {
             let place = self.sums.add(body as usize).cast::<S>();
-            S::atomic_add(place, a[0]);
-            S::atomic_add(place.add(1), a[1]);
-            S::atomic_add(place.add(2), a[2]);
+            S::atomic_add(place, a.x);
+            S::atomic_add(place.add(1), a.y);
+            S::atomic_add(place.add(2), a.z);
         }
     }
 }
 
 impl<S: AtomicSum> Sink<S> for Atomics<S> {
     #[inline(always)]
-    fn behind(&self, _row: u32, j: u32, a: [S; 3]) {
+    fn behind(&self, _row: u32, j: u32, a: Vec3<S>) {
         self.add(j, a);
     }
 
     #[inline(always)]
-    fn own(&self, _chunk: u32, i: u32, a: [S; 3]) {
+    fn own(&self, _chunk: u32, i: u32, a: Vec3<S>) {
         self.add(i, a);
     }
 }

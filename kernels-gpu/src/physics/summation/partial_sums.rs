@@ -1,5 +1,4 @@
-//! The order in which the pulls on a particle are added up: fixed by the number of bodies alone, so that every
-//! engine, whatever its lanes, threads and blocks, gets the same bits.
+//! The order of summation of star clusters.
 //!
 //! Body s belongs to the partial sum s mod G. A partial sum adds its bodies in ascending order, starting from 0; the
 //! partial sums are then folded: for h = G/2, G/4, … 1 the sum g + h is added to the sum g, for all g < h.

@@ -2,9 +2,10 @@
 
 use cuda_std::thread;
 
-use super::pull::one_sided;
 use super::{Body, DeviceNumber};
+use crate::Vec3;
 use crate::number::each;
+use crate::physics::pair::one_sided;
 
 /// What a launch of the basic solver is about.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,7 @@ pub struct Basic<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a chunk, [`chunk_length`](super::order::chunk_length).
+    /// Bodies of a chunk, [`chunk_length`](crate::physics::summation::all_pairs::chunk_length).
     pub chunk: u32,
     /// Parts into which the chunks are dealt; each part's blocks follow each other in the grid.
     pub splits: u32,
@@ -52,8 +53,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     let group = thread::block_idx_x() % groups;
     let split = thread::block_idx_x() / groups;
     let mine = group * threads * K as u32 + t;
-    let zero = S::zero();
-    let mut p = [[zero; 3]; K];
+    let mut p = [Vec3::zero(); K];
     let mut k = 0;
     while k < K {
         // Threads beyond the last body work on it as well, and write nothing.
@@ -67,7 +67,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     let last_chunk = (split + 1) * chunks / job.splits;
     let mut begun = false;
     while chunk < last_chunk {
-        let mut a = [[zero; 3]; K];
+        let mut a = [Vec3::zero(); K];
         let mut base = chunk * job.chunk;
         let end = (base + job.chunk).min(job.n);
         while base < end {
@@ -87,7 +87,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
             let mut pull = |j: u32| {
                 // SAFETY: j < filled.
                 let b = unsafe { S::staged(threads as usize, j as usize) };
-                one_sided::<S, K, 3>(&p, &mut a, &b.vector(), b.g, job.softening2);
+                one_sided::<S, K, 3>(&p, &mut a, b.vector(), b.g, job.softening2);
             };
             while j + UNROLL as u32 <= filled {
                 // Spelled out: LLVM does not unroll loops this long.
@@ -138,12 +138,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
                 let before = if begun {
                     *place
                 } else {
-                    Body {
-                        x: zero,
-                        y: zero,
-                        z: zero,
-                        g: zero,
-                    }
+                    Body::new(Vec3::zero(), S::zero())
                 };
                 *place = plus(before, a[k]);
             }
@@ -165,13 +160,7 @@ pub unsafe fn combine<S: DeviceNumber>(
     chunks: u32,
     i: u32,
 ) -> Body<S> {
-    let zero = S::zero();
-    let mut total = Body {
-        x: zero,
-        y: zero,
-        z: zero,
-        g: zero,
-    };
+    let mut total = Body::new(Vec3::zero(), S::zero());
     let mut chunk = 0;
     while chunk < chunks {
         // SAFETY: chunk < chunks and i < count.
@@ -190,14 +179,13 @@ pub unsafe fn combine<S: DeviceNumber>(
 pub unsafe fn chunk_sum<S: DeviceNumber>(
     job: &Basic<S>,
     bodies: *const Body<S>,
-    p: [S; 3],
+    p: Vec3<S>,
     chunk: u32,
-) -> [S; 3] {
-    let mut a = [[S::zero(); 3]];
+) -> Vec3<S> {
+    let mut a = [Vec3::zero()];
     let mut j = chunk * job.chunk;
     let end = (j + job.chunk).min(job.n);
-    let mut pull =
-        |b: Body<S>| one_sided::<S, 1, 3>(&[p], &mut a, &b.vector(), b.g, job.softening2);
+    let mut pull = |b: Body<S>| one_sided::<S, 1, 3>(&[p], &mut a, b.vector(), b.g, job.softening2);
     while j + 4 <= end {
         // Four loads under way at a time; the pulls keep their order.
         let mut b = [Body::default(); 4];
@@ -233,11 +221,6 @@ pub unsafe fn plain<S: DeviceNumber>(job: &Basic<S>, bodies: *const Body<S>, i: 
 }
 
 #[inline(always)]
-fn plus<S: DeviceNumber>(total: Body<S>, a: [S; 3]) -> Body<S> {
-    Body {
-        x: total.x + a[0],
-        y: total.y + a[1],
-        z: total.z + a[2],
-        g: S::zero(),
-    }
+fn plus<S: DeviceNumber>(total: Body<S>, a: Vec3<S>) -> Body<S> {
+    Body::new(total.vector() + a, S::zero())
 }

@@ -2,7 +2,8 @@
 
 use core::ops::{Add, Sub};
 
-use crate::{PerLane, Real, Vec3};
+use super::vec3::Vec3;
+use crate::{PerLane, Real};
 
 /// Three bodies as seen from the first: a = p₁ - p₀ and b = p₂ - p₀.
 ///
@@ -47,13 +48,10 @@ impl<R: Real> Relative<R> {
     /// All components 0.
     #[inline(always)]
     pub fn zero() -> Self {
-        let zero = R::from_f64(0.0);
-        let v = Vec3 {
-            x: zero,
-            y: zero,
-            z: zero,
-        };
-        Self { a: v, b: v }
+        Self {
+            a: Vec3::zero(),
+            b: Vec3::zero(),
+        }
     }
 
     /// `self` + k · d, fused.

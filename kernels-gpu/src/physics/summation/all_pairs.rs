@@ -1,8 +1,7 @@
-//! The order in which the pulls on a body are summed. It depends on the number of bodies alone, never on block
-//! size, threads, devices or ranks, so all of these give the same bits.
+//! The order of summation of N-body runs.
 //!
 //! Bodies are numbered from 0. Three sizes cut them up: a *tile* is [`TILE`] bodies, a *row* [`TILE`] times the
-//! precision's [`LANE_BODIES`](super::DeviceNumber::LANE_BODIES), a *chunk* [`chunk_length`] bodies; a chunk is a whole number of
+//! precision's [`LANE_BODIES`](crate::device::DeviceNumber::LANE_BODIES), a *chunk* [`chunk_length`] bodies; a chunk is a whole number of
 //! rows, a row a whole number of tiles. Every sum starts at +0 and adds its terms one by one, pulls by a fused
 //! multiply-add, sums of pulls by an addition.
 //!

@@ -3,7 +3,9 @@
 use cuda_std::shared::{F2, F4, SharedSlice, SharedValue};
 
 use crate::Vec3;
-use crate::hermite::arithmetic::{Arithmetic, Plain, SplitBody, SplitF32, SplitSum, split};
+use crate::physics::hermite::arithmetic::{
+    Arithmetic, Plain, SplitBody, SplitF32, SplitSum, split,
+};
 
 /// Numbers of a predicted body with `d` vectors: mass and vectors, padded to an even number.
 pub const fn width(d: usize) -> usize {

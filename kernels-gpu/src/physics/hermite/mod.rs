@@ -1,6 +1,6 @@
 //! Hermite integration of order 4, 6 and 8: forces with time derivatives ([`force`]), prediction ([`predict`]),
 //! correction ([`correct`]) and time-step criteria ([`step`]); [`arithmetic`] is the precision of pairs, [`ahmad_cohen`]
-//! splits forces into those of neighbours and the rest, [`device`] is what the kernels are made of.
+//! splits forces into those of neighbours and the rest.
 //!
 //! A scheme of order p evaluates D = p/2 vectors for each particle: the acceleration and its first D - 1 time
 //! derivatives (order 4: jerk; 6: and snap; 8: and crackle). They follow from the position and as many derivatives
@@ -9,13 +9,11 @@
 pub mod ahmad_cohen;
 pub mod arithmetic;
 pub mod correct;
-pub mod device;
 pub mod force;
-pub mod order;
 pub mod predict;
 pub mod step;
 
-use crate::Vec3;
+use super::vec3::Vec3;
 
 /// Vectors of a [`Taylor`] polynomial.
 pub const TERMS: usize = 10;

@@ -5,7 +5,7 @@ use cuda_std::thread;
 
 use super::record::vector;
 use super::{Launch, Record, fold, width};
-use crate::hermite::force;
+use crate::physics::pair;
 
 /// Threads of a block for this many partial sums.
 pub const fn threads(parts: u32) -> u32 {
@@ -136,7 +136,7 @@ pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, w
             // SAFETY: as above.
             let (mass, j) = unsafe { (*record(place), vector(record(place).add(1))) };
             let mass = if place == body { 0.0 } else { mass };
-            sum += force::potential(i, j, mass, launch.softening2);
+            sum += pair::potential(mass, pair::separation::<f64, 3>(i, j, launch.softening2).1);
             place += launch.sums;
             term += 1;
         }

@@ -1,4 +1,4 @@
-//! The tree over partial sums (see [`order`](crate::hermite::order)), without an array.
+//! The tree over partial sums (see [`partial_sums`](crate::physics::summation::partial_sums)), without an array.
 
 use cuda_std::thread;
 use cuda_std::warp::warp_shuffle_down;

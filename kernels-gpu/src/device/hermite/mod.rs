@@ -2,7 +2,7 @@
 //!
 //! A body is a record of f64. Of a star: mass, time, `order` vectors. Predicted: mass and `order` / 2 vectors, padded
 //! to an even number ([`width`]). Body s has place s; the places up to the next multiple of the number of partial sums
-//! ([`order`](super::order)) hold zeros.
+//! ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
 //!
 //! Many bodies are pulled by [`tiles`], which leaves partial sums for [`fold`](mod@fold); few by [`lanes`]. The bits are the same.
 //! [`steps`] takes whole block steps, many in a launch.
@@ -18,15 +18,15 @@ pub use record::{Record, split_body, star_width, width};
 
 use cuda_std::thread;
 
-use super::predict;
 use crate::Vec3;
+use crate::physics::hermite::predict;
 use record::vector;
 
 /// What a launch of a force kernel is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Launch {
-    /// Softening length squared, [`softening2`](super::force::softening2).
+    /// Softening length squared, [`softening2`](crate::physics::softening::softening2).
     pub softening2: f64,
     /// Partial sums G, a power of two.
     pub sums: u32,

@@ -5,7 +5,7 @@ use core::ops::{Add, Sub};
 use crate::{PerLane, Real};
 
 /// A vector in space.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Vec3<R> {
     /// First component.
@@ -29,12 +29,32 @@ impl Vec3<f64> {
 }
 
 impl<R: Real> Vec3<R> {
+    /// All components 0.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        Self {
+            x: R::zero(),
+            y: R::zero(),
+            z: R::zero(),
+        }
+    }
+
     /// x² + y² + z² + `plus`, the sum built up from `plus` by fused multiply-adds. With `plus` = 0 the first of
     /// them is a plain rounded product.
     #[inline(always)]
     pub fn norm2_plus(self, plus: R) -> R {
-        self.z
-            .mul_add(self.z, self.y.mul_add(self.y, self.x.mul_add(self.x, plus)))
+        self.norm2_plus_in::<3>(plus)
+    }
+
+    /// [`norm2_plus`](Self::norm2_plus) of the first `D` components, 2 or 3.
+    #[inline(always)]
+    pub fn norm2_plus_in<const D: usize>(self, plus: R) -> R {
+        let plane = self.y.mul_add(self.y, self.x.mul_add(self.x, plus));
+        if D == 3 {
+            self.z.mul_add(self.z, plane)
+        } else {
+            plane
+        }
     }
 
     /// x·ox + y·oy + z·oz, by fused multiply-adds.
@@ -56,10 +76,20 @@ impl<R: Real> Vec3<R> {
     /// `self` + k · d, fused.
     #[inline(always)]
     pub fn add_scaled(self, k: R, d: Self) -> Self {
+        self.add_scaled_in::<3>(k, d)
+    }
+
+    /// [`add_scaled`](Self::add_scaled) of the first `D` components, 2 or 3; a third one stays what it is.
+    #[inline(always)]
+    pub fn add_scaled_in<const D: usize>(self, k: R, d: Self) -> Self {
         Self {
             x: k.mul_add(d.x, self.x),
             y: k.mul_add(d.y, self.y),
-            z: k.mul_add(d.z, self.z),
+            z: if D == 3 {
+                k.mul_add(d.z, self.z)
+            } else {
+                self.z
+            },
         }
     }
 

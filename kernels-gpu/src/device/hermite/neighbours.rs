@@ -4,7 +4,7 @@ use cuda_std::thread;
 use cuda_std::warp::warp_vote_ballot;
 
 use super::record::vector;
-use crate::hermite::ahmad_cohen::is_neighbour;
+use crate::physics::hermite::ahmad_cohen::is_neighbour;
 
 /// What a launch of the list kernel is about.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,5 @@
 //! The pull of one body on another with its time derivatives.
 
-use crate::nbody::scalar::softening_floor_f32;
 use crate::{Real, Vec3};
 
 /// Floating-point operations that r⁻³ from r² counts as.
@@ -17,35 +16,10 @@ pub const fn operations(derivatives: usize) -> u32 {
     }
 }
 
-/// Added to the softening length squared where that is 0: a body's pull on itself then vanishes like all others at
-/// distance 0, without a comparison in the loop. No distance above 1e-22 feels it.
-pub const SELF_SOFTENING2: f64 = 6.223_015_277_861_142e-61;
-
-/// Softening length squared as sums in f64 need it.
-pub fn softening2(softening: f64) -> f64 {
-    if softening == 0.0 {
-        SELF_SOFTENING2
-    } else {
-        softening * softening
-    }
-}
-
-/// Softening length squared as sums in `f32` need it, for bodies of G·m up to `heaviest`: a body's pull on itself, which is
-/// 0 times r⁻³, must not be 0 times infinity.
-pub fn softening2_single(softening: f64, heaviest: f64) -> f64 {
-    (softening * softening).max(softening_floor_f32(heaviest))
-}
-
 /// a · b + `plus`, fused from the first component on.
 #[inline(always)]
 fn dot_plus<R: Real>(a: Vec3<R>, b: Vec3<R>, plus: R) -> R {
     a.z.mul_add(b.z, a.y.mul_add(b.y, a.x.mul_add(b.x, plus)))
-}
-
-/// a · b.
-#[inline(always)]
-fn dot<R: Real>(a: Vec3<R>, b: Vec3<R>) -> R {
-    a.z.mul_add(b.z, a.y.mul_add(b.y, a.x * b.x))
 }
 
 /// What a pull adds to acceleration, jerk, snap and crackle, as far as `D` (2, 3 or 4) goes: w and the vectors that w
@@ -68,17 +42,17 @@ pub fn terms<R: Real, const D: usize>(
     let inv1 = inv3 * r2;
     let inv2 = inv1 * inv1;
     let w = mass * inv3;
-    let alpha = dot(r, v) * inv2;
+    let alpha = r.dot(v) * inv2;
     let mut t = [r; D];
     t[1] = v.add_scaled(c(-3.0) * alpha, r);
     if D >= 3 {
         let a = d[2];
         let alpha2 = alpha * alpha;
-        let beta = dot_plus(r, a, dot(v, v)).mul_add(inv2, alpha2);
+        let beta = dot_plus(r, a, v.dot(v)).mul_add(inv2, alpha2);
         let beta3 = c(-3.0) * beta;
         t[2] = a.add_scaled(c(-6.0) * alpha, t[1]).add_scaled(beta3, r);
         if D >= 4 {
-            let x = dot_plus(r, d[3], c(3.0) * dot(v, a));
+            let x = dot_plus(r, d[3], c(3.0) * v.dot(a));
             let gamma = x.mul_add(inv2, -(alpha * c(4.0).mul_add(alpha2, beta3)));
             t[3] = d[3]
                 .add_scaled(c(-9.0) * alpha, t[2])
@@ -87,11 +61,4 @@ pub fn terms<R: Real, const D: usize>(
         }
     }
     (w, t)
-}
-
-/// Potential at `i` of a body at `j` with G·m = `mass`, below 0. For a body's potential of itself give the mass 0.
-#[inline(always)]
-pub fn potential<R: Real>(i: Vec3<R>, j: Vec3<R>, mass: R, softening2: R) -> R {
-    let r2 = (j - i).norm2_plus(softening2);
-    -(mass * (r2.inv_cube() * r2))
 }

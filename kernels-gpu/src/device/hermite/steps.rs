@@ -16,11 +16,13 @@ use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
 use super::record::vector;
 use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
 use crate::Vec3;
-use crate::grid_barrier::GridBarrier;
-use crate::hermite::correct::correct;
-use crate::hermite::predict::predict;
-use crate::hermite::step::{Accuracy, Limits, halved, halvings, judge, longest_at, lowest_step};
-use crate::hermite::{TERMS, Taylor};
+use crate::device::grid_barrier::GridBarrier;
+use crate::physics::hermite::correct::correct;
+use crate::physics::hermite::predict::predict;
+use crate::physics::hermite::step::{
+    Accuracy, Limits, halved, halvings, judge, longest_at, lowest_step,
+};
+use crate::physics::hermite::{TERMS, Taylor};
 
 /// Lengths of steps there may be, each half of the one before.
 pub const LEVELS: u32 = 64;
@@ -120,7 +122,7 @@ pub const AT_END: u64 = 1;
 /// The end of a launch: [`ENDED`].
 pub const FOR_HOST: u64 = 2;
 
-/// What [`Verdict`](crate::hermite::step::Verdict) says that is counted.
+/// What [`Verdict`](crate::physics::hermite::step::Verdict) says that is counted.
 const IS_NOISY: f64 = 1.0;
 const IS_CLAMPED: f64 = 2.0;
 

@@ -98,16 +98,6 @@ pub struct SplitSum<R> {
     pub rates: [Vec3<R>; 3],
 }
 
-#[inline(always)]
-fn zero<R: Real>() -> Vec3<R> {
-    let zero = R::from_f64(0.0);
-    Vec3 {
-        x: zero,
-        y: zero,
-        z: zero,
-    }
-}
-
 impl<R: Real, const D: usize> Arithmetic<D> for Plain<R> {
     type Number = R;
     type Body = [Vec3<R>; D];
@@ -115,7 +105,7 @@ impl<R: Real, const D: usize> Arithmetic<D> for Plain<R> {
 
     #[inline(always)]
     fn zero() -> Self::Sum {
-        [zero(); D]
+        [Vec3::zero(); D]
     }
 
     #[inline(always)]
@@ -165,9 +155,9 @@ impl<R: Real, const D: usize> Arithmetic<D> for SplitF32<R> {
     #[inline(always)]
     fn zero() -> SplitSum<R> {
         SplitSum {
-            high: zero(),
-            low: zero(),
-            rates: [zero(); 3],
+            high: Vec3::zero(),
+            low: Vec3::zero(),
+            rates: [Vec3::zero(); 3],
         }
     }
 
@@ -222,7 +212,7 @@ mod tests {
 
     use super::*;
     use crate::PerLane;
-    use crate::hermite::force::{OPERATIONS_OF_INVERSE_CUBE, operations};
+    use crate::physics::hermite::force::{OPERATIONS_OF_INVERSE_CUBE, operations};
 
     static COUNT: AtomicU32 = AtomicU32::new(0);
 

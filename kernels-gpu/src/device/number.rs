@@ -7,7 +7,9 @@ use cuda_std::atomic::{AtomicF32, AtomicF64};
 use cuda_std::shared::{F2, F4, SharedSlice};
 use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
 
-use crate::number::{FastF32, FloatFloat, Real};
+use crate::number::{FastF32, FloatFloat};
+use crate::physics::summation::all_pairs::TILE;
+use crate::{Real, Vec3};
 
 /// A body as the kernels see it: position and strength g = G·m. Also a velocity or an acceleration, with g = 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,8 +28,25 @@ pub struct Body<S> {
 impl<S: Copy> Body<S> {
     /// The three coordinates.
     #[inline(always)]
-    pub fn vector(&self) -> [S; 3] {
-        [self.x, self.y, self.z]
+    pub fn vector(&self) -> Vec3<S> {
+        Vec3 {
+            x: self.x,
+            y: self.y,
+            z: self.z,
+        }
+    }
+}
+
+impl<S: Real> Body<S> {
+    /// A vector with the strength `g`.
+    #[inline(always)]
+    pub fn new(v: Vec3<S>, g: S) -> Self {
+        Self {
+            x: v.x,
+            y: v.y,
+            z: v.z,
+            g,
+        }
     }
 }
 
@@ -38,7 +57,7 @@ pub trait DeviceNumber:
     /// Bodies that a lane of the reduced solver holds in registers: a row is 32 times as many.
     const LANE_BODIES: usize;
     /// Bodies of a row.
-    const ROW: u32 = super::order::TILE * Self::LANE_BODIES as u32;
+    const ROW: u32 = TILE * Self::LANE_BODIES as u32;
 
     /// Puts a body into a tile of `length` bodies at the start of the dynamic shared memory.
     ///
@@ -197,35 +216,6 @@ impl DeviceNumber for FloatFloat<f32> {
             y: Self::from_parts(a.z, a.w),
             z: Self::from_parts(b.x, b.y),
             g: Self::from_parts(b.z, b.w),
-        }
-    }
-}
-
-/// The least softening length squared in `f32`, for bodies of strength `g_max` = G·m at most: r⁻³ and g·r⁻³ stay finite at r = 0,
-/// where a body meets itself.
-///
-/// For strengths up to about 1 it is 2⁻⁸⁰, a length of 1e-12: far below the distance of neighbouring `f32` positions.
-pub fn softening_floor_f32(g_max: f64) -> f64 {
-    // 2^120 · floor^(3/2) = max(1, g_max): floor is the power of 4 at or above (max(1, g_max) · 2^-120)^(2/3).
-    let mut floor = 1.0 / (1u128 << 80) as f64;
-    let mut strength = 1.0;
-    while strength < g_max && floor < 1.0e30 {
-        floor *= 4.0;
-        strength *= 8.0;
-    }
-    floor
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_body_in_f32_does_not_pull_itself_to_infinity() {
-        for g in [0.0, 1.0, 7.9, 8.1, 1.0e9, 3.0e30] {
-            let floor = softening_floor_f32(g) as f32;
-            let y = 1.0 / floor.sqrt();
-            assert!((y * y * y * g as f32).is_finite(), "{g}");
         }
     }
 }
