@@ -14,6 +14,7 @@ pub mod config;
 pub mod divergence;
 pub mod gpu;
 pub mod hermite;
+mod integrator;
 pub mod io;
 pub mod machine;
 #[cfg(feature = "mpi")]
@@ -23,3 +24,5 @@ pub mod output;
 pub mod simd;
 pub mod store;
 pub mod zoom;
+
+pub use integrator::Integrator;

@@ -472,7 +472,7 @@ mod tests {
             for (place, item) in items.iter().enumerate() {
                 let slot = &mut ended[first as usize + place];
                 assert_eq!(*slot, u32::MAX, "each pixel comes once");
-                *slot = item.times(100);
+                *slot = item.counted(100);
             }
         }
     }

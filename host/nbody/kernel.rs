@@ -1,15 +1,18 @@
 //! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on. What the GPU
 //! engine and the emulator share.
 
+use kernels_gpu::device::linear::{Linear, TOGETHER};
 use kernels_gpu::device::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
 use kernels_gpu::device::sweep::Reduced;
 use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
+use kernels_gpu::integrator::system::{Combination, MOST_TERMS, Pair};
 use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
 
-use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
+use super::engine::Integration;
+use super::{Bodies, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
 
 /// A kernel that computes accelerations.
@@ -17,8 +20,8 @@ use crate::divergence::EngineError;
 pub enum NbodyKernel {
     /// `basic`, straight from global memory.
     Plain,
-    /// `basic`, many steps in one launch with barriers for the whole grid: for few bodies. Runge–Kutta steps are taken as with
-    /// [`Plain`](Self::Plain).
+    /// `basic`, many steps in one launch with barriers for the whole grid: for few bodies. Steps of other operations than kicks and
+    /// drifts are taken as with [`Plain`](Self::Plain).
     Steps,
     /// `basic`, tiles in shared memory, one body a thread.
     Tile1,
@@ -284,33 +287,55 @@ impl System for Notes {
         Ok(())
     }
 
-    fn rk_begin(&mut self) -> Result<(), Self::Error> {
+    fn combine(&mut self, _: &[Combination<'_>]) -> Result<(), Self::Error> {
         self.beyond = true;
-        Ok(())
-    }
-
-    fn rk_stage(&mut self, _: f64, _: f64) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn rk_end(&mut self, _: f64) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// The operations of a step, if it is made of kicks and drifts.
+/// The operations of a step, if all steps are made of the same kicks and drifts.
 pub(super) fn operations<S: DeviceNumber>(
-    integrator: Integrator,
-    dt: f64,
+    mut integration: Integration,
 ) -> Option<Vec<Operation<S>>> {
-    let mut notes = Notes::default();
-    let Ok(()) = integrator.step(&mut notes, dt);
+    let mut notes = Notes {
+        beyond: !integration.is_uniform(),
+        ..Notes::default()
+    };
+    let Ok(()) = integration.step(&mut notes);
     let operation = |(kind, h): &(u32, f64)| Operation {
         kind: *kind,
         unused: 0,
         h: S::from_f64(*h),
     };
     (!notes.beyond).then(|| notes.operations.iter().map(operation).collect())
+}
+
+/// One or two combinations for a launch of the linear kernels, and whether there are two; `place` says where the vectors of a pair are.
+pub(super) fn linear_jobs<S: DeviceNumber>(
+    combinations: &[Combination<'_>],
+    mut place: impl FnMut(Pair) -> [*mut Body<S>; 2],
+) -> ([Linear<S>; TOGETHER], u32) {
+    let mut job = |combination: &Combination<'_>| {
+        let mut job = Linear {
+            to: place(combination.to.into()),
+            from: place(combination.from).map(<*mut _>::cast_const),
+            terms: [[std::ptr::null(); 2]; MOST_TERMS],
+            coefficients: [S::default(); MOST_TERMS],
+            count: combination.terms.len() as u32,
+            unused: 0,
+        };
+        for (k, (pair, h)) in combination.terms.iter().enumerate() {
+            job.terms[k] = place(*pair).map(<*mut _>::cast_const);
+            job.coefficients[k] = S::from_f64(*h);
+        }
+        job
+    };
+    let first = job(&combinations[0]);
+    let second = combinations.get(1).map(job);
+    (
+        [first, second.unwrap_or(first)],
+        u32::from(second.is_some()),
+    )
 }
 
 /// Bodies of a chunk of a kernel. Those that sum in a fixed order have no choice; the others take more chunks.

@@ -288,6 +288,7 @@ macro_rules! lanes {
             const TOGETHER: bool = true;
             const HAS_SOFTENING_FLOOR: bool = false;
             type Mask = Holds;
+            kernels_gpu::own_constants_and_forces!($n);
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {

@@ -102,6 +102,7 @@ macro_rules! lanes_single {
             const TOGETHER: bool = true;
             const HAS_SOFTENING_FLOOR: bool = true;
             type Mask = Holds;
+            kernels_gpu::own_constants_and_forces!($n);
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {

@@ -9,8 +9,11 @@
 //! - [`number`]: the scalar, and every precision of it
 //! - [`physics`]: gravity of pairs and of three bodies, derivatives, orders of summation
 //! - [`integrator`]: one integrator a file
-//! - [`divergence`]: the twin-trajectory state machine of one pixel
-//! - [`device`]: what kernels are made of: tiles, sweeps through a warp, barriers for a grid
+//! - [`map`]: maps as plain data
+//! - [`quantity`]: what is computed of a pixel, one quantity a file
+//! - [`lanes`]: pixels under way side by side
+//! - [`methods`]: which quantity, precision and integrator are compiled together
+//! - [`device`]: what kernels are made of: fetching threads, tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points
 //! - [`ladder`]: the divergence loop in the steps by which one makes it fast, a yardstick with formulae of its own
 #![cfg_attr(target_arch = "nvptx64", no_std)]
@@ -20,12 +23,15 @@
 )]
 
 pub mod device;
-pub mod divergence;
 pub mod integrator;
 pub mod kernels;
 pub mod ladder;
+pub mod lanes;
+pub mod map;
+pub mod methods;
 pub mod number;
 pub mod physics;
+pub mod quantity;
 
 pub use number::{Mask, PerLane, Real};
 pub use physics::hermite;

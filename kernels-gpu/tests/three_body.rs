@@ -1,7 +1,9 @@
 //! Three bodies in relative coordinates: the pulls and jerks of the plain sum over pairs, to rounding.
 
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
-use kernels_gpu::physics::three_body::{Pulls, Relative, accelerations_and_jerks, kick, squares};
+use kernels_gpu::physics::three_body::{
+    MassTerms, Relative, accelerations_and_jerks, kick, squares,
+};
 use kernels_gpu::{Real, Vec3};
 use proptest::prelude::*;
 
@@ -42,11 +44,11 @@ proptest! {
         let sums = pair_sums(&x, &v, &g, softening);
         // What cancels in the differences stays as rounding.
         let size = |k: usize| sums.iter().map(|s| largest(s[k])).fold(0.0, f64::max);
-        let pulls = Pulls::new(g, softening);
+        let masses = MassTerms::new(g, softening);
         let (q, u) = (Relative::from_bodies(&x), Relative::from_bodies(&v));
-        let r2 = squares(&q, &pulls);
+        let r2 = squares(&q, &masses);
         let w = f64::inv_cubes(r2);
-        let found = accelerations_and_jerks(&q, &u, r2, w, &pulls);
+        let found = accelerations_and_jerks::<f64>(&q, &u, r2, w, &masses);
         for k in 0..2 {
             for (relative, body) in [(found[k].a, 1), (found[k].b, 2)] {
                 let expected = sums[body][k] - sums[0][k];
@@ -56,7 +58,7 @@ proptest! {
         }
         // A kick adds the accelerations to velocities.
         let mut kicked = u;
-        kick(&mut kicked, &q, w, &pulls);
+        kick(&mut kicked, &q, w, &masses);
         let error = largest(kicked.a - u.a - found[0].a).max(largest(kicked.b - u.b - found[0].b));
         prop_assert!(error <= 1e-14 * (size(0) + 10.0), "{error:e}");
     }

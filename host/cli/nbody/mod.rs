@@ -182,7 +182,7 @@ fn pauses(args: &Args, spec: &Specification, n: usize) -> u64 {
         return u64::MAX;
     }
     // Not even two bodies are integrated in less than some hundred cycles.
-    let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.accelerations());
+    let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.evaluations());
     (PULLS / step).max(1)
 }
 

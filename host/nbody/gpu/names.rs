@@ -25,8 +25,7 @@ pub(super) trait Names: DeviceNumber + Plain {
     const KICK: &'static str;
     const DRIFT: &'static str;
     const KICK_DRIFT: &'static str;
-    const RK_STAGE: &'static str;
-    const RK_END: &'static str;
+    const LINEAR: &'static str;
     const PRECISION: Precision;
 }
 
@@ -39,8 +38,7 @@ macro_rules! names {
             const KICK: &'static str = concat!("nbody_kick_", $suffix);
             const DRIFT: &'static str = concat!("nbody_drift_", $suffix);
             const KICK_DRIFT: &'static str = concat!("nbody_kick_drift_", $suffix);
-            const RK_STAGE: &'static str = concat!("nbody_rk_stage_", $suffix);
-            const RK_END: &'static str = concat!("nbody_rk_end_", $suffix);
+            const LINEAR: &'static str = concat!("nbody_linear_", $suffix);
             const PRECISION: Precision = Precision::$precision;
         }
     )*};

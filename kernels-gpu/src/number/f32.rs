@@ -1,8 +1,8 @@
 //! `f32` as a [`Real`]: only IEEE operations, with the same bits on every machine. (N-body runs on GPUs compute in
 //! [`FastF32`](super::FastF32) instead.)
 
-use super::inv_cube::{Short, inv_cube_single};
-use super::{Real, single_lane};
+use super::inv_cube::{Seeded, Short, inv_cube_single};
+use super::{Precision, Real, single_lane};
 
 /// `f32` numbers, one or several side by side.
 pub trait Single: Real<Lane = <Self as Single>::Alone> + Short {
@@ -33,6 +33,7 @@ impl Real for f32 {
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = true;
     type Mask = bool;
+    crate::own_constants_and_forces!(1);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -84,6 +85,13 @@ impl Real for f32 {
     fn inv_cube_or_zero(self) -> Self {
         if self == 0.0 { 0.0 } else { self.inv_cube() }
     }
+}
+
+impl Precision for f32 {
+    const NAME: &'static str = "f32";
+    /// Squares must be numbers.
+    const LARGEST: f64 = 1e18;
+    type OnLanes<D: Seeded, S: Single> = S;
 }
 
 /// `a · b + c` of `f32`, rounded once.

@@ -1,7 +1,7 @@
 //! `f64` as a [`Real`]: the default arithmetic, with the same bits on every machine.
 
 use super::inv_cube::{self, Seeded};
-use super::{Real, each, single_lane};
+use super::{Precision, Real, Single, each, single_lane};
 
 single_lane!(f64);
 
@@ -11,6 +11,7 @@ impl Real for f64 {
     const TOGETHER: bool = true;
     const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = bool;
+    crate::own_constants_and_forces!(1);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -91,6 +92,25 @@ impl Real for f64 {
             }
         }
         w
+    }
+}
+
+impl Precision for f64 {
+    const NAME: &'static str = "f64";
+    const FORMER_NAMES: &'static [&'static str] = &["exact"];
+    type OnLanes<D: Seeded, S: Single> = D;
+}
+
+/// The square root, correctly rounded.
+#[inline(always)]
+pub fn sqrt(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::sqrt(x)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.sqrt()
     }
 }
 

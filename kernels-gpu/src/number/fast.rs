@@ -1,11 +1,12 @@
 //! `f64` with the GPU's own approximation of the reciprocal root as the seed of r⁻³.
 
-use super::{Real, forward, single_lane};
+use super::inv_cube::Seeded;
+use super::{Precision, Real, Single, forward, single_lane};
 
 /// `f64`, but [`inv_cube`](Real::inv_cube) on a GPU starts from `rsqrt.approx.ftz.f64`, an instruction whose bits no CPU has.
-/// Refined to the precision of exact mode by the same step, with fewer instructions for the seed. r² = 0 and r² = ∞ give NaN.
+/// Refined to the precision of `f64` by the same step, with fewer instructions for the seed. r² = 0 and r² = ∞ give NaN.
 ///
-/// On a CPU it is exact mode: there the portable seed is what is fastest.
+/// On a CPU it computes as `f64` does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct Fast(pub f64);
@@ -19,6 +20,7 @@ impl Real for Fast {
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = bool;
+    crate::own_constants_and_forces!(1);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -76,4 +78,11 @@ impl Real for Fast {
             self.inv_cube()
         }
     }
+}
+
+impl Precision for Fast {
+    const NAME: &'static str = "fast";
+    const IS_PORTABLE: bool = false;
+    /// On a CPU the portable seed is the fastest.
+    type OnLanes<D: Seeded, S: Single> = D;
 }

@@ -17,6 +17,7 @@ impl Real for FastF32 {
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = true;
     type Mask = bool;
+    crate::own_constants_and_forces!(1);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {

@@ -1,11 +1,12 @@
 //! Signed fixed point: positions and velocities as whole numbers of a smallest length, so that sums are free of rounding.
 //!
 //! The number of fraction bits is the host's choice: it scales all lengths by a power of two such that the smallest length is
-//! 2⁻³² here (see [`Job::scaled`](crate::divergence::Job::scaled)). Sums and products saturate instead of overflowing.
+//! 2⁻³² here (see [`Job::scaled`](crate::map::Job::scaled)). Sums and products saturate instead of overflowing.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
-use super::{Real, single_lane};
+use super::inv_cube::Seeded;
+use super::{Precision, Real, Single, single_lane};
 
 /// Bits after the point, before the host's scaling.
 pub const FRACTION_BITS: u32 = 32;
@@ -71,6 +72,31 @@ impl Real for Fixed {
     const TOGETHER: bool = false;
     const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = bool;
+    type Counts = [u32; 1];
+    type Constant = Self;
+    /// A pull is computed in `f64` and rounded once, as Rein & Tamayo (2018, MNRAS 473, 3351) do for reversible integration: velocities
+    /// change by whole numbers of the smallest length.
+    type Force = f64;
+
+    #[inline(always)]
+    fn counts(x: u32) -> [u32; 1] {
+        [x]
+    }
+
+    #[inline(always)]
+    fn from_constant(k: Self) -> Self {
+        k
+    }
+
+    #[inline(always)]
+    fn to_force(self) -> f64 {
+        self.to_f64(0)
+    }
+
+    #[inline(always)]
+    fn add_pulls(self, factors: [f64; 2], vectors: [f64; 2]) -> Self {
+        self + Self::from_f64(0.0.add_pulls(factors, vectors))
+    }
 
     /// To the nearest, halves away from zero; NaN becomes 0.
     #[inline(always)]
@@ -118,4 +144,12 @@ impl Real for Fixed {
     fn inv_cube_or_zero(self) -> Self {
         if self.0 == 0 { self } else { self.inv_cube() }
     }
+}
+
+impl Precision for Fixed {
+    const NAME: &'static str = "fixed";
+    const LARGEST: f64 = (1u64 << (62 - FRACTION_BITS)) as f64;
+    const LARGEST_TO_SQUARE: f64 = (1u64 << ((62 - FRACTION_BITS) / 2)) as f64;
+    /// One number at a time: vector units have no 64-bit products.
+    type OnLanes<D: Seeded, S: Single> = Self;
 }

@@ -5,7 +5,8 @@
 
 use core::ops::{Add, Mul, Neg, Sub};
 
-use super::{Mask as _, PerLane, Real, Single};
+use super::inv_cube::Seeded;
+use super::{Mask as _, PerLane, Precision, Real, Single};
 
 /// `hi` + `lo`, |lo| at most half a unit in the last place of `hi`. The exponent's range is that of `f32`, and digits are lost
 /// where `lo` falls below 1e-38.
@@ -144,6 +145,29 @@ impl<S: Single> Real for FloatFloat<S> {
     const TOGETHER: bool = S::TOGETHER;
     const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = S::Mask;
+    type Counts = S::Counts;
+    type Constant = Self;
+    type Force = Self;
+
+    #[inline(always)]
+    fn counts(x: u32) -> S::Counts {
+        S::counts(x)
+    }
+
+    #[inline(always)]
+    fn from_constant(k: Self) -> Self {
+        k
+    }
+
+    #[inline(always)]
+    fn to_force(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn add_pulls(self, [a, b]: [Self; 2], [x, y]: [Self; 2]) -> Self {
+        Real::mul_add(a, x, Real::mul_add(b, y, self))
+    }
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -227,4 +251,11 @@ impl<S: Single> Real for FloatFloat<S> {
             Self::select(at_zero, zero, w)
         }
     }
+}
+
+impl Precision for FloatFloat<f32> {
+    const NAME: &'static str = "float-float";
+    /// Squares must be numbers.
+    const LARGEST: f64 = 1e18;
+    type OnLanes<D: Seeded, S: Single> = FloatFloat<S>;
 }

@@ -1,7 +1,7 @@
 //! State and sums in `f64`, r⁻³ in `f32`: the source document's single-precision square root.
 
 use super::inv_cube::{Seeded, ordinary_single};
-use super::{PerLane, Real, each, forward};
+use super::{PerLane, Precision, Real, Single, each, forward};
 
 /// `V` (`f64`, or lanes of it) with r⁻³ of `f32` precision: to within 3 units in the 24th bit. r² outside the ordinary range
 /// of [`inv_cube`](mod@super::inv_cube) take the slow path of `f64`.
@@ -36,6 +36,29 @@ impl<V: Seeded> Real for Mixed<V> {
     const TOGETHER: bool = true;
     const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = V::Mask;
+    type Counts = V::Counts;
+    type Constant = Self;
+    type Force = Self;
+
+    #[inline(always)]
+    fn counts(x: u32) -> V::Counts {
+        V::counts(x)
+    }
+
+    #[inline(always)]
+    fn from_constant(k: Self) -> Self {
+        k
+    }
+
+    #[inline(always)]
+    fn to_force(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn add_pulls(self, [a, b]: [Self; 2], [x, y]: [Self; 2]) -> Self {
+        a.mul_add(x, b.mul_add(y, self))
+    }
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -118,4 +141,9 @@ fn inv_cube_of_one(r2: f64) -> f64 {
 /// As [`inv_cube_of_one`], but 0 for 0.
 fn inv_cube_or_zero_of_one(r2: f64) -> f64 {
     if r2 == 0.0 { 0.0 } else { inv_cube_of_one(r2) }
+}
+
+impl Precision for Mixed<f64> {
+    const NAME: &'static str = "mixed";
+    type OnLanes<D: Seeded, S: Single> = Mixed<D>;
 }

@@ -10,11 +10,15 @@
 //! | `fixed` | [`Fixed`] | 64-bit integers | `f64` | equal bits |
 //! | `float-float` | [`FloatFloat`] | a sum of two `f32` | float-float, seeded in `f32` | equal bits |
 //!
-//! The CPU's vectors of `f64` and `f32` implement the trait too. They live with the instruction sets of the host; the wrappers above
-//! are generic over them.
+//! [`Dual`] numbers carry a derivative along, in any of these. The CPU's vectors of `f64` and `f32` implement the trait too. They live
+//! with the instruction sets of the host; the wrappers above are generic over them.
+//!
+//! A precision of maps is one file here and one row of [`precisions`](crate::precisions).
 
+use core::fmt::Debug;
 use core::ops::{Add, Mul, Neg, Sub};
 
+mod dual;
 mod f32;
 mod f64;
 mod fast;
@@ -25,7 +29,8 @@ pub mod inv_cube;
 mod mixed;
 
 pub use self::f32::{GUESS, Single, fma_f32};
-pub use self::f64::fma;
+pub use self::f64::{fma, sqrt};
+pub use dual::Dual;
 pub use fast::Fast;
 pub use fast_f32::FastF32;
 pub use fixed::{FRACTION_BITS, Fixed};
@@ -68,12 +73,30 @@ impl<T: PerLane, const N: usize> PerLane for [T; N] {
     }
 }
 
+/// Data made of numbers.
+pub trait Numbers<R> {
+    /// Does it to each of them.
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R));
+}
+
+impl<R, T: Numbers<R>, const N: usize> Numbers<R> for [T; N] {
+    #[inline(always)]
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        let mut i = 0;
+        while i < N {
+            self[i].for_each(f);
+            i += 1;
+        }
+    }
+}
+
 /// A real number, or several that go through the same operations side by side, one in each lane.
 ///
 /// Every operation is correctly rounded IEEE arithmetic or made of such operations in a fixed order, so that a computation has the
 /// same bits wherever it runs. ([`Fast`] and [`FastF32`] are the exceptions, on GPUs.)
 pub trait Real:
     PerLane<One = <Self as Real>::Lane>
+    + Debug
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
@@ -95,11 +118,39 @@ pub trait Real:
     /// The answer of a comparison: a `bool`, or one for each lane.
     type Mask: Mask;
 
+    /// A count for each lane: an array of them.
+    type Counts: Copy + Debug + AsRef<[u32]> + AsMut<[u32]>;
+
+    /// Numbers that only scale, such as coefficients and masses: without a derivative where these have one.
+    type Constant: Real<Lane = <Self::Lane as Real>::Constant>;
+
+    /// Numbers that forces are computed in, if not in these.
+    type Force: Real<Lane = <Self::Lane as Real>::Force>;
+
+    /// The same count for each lane.
+    fn counts(x: u32) -> Self::Counts;
+
     /// The nearest number to `x`, in every lane.
     fn from_f64(x: f64) -> Self;
 
+    /// The nearest constant to `x`.
+    #[inline(always)]
+    fn constant(x: f64) -> Self::Constant {
+        Self::Constant::from_f64(x)
+    }
+
+    /// A constant as one of these numbers.
+    fn from_constant(k: Self::Constant) -> Self;
+
     /// The nearest `f64` to the number in a lane.
     fn to_f64(self, lane: usize) -> f64;
+
+    /// The number as forces are computed in.
+    fn to_force(self) -> Self::Force;
+
+    /// `self` + b · y + a · x, which is a pull: fused, the last term first, or rounded once to these numbers where forces are
+    /// computed in others.
+    fn add_pulls(self, factors: [Self::Force; 2], vectors: [Self::Force; 2]) -> Self;
 
     /// +0.
     #[inline(always)]
@@ -116,6 +167,18 @@ pub trait Real:
 
     /// `self · a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
+
+    /// k · `self`.
+    #[inline(always)]
+    fn scaled(self, k: Self::Constant) -> Self {
+        Self::from_constant(k) * self
+    }
+
+    /// `self` + k · x, rounded once.
+    #[inline(always)]
+    fn plus_scaled(self, k: Self::Constant, x: Self) -> Self {
+        Self::from_constant(k).mul_add(x, self)
+    }
 
     /// `self <= other`; false where either is NaN.
     fn at_most(self, other: Self) -> Self::Mask;
@@ -144,6 +207,80 @@ pub trait Real:
         each!(K, |k| w[k] = r2[k].inv_cube_or_zero());
         w
     }
+}
+
+/// The items of [`Real`] for a number of `$lanes` lanes that is a constant itself and in which forces are computed.
+#[macro_export]
+macro_rules! own_constants_and_forces {
+    ($lanes:literal) => {
+        type Counts = [u32; $lanes];
+        type Constant = Self;
+        type Force = Self;
+
+        #[inline(always)]
+        fn counts(x: u32) -> Self::Counts {
+            [x; $lanes]
+        }
+
+        #[inline(always)]
+        fn from_constant(k: Self) -> Self {
+            k
+        }
+
+        #[inline(always)]
+        fn to_force(self) -> Self {
+            self
+        }
+
+        #[inline(always)]
+        fn add_pulls(self, factors: [Self; 2], vectors: [Self; 2]) -> Self {
+            let ([a, b], [x, y]) = (factors, vectors);
+            $crate::Real::mul_add(a, x, $crate::Real::mul_add(b, y, self))
+        }
+    };
+}
+
+/// A precision of maps: a number, and what takes its place in a CPU's lanes.
+pub trait Precision: Real<Lane = Self> {
+    /// Its name on the command line and in files.
+    const NAME: &'static str;
+    /// Names by which it is read as well.
+    const FORMER_NAMES: &'static [&'static str] = &[];
+    /// Whether CPUs and GPUs give the same bits.
+    const IS_PORTABLE: bool = true;
+    /// The largest distance that bodies may start at, with room left to move (length).
+    const LARGEST: f64 = f64::INFINITY;
+    /// The largest critical distance, which is squared (length).
+    const LARGEST_TO_SQUARE: f64 = Self::LARGEST;
+
+    /// Numbers of this precision side by side, in lanes of `f64` or of `f32`.
+    type OnLanes<D: inv_cube::Seeded, S: Single>: Real;
+}
+
+/// The table of precisions. Calls `$callback` (the path of a macro, in braces) with the context and a row for each precision: its name as
+/// a type, its number, its name in those of kernels, and whether lengths are `scaled` by a power of two of the user's choice before
+/// they are computed with, or `plain`. The first is the default.
+#[macro_export]
+macro_rules! precisions {
+    ($callback:tt $context:tt) => {
+        $crate::call! { $callback $context
+            F64 {f64} f64 plain,
+            Fast {$crate::number::Fast} fast plain,
+            Mixed {$crate::number::Mixed<f64>} mixed plain,
+            F32 {f32} f32 plain,
+            Fixed {$crate::number::Fixed} fixed scaled,
+            FloatFloat {$crate::number::FloatFloat<f32>} float_float plain,
+        }
+    };
+}
+
+/// Calls a macro whose path stands in braces: `call! { {path} arguments }`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! call {
+    ({$($callback:tt)+} $($arguments:tt)*) => {
+        $($callback)+ ! { $($arguments)* }
+    };
 }
 
 /// The answer of a comparison, lane by lane.

@@ -1,8 +1,10 @@
-//! Newtonian attraction.
+//! Three bodies in relative coordinates: what the integrators of maps compute with. An optimisation of the sum over
+//! [pairs](super::pair), against which it is tested.
 
 use core::ops::{Add, Sub};
 
 use super::vec3::Vec3;
+use crate::number::Numbers;
 use crate::{PerLane, Real};
 
 /// Three bodies as seen from the first: a = p₁ - p₀ and b = p₂ - p₀.
@@ -56,19 +58,28 @@ impl<R: Real> Relative<R> {
 
     /// `self` + k · d, fused.
     #[inline(always)]
-    pub fn add_scaled(self, k: R, d: &Self) -> Self {
+    pub fn plus_scaled(self, k: R::Constant, d: &Self) -> Self {
         Self {
-            a: self.a.add_scaled(k, d.a),
-            b: self.b.add_scaled(k, d.b),
+            a: self.a.plus_scaled(k, d.a),
+            b: self.b.plus_scaled(k, d.b),
         }
     }
 
     /// k · `self`.
     #[inline(always)]
-    pub fn scaled(self, k: R) -> Self {
+    pub fn scaled(self, k: R::Constant) -> Self {
         Self {
-            a: self.a.scaled(k),
-            b: self.b.scaled(k),
+            a: self.a.scaled_by(k),
+            b: self.b.scaled_by(k),
+        }
+    }
+
+    /// In the numbers that forces are computed in.
+    #[inline(always)]
+    pub fn to_force(&self) -> Relative<R::Force> {
+        Relative {
+            a: self.a.to_force(),
+            b: self.b.to_force(),
         }
     }
 
@@ -108,6 +119,14 @@ impl<R: PerLane> PerLane for Relative<R> {
     }
 }
 
+impl<R> Numbers<R> for Relative<R> {
+    #[inline(always)]
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        self.a.for_each(f);
+        self.b.for_each(f);
+    }
+}
+
 impl<R: Real> Add for Relative<R> {
     type Output = Self;
     #[inline(always)]
@@ -130,19 +149,22 @@ impl<R: Real> Sub for Relative<R> {
     }
 }
 
+/// The constants that go with the forces on numbers `R`.
+pub type MassOf<R> = <<R as Real>::Force as Real>::Constant;
+
 /// G·m of three bodies as [`kick`] needs it, in any unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct Pulls<R> {
+pub struct MassTerms<K> {
     /// g₁ and g₂.
-    pub g: [R; 2],
+    pub g: [K; 2],
     /// -(g₀ + g₁) and -(g₀ + g₂).
-    pub minus_sum: [R; 2],
+    pub minus_sum: [K; 2],
     /// Softening length squared.
-    pub softening2: R,
+    pub softening2: K,
 }
 
-impl Pulls<f64> {
+impl MassTerms<f64> {
     /// From G·m of each body (times dt² for velocities in length a step) and the softening length.
     pub fn new(g: [f64; 3], softening: f64) -> Self {
         Self {
@@ -153,6 +175,7 @@ impl Pulls<f64> {
     }
 
     /// The same in another unit of length, `factor` of which make the present one.
+    #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         let cube = factor * factor * factor;
         self.g.iter_mut().for_each(|g| *g *= cube);
@@ -163,30 +186,37 @@ impl Pulls<f64> {
 
     /// The nearest numbers of another kind, in every lane.
     #[inline(always)]
-    pub fn convert<R: Real>(&self) -> Pulls<R> {
-        Pulls {
-            g: [R::from_f64(self.g[0]), R::from_f64(self.g[1])],
+    pub fn convert<K: Real>(&self) -> MassTerms<K> {
+        MassTerms {
+            g: [K::from_f64(self.g[0]), K::from_f64(self.g[1])],
             minus_sum: [
-                R::from_f64(self.minus_sum[0]),
-                R::from_f64(self.minus_sum[1]),
+                K::from_f64(self.minus_sum[0]),
+                K::from_f64(self.minus_sum[1]),
             ],
-            softening2: R::from_f64(self.softening2),
+            softening2: K::from_f64(self.softening2),
         }
     }
 }
 
-/// Built from [`Pulls`] in `f64`: what a loop that steps in `R` keeps.
-pub trait FromPulls<R: Real>: Copy {
-    /// The same in another [`Real`].
-    fn from_pulls(pulls: &Pulls<f64>) -> Self;
-    /// Replaces one lane by the same lane of `from`.
-    fn set_lane(&mut self, lane: usize, from: &Self);
-}
+impl<K: PerLane> PerLane for MassTerms<K> {
+    type One = MassTerms<K::One>;
 
-impl<R: Real> FromPulls<R> for Pulls<R> {
     #[inline(always)]
-    fn from_pulls(pulls: &Pulls<f64>) -> Self {
-        pulls.convert()
+    fn spread(one: &Self::One) -> Self {
+        Self {
+            g: PerLane::spread(&one.g),
+            minus_sum: PerLane::spread(&one.minus_sum),
+            softening2: K::spread(&one.softening2),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        MassTerms {
+            g: self.g.lane(lane),
+            minus_sum: self.minus_sum.lane(lane),
+            softening2: self.softening2.lane(lane),
+        }
     }
 
     #[inline(always)]
@@ -199,12 +229,13 @@ impl<R: Real> FromPulls<R> for Pulls<R> {
 
 /// Softened |a|², |b|² and |b - a|².
 #[inline(always)]
-pub fn squares<R: Real>(q: &Relative<R>, pulls: &Pulls<R>) -> [R; 3] {
+pub fn squares<F: Real>(q: &Relative<F>, masses: &MassTerms<F::Constant>) -> [F; 3] {
     let c = q.b - q.a;
+    let softening2 = F::from_constant(masses.softening2);
     [
-        q.a.norm2_plus(pulls.softening2),
-        q.b.norm2_plus(pulls.softening2),
-        c.norm2_plus(pulls.softening2),
+        q.a.norm2_plus(softening2),
+        q.b.norm2_plus(softening2),
+        c.norm2_plus(softening2),
     ]
 }
 
@@ -213,16 +244,31 @@ pub fn squares<R: Real>(q: &Relative<R>, pulls: &Pulls<R>) -> [R; 3] {
 /// With c = b - a: a″ = -(g₀+g₁) wₐ a - g₂ (w_b b - w_c c), b″ = -(g₀+g₂) w_b b - g₁ (wₐ a + w_c c);
 /// collected into one factor for each of a and b, which takes 6 + 12 operations instead of 6 + 18.
 #[inline(always)]
-pub fn kick<R: Real>(u: &mut Relative<R>, q: &Relative<R>, w: [R; 3], pulls: &Pulls<R>) {
+pub fn kick<R: Real>(
+    u: &mut Relative<R>,
+    q: &Relative<R::Force>,
+    w: [R::Force; 3],
+    masses: &MassTerms<MassOf<R>>,
+) {
     let [wa, wb, wc] = w;
-    let [g1, g2] = pulls.g;
-    let (t1, t2) = (g1 * wc, g2 * wc);
-    let aa = pulls.minus_sum[0].mul_add(wa, -t2);
-    let ab = (-g2).mul_add(wb, t2);
-    let ba = (-g1).mul_add(wa, t1);
-    let bb = pulls.minus_sum[1].mul_add(wb, -t1);
-    u.a = u.a.add_scaled(ab, q.b).add_scaled(aa, q.a);
-    u.b = u.b.add_scaled(ba, q.a).add_scaled(bb, q.b);
+    let [g1, g2] = masses.g;
+    let (t1, t2) = (wc.scaled(g1), wc.scaled(g2));
+    let aa = (-t2).plus_scaled(masses.minus_sum[0], wa);
+    let ab = t2.plus_scaled(-g2, wb);
+    let ba = t1.plus_scaled(-g1, wa);
+    let bb = (-t1).plus_scaled(masses.minus_sum[1], wb);
+    u.a = add_pulls(u.a, [aa, ab], [q.a, q.b]);
+    u.b = add_pulls(u.b, [bb, ba], [q.b, q.a]);
+}
+
+/// [`Real::add_pulls`] of each component.
+#[inline(always)]
+fn add_pulls<R: Real>(u: Vec3<R>, factors: [R::Force; 2], [v, w]: [Vec3<R::Force>; 2]) -> Vec3<R> {
+    Vec3 {
+        x: u.x.add_pulls(factors, [v.x, w.x]),
+        y: u.y.add_pulls(factors, [v.y, w.y]),
+        z: u.z.add_pulls(factors, [v.z, w.z]),
+    }
 }
 
 /// Accelerations at `q` and their rates of change along the velocities `u`, given the [`squares`] and their powers of
@@ -232,25 +278,28 @@ pub fn kick<R: Real>(u: &mut Relative<R>, q: &Relative<R>, w: [R; 3], pulls: &Pu
 /// jerk is the pull of (w, v) and of (w′, x).
 #[inline(always)]
 pub fn accelerations_and_jerks<R: Real>(
-    q: &Relative<R>,
-    u: &Relative<R>,
-    r2: [R; 3],
-    w: [R; 3],
-    pulls: &Pulls<R>,
+    q: &Relative<R::Force>,
+    u: &Relative<R::Force>,
+    r2: [R::Force; 3],
+    w: [R::Force; 3],
+    masses: &MassTerms<MassOf<R>>,
 ) -> [Relative<R>; 2] {
-    let rate = |x: Vec3<R>, v: Vec3<R>, i: usize| {
-        let inverse = r2[i] * w[i];
-        (R::from_f64(-3.0) * x.dot(v)) * (inverse * inverse * w[i])
-    };
     let rates = [
-        rate(q.a, u.a, 0),
-        rate(q.b, u.b, 1),
-        rate(q.b - q.a, u.b - u.a, 2),
+        rate(q.a, u.a, r2[0], w[0]),
+        rate(q.b, u.b, r2[1], w[1]),
+        rate(q.b - q.a, u.b - u.a, r2[2], w[2]),
     ];
     let mut f = Relative::zero();
-    kick(&mut f, q, w, pulls);
+    kick(&mut f, q, w, masses);
     let mut j = Relative::zero();
-    kick(&mut j, u, w, pulls);
-    kick(&mut j, q, rates, pulls);
+    kick(&mut j, u, w, masses);
+    kick(&mut j, q, rates, masses);
     [f, j]
+}
+
+/// w′ of a pair.
+#[inline(always)]
+fn rate<F: Real>(x: Vec3<F>, v: Vec3<F>, r2: F, w: F) -> F {
+    let inverse = r2 * w;
+    x.dot(v).scaled(F::constant(-3.0)) * (inverse * inverse * w)
 }

@@ -2,6 +2,7 @@
 
 use core::ops::{Add, Sub};
 
+use crate::number::Numbers;
 use crate::{PerLane, Real};
 
 /// A vector in space.
@@ -93,6 +94,36 @@ impl<R: Real> Vec3<R> {
         }
     }
 
+    /// k · `self`, for a constant.
+    #[inline(always)]
+    pub fn scaled_by(self, k: R::Constant) -> Self {
+        Self {
+            x: self.x.scaled(k),
+            y: self.y.scaled(k),
+            z: self.z.scaled(k),
+        }
+    }
+
+    /// `self` + k · d, for a constant, fused.
+    #[inline(always)]
+    pub fn plus_scaled(self, k: R::Constant, d: Self) -> Self {
+        Self {
+            x: self.x.plus_scaled(k, d.x),
+            y: self.y.plus_scaled(k, d.y),
+            z: self.z.plus_scaled(k, d.z),
+        }
+    }
+
+    /// In the numbers that forces are computed in.
+    #[inline(always)]
+    pub fn to_force(self) -> Vec3<R::Force> {
+        Vec3 {
+            x: self.x.to_force(),
+            y: self.y.to_force(),
+            z: self.z.to_force(),
+        }
+    }
+
     /// The vector itself, see [`Real::now`].
     #[inline(always)]
     pub fn now(self) -> Self {
@@ -130,6 +161,15 @@ impl<R: PerLane> PerLane for Vec3<R> {
         self.x.set_lane(lane, &from.x);
         self.y.set_lane(lane, &from.y);
         self.z.set_lane(lane, &from.z);
+    }
+}
+
+impl<R> Numbers<R> for Vec3<R> {
+    #[inline(always)]
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        f(&mut self.x);
+        f(&mut self.y);
+        f(&mut self.z);
     }
 }
 

@@ -217,7 +217,7 @@ mod tests {
     static COUNT: AtomicU32 = AtomicU32::new(0);
 
     /// A number that counts what is done with it.
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, Debug)]
     struct Counted(f64);
 
     impl Counted {
@@ -266,6 +266,7 @@ mod tests {
     }
 
     impl Real for Counted {
+        crate::own_constants_and_forces!(1);
         type Lane = Self;
         const LANES: usize = 1;
         const TOGETHER: bool = false;

@@ -1,6 +1,13 @@
 //! Correction: the Hermite interpolation through the forces at both ends of a step.
+//!
+//! - [`correct`]: of a particle in a star cluster, for any order, with the higher derivatives that choose its next step
+//! - [`in_steps`]: of the three bodies of a map, order 4, with the step as the unit of time
+//! - [`correction`]: of a part of the force, order 4, for the Ahmad–Cohen scheme
+//!
+//! The three are the same interpolation at order 4; they differ in what is given and wanted, and so in the order of operations.
 
 use super::{TERMS, Taylor};
+use crate::physics::three_body::Relative;
 use crate::{Real, Vec3};
 
 /// Coefficients of the corrector for `D` derivatives:
@@ -11,15 +18,6 @@ const fn coefficients(d: usize) -> [f64; 3] {
         2 => [1.0 / 3.0, 0.0, 0.0],
         3 => [2.0 / 5.0, 1.0 / 15.0, 0.0],
         _ => [3.0 / 7.0, 2.0 / 21.0, 1.0 / 105.0],
-    }
-}
-
-#[inline(always)]
-fn scaled<R: Real>(v: Vec3<R>, k: R) -> Vec3<R> {
-    Vec3 {
-        x: v.x * k,
-        y: v.y * k,
-        z: v.z * k,
     }
 }
 
@@ -35,7 +33,7 @@ fn integral<R: Real, const D: usize>(start: [Vec3<R>; D], end: [Vec3<R>; D], h: 
     if D >= 4 {
         sum = sum.add_scaled(R::from_f64(-c[2]) * (h2 * h), end[3] - start[3]);
     }
-    scaled(sum, h)
+    (sum).scaled(h)
 }
 
 /// A particle after a step of length 2 `h` = 2 / `inv_h`: corrected position and velocity, the forces `end` found
@@ -49,12 +47,7 @@ pub fn correct<R: Real, const D: usize>(
     h: R,
     inv_h: R,
 ) -> Taylor<R> {
-    let zero = R::from_f64(0.0);
-    let mut out = [Vec3 {
-        x: zero,
-        y: zero,
-        z: zero,
-    }; TERMS];
+    let mut out = [Vec3::zero(); TERMS];
     let mut f0 = [start[2]; D];
     let mut d = 0;
     while d < D {
@@ -78,6 +71,70 @@ pub fn correct<R: Real, const D: usize>(
     out
 }
 
+/// [`correct`] at order 4 with the step as the unit of time, h = 1/2: what begins a step as `start` and has `rate` and its derivative
+/// `second` at both ends ends it as v₀ + (A₀ + A₁)/2 + (J₀ - J₁)/12.
+#[inline(always)]
+pub fn in_steps<R: Real>(
+    start: Relative<R>,
+    rate: [Relative<R>; 2],
+    second: [Relative<R>; 2],
+) -> Relative<R> {
+    const H: f64 = 0.5;
+    start
+        .plus_scaled(R::constant(H), &(rate[0] + rate[1]))
+        .plus_scaled(
+            R::constant(H * H * coefficients(2)[0]),
+            &(second[0] - second[1]),
+        )
+}
+
+/// What a part of the acceleration adds to a motion that was predicted with it and its first derivative at the start
+/// of a step, and its higher derivatives at the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Correction<R> {
+    /// To be added to the position.
+    pub position: Vec3<R>,
+    /// To be added to the velocity.
+    pub velocity: Vec3<R>,
+    /// Second derivative of the part.
+    pub snap: Vec3<R>,
+    /// Third derivative of the part.
+    pub crackle: Vec3<R>,
+}
+
+/// The correction that follows from the cubic through a part of the acceleration and its first derivative at both ends
+/// of a step of length `dt` = 1 / `inv_dt`.
+#[inline(always)]
+pub fn correction<R: Real>(
+    start: [Vec3<R>; 2],
+    end: [Vec3<R>; 2],
+    dt: R,
+    inv_dt: R,
+) -> Correction<R> {
+    let c = R::from_f64;
+    let difference = end[0] - start[0];
+    let (j0, j1) = (start[1].scaled(dt), end[1].scaled(dt));
+    // Derivatives at the start, times dt² and dt³.
+    let second = difference
+        .scaled(c(6.0))
+        .add_scaled(c(-4.0), j0)
+        .add_scaled(c(-2.0), j1);
+    let third = (j0 + j1).scaled(c(6.0)).add_scaled(c(-12.0), difference);
+    let inv2 = inv_dt * inv_dt;
+    Correction {
+        position: second
+            .scaled(c(1.0 / 24.0))
+            .add_scaled(c(1.0 / 120.0), third)
+            .scaled(dt * dt),
+        velocity: second
+            .scaled(c(1.0 / 6.0))
+            .add_scaled(c(1.0 / 24.0), third)
+            .scaled(dt),
+        snap: (second + third).scaled(inv2),
+        crackle: third.scaled(inv2 * inv_dt),
+    }
+}
+
 /// Derivatives at the end of the step of the polynomial of degree 2D - 1 through the forces at both ends: first
 /// those at the middle, then shifted by half a step.
 #[inline(always)]
@@ -91,7 +148,7 @@ fn higher_derivatives<R: Real, const D: usize>(
     let c = R::from_f64;
     let zero = out[TERMS - 1];
     let sum = |terms: [(f64, Vec3<R>); 4], k: R| {
-        let mut s = scaled(terms[0].1, c(terms[0].0));
+        let mut s = (terms[0].1).scaled(c(terms[0].0));
         s = s.add_scaled(c(terms[1].0), terms[1].1);
         if D >= 3 {
             s = s.add_scaled(c(terms[2].0), terms[2].1);
@@ -99,10 +156,10 @@ fn higher_derivatives<R: Real, const D: usize>(
         if D >= 4 {
             s = s.add_scaled(c(terms[3].0), terms[3].1);
         }
-        scaled(s, k)
+        (s).scaled(k)
     };
     let am = f1[0] - f0[0];
-    let (jm, jp) = (scaled(f1[1] - f0[1], h), scaled(f1[1] + f0[1], h));
+    let (jm, jp) = ((f1[1] - f0[1]).scaled(h), (f1[1] + f0[1]).scaled(h));
     let h2 = h * h;
     let i2 = inv_h * inv_h;
     let i3 = i2 * inv_h;
@@ -113,7 +170,7 @@ fn higher_derivatives<R: Real, const D: usize>(
         out[5] = crackle;
         return;
     }
-    let (sm, sp) = (scaled(f1[2] - f0[2], h2), scaled(f1[2] + f0[2], h2));
+    let (sm, sp) = ((f1[2] - f0[2]).scaled(h2), (f1[2] + f0[2]).scaled(h2));
     let i4 = i2 * i2;
     let i5 = i3 * i2;
     if D == 3 {
@@ -126,7 +183,7 @@ fn higher_derivatives<R: Real, const D: usize>(
         return;
     }
     let h3 = h2 * h;
-    let (cm, cp) = (scaled(f1[3] - f0[3], h3), scaled(f1[3] + f0[3], h3));
+    let (cm, cp) = ((f1[3] - f0[3]).scaled(h3), (f1[3] + f0[3]).scaled(h3));
     let i6 = i3 * i3;
     let i7 = i4 * i3;
     let d4 = sum([(-3.75, jm), (3.75, sp), (-0.75, cm), (0.0, zero)], i4);

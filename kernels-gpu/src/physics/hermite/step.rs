@@ -5,19 +5,7 @@
 
 use super::Taylor;
 use crate::Vec3;
-
-/// The square root, correctly rounded.
-#[inline(always)]
-fn sqrt(x: f64) -> f64 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        core::f64::math::sqrt(x)
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        x.sqrt()
-    }
-}
+use crate::number::sqrt;
 
 #[inline(always)]
 fn norm2(v: Vec3<f64>) -> f64 {
