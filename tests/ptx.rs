@@ -9,7 +9,7 @@ use std::process::Command;
 use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::methods::{Compiled, Entries, Visitor};
 use kernels_gpu::number::Precision;
-use kernels_gpu::quantity::{ClosestApproach, Divergence, Ftle, Quantity};
+use kernels_gpu::quantity::{Divergence, Quantity};
 use trisolar::Integrator;
 use trisolar::divergence::Precision as MapPrecision;
 
@@ -65,11 +65,9 @@ fn every_method_of_the_table_has_its_kernels() {
     let integrators = Integrator::ALL.len();
     let others = MapPrecision::ALL.len() - 1;
     assert_eq!(methods_of::<Divergence>(), integrators + others);
-    assert_eq!(methods_of::<ClosestApproach>(), integrators);
-    assert_eq!(methods_of::<Ftle>(), integrators);
     let maps = PTX.matches("\n.visible .entry map_").count();
     // Two of each method, and one that resumes.
-    assert_eq!(maps, 2 * (3 * integrators + others) + 1);
+    assert_eq!(maps, 2 * (integrators + others) + 1);
 }
 
 #[test]
@@ -175,12 +173,9 @@ fn ptxas() -> Option<PathBuf> {
 
 /// Adams–Bashforth 4 keeps 96 numbers of 64 bits a thread, its twins' last four positions' and velocities' changes:
 /// more than the 255 registers that a thread can have.
-/// The system and its tangent vector have as many.
-const MAY_SPILL: [&str; 4] = [
+const MAY_SPILL: [&str; 2] = [
     "map_divergence_adams_bashforth_4_f64",
     "map_masses_divergence_adams_bashforth_4_f64",
-    "map_ftle_adams_bashforth_4_f64",
-    "map_masses_ftle_adams_bashforth_4_f64",
 ];
 
 #[test]

@@ -596,10 +596,6 @@ impl Validated {
             },
             masses: s.weigh(&s.masses),
             shift: s.shift.to_array(),
-            // Scaled first: the squares of very small or large components are no numbers.
-            direction: (s.shift / s.shift.abs().max_element())
-                .normalize()
-                .to_array(),
             dt: s.dt,
             first,
             count,

@@ -8,7 +8,7 @@
 
 use crate::integrator::{Integrator, MapIntegrator};
 use crate::number::Precision;
-use crate::quantity::{ClosestApproach, Divergence, Ftle, Quantity};
+use crate::quantity::{Divergence, Quantity};
 
 /// The table of methods. Calls `$callback` (the path of a macro, in braces) once for each row: with the context, and type and name of a
 /// quantity, an integrator and a precision.
@@ -16,18 +16,10 @@ use crate::quantity::{ClosestApproach, Divergence, Ftle, Quantity};
 macro_rules! methods {
     ($callback:tt $context:tt) => {
         $crate::methods!(Divergence: $callback $context);
-        $crate::methods!(ClosestApproach: $callback $context);
-        $crate::methods!(Ftle: $callback $context);
     };
     (Divergence: $callback:tt $context:tt) => {
         $crate::integrators!({$crate::methods_in_f64} [$callback $context Divergence divergence]);
         $crate::precisions!({$crate::methods_by_explicit_euler} [$callback $context Divergence divergence]);
-    };
-    (ClosestApproach: $callback:tt $context:tt) => {
-        $crate::integrators!({$crate::methods_in_f64} [$callback $context ClosestApproach closest_approach]);
-    };
-    (Ftle: $callback:tt $context:tt) => {
-        $crate::integrators!({$crate::methods_in_f64} [$callback $context Ftle ftle]);
     };
 }
 
@@ -146,4 +138,4 @@ macro_rules! compiled {
     )*};
 }
 
-compiled!(Divergence ClosestApproach Ftle);
+compiled!(Divergence);

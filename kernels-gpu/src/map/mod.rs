@@ -253,8 +253,6 @@ pub struct Job {
     pub masses: Masses,
     /// What is added to the position of body 0 in the twin system (length).
     pub shift: [f64; 3],
-    /// The direction of the shift: a vector of length 1.
-    pub direction: [f64; 3],
     /// Time step.
     pub dt: f64,
     /// First pixel of the part that one thread a pixel computes; a [source](crate::lanes::PixelSource) numbers its own.

@@ -10,15 +10,14 @@
 //! | `fixed` | [`Fixed`] | 64-bit integers | `f64` | equal bits |
 //! | `float-float` | [`FloatFloat`] | a sum of two `f32` | float-float, seeded in `f32` | equal bits |
 //!
-//! [`Dual`] numbers carry a derivative along, in any of these. The CPU's vectors of `f64` and `f32` implement the trait too. They live
-//! with the instruction sets of the host; the wrappers above are generic over them.
+//! The CPU's vectors of `f64` and `f32` implement the trait too. They live with the instruction sets of the host; the wrappers above
+//! are generic over them.
 //!
 //! A precision of maps is one file here and one row of [`precisions`](crate::precisions).
 
 use core::fmt::Debug;
 use core::ops::{Add, Mul, Neg, Sub};
 
-mod dual;
 mod f32;
 mod f64;
 mod fast;
@@ -30,7 +29,6 @@ mod mixed;
 
 pub use self::f32::{GUESS, Single, fma_f32};
 pub use self::f64::{fma, sqrt};
-pub use dual::Dual;
 pub use fast::Fast;
 pub use fast_f32::FastF32;
 pub use fixed::{FRACTION_BITS, Fixed};
@@ -73,23 +71,6 @@ impl<T: PerLane, const N: usize> PerLane for [T; N] {
     }
 }
 
-/// Data made of numbers.
-pub trait Numbers<R> {
-    /// Does it to each of them.
-    fn for_each(&mut self, f: &mut impl FnMut(&mut R));
-}
-
-impl<R, T: Numbers<R>, const N: usize> Numbers<R> for [T; N] {
-    #[inline(always)]
-    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
-        let mut i = 0;
-        while i < N {
-            self[i].for_each(f);
-            i += 1;
-        }
-    }
-}
-
 /// A real number, or several that go through the same operations side by side, one in each lane.
 ///
 /// Every operation is correctly rounded IEEE arithmetic or made of such operations in a fixed order, so that a computation has the
@@ -111,7 +92,7 @@ pub trait Real:
     /// Whether the inverse cubes of several numbers are cheaper computed together than one after the other.
     const TOGETHER: bool;
 
-    /// Whether all-pairs sums put a [floor](crate::nbody::scalar::softening_floor_f32) under the softening length, so that r² = 0 does
+    /// Whether all-pairs sums put a [floor](crate::physics::softening) under the softening length, so that r² = 0 does
     /// not occur in them.
     const HAS_SOFTENING_FLOOR: bool;
 
@@ -121,7 +102,7 @@ pub trait Real:
     /// A count for each lane: an array of them.
     type Counts: Copy + Debug + AsRef<[u32]> + AsMut<[u32]>;
 
-    /// Numbers that only scale, such as coefficients and masses: without a derivative where these have one.
+    /// Numbers that only scale, such as coefficients and masses. (A number with a derivative would have constants without.)
     type Constant: Real<Lane = <Self::Lane as Real>::Constant>;
 
     /// Numbers that forces are computed in, if not in these.

@@ -1,10 +1,8 @@
-//! What a map computes of each pixel: one file and one row of [`quantities`](crate::quantities) each.
+//! What a map computes of each pixel: one file and one row of [`methods`](crate::methods) each.
 //!
 //! | name | value | systems | ends early |
 //! |---|---|---|---|
 //! | `divergence` | steps that began with the twins together | twins | when they part |
-//! | `closest-approach` | least distance of any two bodies (length) | one | when a position is no number |
-//! | `ftle` | finite-time Lyapunov exponent (1 / time) | one, with a tangent vector | when the vector is no number |
 
 use core::fmt::Debug;
 
@@ -12,25 +10,9 @@ use crate::integrator::MapIntegrator;
 use crate::map::{Job, Masses, Point};
 use crate::{PerLane, Real};
 
-mod closest_approach;
 mod divergence;
-mod ftle;
 
-pub use closest_approach::ClosestApproach;
 pub use divergence::Divergence;
-pub use ftle::Ftle;
-
-/// The table of quantities. Calls `$callback` (the path of a macro, in braces) with the context and a row for each quantity: its type and its name in those of kernels.
-#[macro_export]
-macro_rules! quantities {
-    ($callback:tt $context:tt) => {
-        $crate::call! { $callback $context
-            Divergence divergence,
-            ClosestApproach closest_approach,
-            Ftle ftle,
-        }
-    };
-}
 
 /// A quantity of a pixel.
 pub trait Quantity: Copy + Debug + Send + Sync + 'static {
