@@ -145,6 +145,19 @@ fn begin(args: &Args, team: &Team) -> Result<(Start, Outputs), Failure> {
         return Err(Failure::value("gpu", "--backend", reason));
     }
     let start = args.start()?;
+    let integrator = start.problem.specification().integrator;
+    if let Some(path) = outputs
+        .checkpoint
+        .as_ref()
+        .filter(|_| integrator.is_multistep())
+    {
+        let reason = format!(
+            "{integrator} continues from earlier steps, which a checkpoint does not hold; \
+             only runs of one-step integrators can have checkpoints"
+        );
+        let given = path.display().to_string();
+        return Err(Failure::value(&given, "--checkpoint", &reason));
+    }
     if let Some(path) = &outputs.config {
         given::save(&start.given, path)?;
     }
