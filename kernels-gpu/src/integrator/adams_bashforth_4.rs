@@ -116,15 +116,15 @@ fn advance<R: Real>(s: &mut State<R, [Relative<R>; 6]>, f: Relative<R>) {
 /// Adds this step's derivatives to the sums of the next three, and lets those advance by one.
 #[inline(always)]
 fn remember<R: Real>(s: &mut State<R, [Relative<R>; 6]>, f: &Relative<R>) {
-    let c = |i: usize| R::constant(C[i]);
+    let [c1, c2, c3] = [R::constant(C[1]), R::constant(C[2]), R::constant(C[3])];
     let m = s.memory;
     let u = &s.u;
     s.memory = [
-        m[1].plus_scaled(c(1), u).now(),
-        m[2].plus_scaled(c(2), u).now(),
-        u.scaled(c(3)).now(),
-        m[4].plus_scaled(c(1), f).now(),
-        m[5].plus_scaled(c(2), f).now(),
-        f.scaled(c(3)).now(),
+        m[1].plus_scaled(c1, u).now(),
+        m[2].plus_scaled(c2, u).now(),
+        u.scaled(c3).now(),
+        m[4].plus_scaled(c1, f).now(),
+        m[5].plus_scaled(c2, f).now(),
+        f.scaled(c3).now(),
     ];
 }

@@ -48,17 +48,21 @@ fn rates<R: Real, const N: usize>(
     masses: &MassesOf<R>,
 ) -> [[Relative<R>; 2]; N] {
     const { assert!(N == 1 || N == 2, "one system, or twins") };
-    let of = |n: usize, r2, w| {
-        accelerations_and_jerks(&q[n].to_force(), &u[n].to_force(), r2, w, masses)
-    };
-    let s = squares(&q[0].to_force(), masses);
+    let mut r2 = [squares(&q[0].to_force(), masses); N];
+    let mut w = r2;
     if N == 1 {
-        return [of(0, s, R::Force::inv_cubes(s)); N];
+        w[0] = R::Force::inv_cubes(r2[0]);
+    } else {
+        let s = r2[0];
+        let t = squares(&q[N - 1].to_force(), masses);
+        let [a, b, c, d, e, f] = R::Force::inv_cubes([s[0], s[1], s[2], t[0], t[1], t[2]]);
+        (r2[N - 1], w[0], w[N - 1]) = (t, [a, b, c], [d, e, f]);
     }
-    let t = squares(&q[N - 1].to_force(), masses);
-    let [a, b, c, d, e, f] = R::Force::inv_cubes([s[0], s[1], s[2], t[0], t[1], t[2]]);
-    let mut rates = [of(0, s, [a, b, c]); N];
-    rates[N - 1] = of(N - 1, t, [d, e, f]);
+    let mut rates = [[Relative::zero(); 2]; N];
+    each!(N, |n| {
+        let (q, u) = (q[n].to_force(), u[n].to_force());
+        rates[n] = accelerations_and_jerks(&q, &u, r2[n], w[n], masses);
+    });
     rates
 }
 
