@@ -17,6 +17,7 @@ pub mod config;
 pub mod divergence;
 pub mod gpu;
 pub mod hermite;
+mod integrator;
 pub mod io;
 pub mod machine;
 mod memory;
@@ -29,3 +30,5 @@ pub mod run;
 pub mod simd;
 pub mod store;
 pub mod zoom;
+
+pub use integrator::Integrator;

@@ -28,12 +28,12 @@ use super::{Failure, config, interrupt, values};
 pub(crate) struct Args {
     /// Modes, separated by commas: precisions and integrators as `trisolar divergence` knows them; the others are compared
     /// with the first. By default those that take about as long as the first; fixed and float-float take many times as
-    /// long: `--modes exact,fixed,float-float`
+    /// long: `--modes f64,fixed,float-float`
     #[arg(
         long,
         value_name = "A,B,...",
         value_delimiter = ',',
-        default_value = "exact,fast,mixed,f32",
+        default_value = "f64,fast,mixed,f32",
         value_parser = mode
     )]
     modes: Vec<Mode>,
