@@ -124,11 +124,13 @@ fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
             for d in 0..3 {
                 assert!((after.momentum[d] - before.momentum[d]).abs() < 1e-13);
                 let turn = (after.angular_momentum[d] - before.angular_momentum[d]).abs();
-                // Euler's explicit step does not keep it.
-                assert!(
-                    turn < 1e-9 || integrator == Integrator::ExplicitEuler,
-                    "{turn}"
-                );
+                // Explicit Euler does not conserve it, and Adams-Bashforth 2 only to its own, second order.
+                let allowed = match integrator {
+                    Integrator::ExplicitEuler => f64::INFINITY,
+                    Integrator::AdamsBashforth2 => 1e-6,
+                    _ => 1e-9,
+                };
+                assert!(turn < allowed, "{integrator} {solver}: {turn}");
             }
         }
     }
