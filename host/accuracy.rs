@@ -162,7 +162,7 @@ fn by_engine(
     let vector = |[x, y, z]: [f64; 3]| Vec3 { x, y, z };
     let mut stars: Vec<Star> = (0..bodies.len())
         .map(|i| {
-            let mut taylor = [vector([0.0; 3]); kernels_gpu::hermite::TERMS];
+            let mut taylor = [vector([0.0; 3]); kernels_gpu::physics::hermite::TERMS];
             taylor[0] = vector(bodies.position[i]);
             taylor[1] = vector(bodies.velocity[i]);
             Star {

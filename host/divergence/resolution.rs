@@ -6,16 +6,21 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use kernels_gpu::divergence::{Job, Masses, Twins, Weights};
-use kernels_gpu::gravity::Relative;
-use kernels_gpu::integrator::three_body::{self as by, State};
-use kernels_gpu::{Lanes, Mask as _, Vec3};
+use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::map::{Job, Masses, Point};
+use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
+use kernels_gpu::number::Precision as Number;
+use kernels_gpu::physics::three_body::Relative;
+use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
+use kernels_gpu::{Mask as _, PerLane as _, Real};
 use serde::{Deserialize, Serialize};
 
 use super::engine::Monitor;
-use super::{Integrator, Validated};
+use super::{Precision, Validated};
 use crate::machine;
-use crate::simd::{Simd, with_lanes};
+use crate::simd::Simd;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{F64x4, F64x8};
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough to tell.
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
@@ -134,7 +139,9 @@ pub fn of(
         };
         while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
             walk.pixels = group;
-            walk_by(&mut walk, spec.specification().integrator);
+            let by = spec.specification().integrator.name();
+            let found = Divergence::with_method(Precision::F64.kind(), by, &mut walk);
+            found.expect("every integrator of maps has f64");
         }
         (!walk.stopped).then_some(walk.unresolved)
     };
@@ -197,22 +204,32 @@ struct Walk<'a> {
 }
 
 /// Steps all pixels by the integrator, in the vector units of this machine.
-fn walk_by(walk: &mut Walk<'_>, integrator: Integrator) {
-    let simd = Simd::best();
-    macro_rules! by {
-        ($integrator:ty) => {
-            with_lanes!(simd, walk_all[, $integrator](walk: &mut Walk<'_>))
-        };
+impl Visitor<Divergence> for &mut Walk<'_> {
+    type Output = ();
+
+    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) {
+        match Simd::best() {
+            Simd::Scalar => walk_all::<f64, I>(self),
+            // SAFETY: the best instruction set is one that the machine has.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => unsafe { walk_avx2::<I>(self) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => unsafe { walk_avx512::<I>(self) },
+        }
     }
-    match integrator {
-        Integrator::ExplicitEuler => by!(by::ExplicitEuler),
-        Integrator::SemiImplicitEuler => by!(by::SemiImplicitEuler),
-        Integrator::Leapfrog => by!(by::Leapfrog),
-        Integrator::AdamsBashforth2 => by!(by::AdamsBashforth2),
-        Integrator::AdamsBashforth4 => by!(by::AdamsBashforth4),
-        Integrator::RungeKutta4 => by!(by::RungeKutta4),
-        Integrator::Hermite4 => by!(by::Hermite4),
-    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn walk_avx2<I: MapIntegrator>(walk: &mut Walk<'_>) {
+    walk_all::<F64x4, I>(walk);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn walk_avx512<I: MapIntegrator>(walk: &mut Walk<'_>) {
+    walk_all::<F64x8, I>(walk);
 }
 
 /// The squared distance of each pair below which the step is too long, and the softening length squared.
@@ -222,23 +239,21 @@ struct Limits<R> {
     softening2: R,
 }
 
-impl<R: Lanes> Limits<R> {
+impl<R: Real> Limits<R> {
     #[inline(always)]
     fn new(masses: &Masses) -> Self {
-        let p = &masses.pulls;
-        let gm_dt2 = [p.minus_sum[0], p.minus_sum[1], p.g[0] + p.g[1]];
         Self {
-            r2: gm_dt2.map(nearest2).map(R::from_f64),
-            softening2: R::from_f64(p.softening2),
+            r2: pairs(masses).map(nearest2).map(R::from_f64),
+            softening2: R::from_f64(masses.in_steps.softening2),
         }
     }
 
     #[inline(always)]
     fn set_lane(&mut self, lane: usize, from: &Self) {
-        for (to, from) in self.r2.iter_mut().zip(from.r2) {
+        for (to, from) in self.r2.iter_mut().zip(&from.r2) {
             to.set_lane(lane, from);
         }
-        self.softening2.set_lane(lane, from.softening2);
+        self.softening2.set_lane(lane, &from.softening2);
     }
 
     /// Whether each pair is far enough apart; false if its distance is NaN.
@@ -253,6 +268,12 @@ impl<R: Lanes> Limits<R> {
     }
 }
 
+/// ±G·M·dt² of each pair.
+fn pairs(masses: &Masses) -> [f64; 3] {
+    let m = &masses.in_steps;
+    [m.minus_sum[0], m.minus_sum[1], m.g[0] + m.g[1]]
+}
+
 /// (G·M·dt²)^(2/3).
 fn nearest2(gm_dt2: f64) -> f64 {
     libm::cbrt(gm_dt2 * gm_dt2)
@@ -260,8 +281,8 @@ fn nearest2(gm_dt2: f64) -> f64 {
 
 /// Steps all pixels, as many at a time as there are lanes.
 #[inline(always)]
-fn walk_all<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>) {
-    for group in walk.pixels.chunks(R::COUNT) {
+fn walk_all<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>) {
+    for group in walk.pixels.chunks(R::LANES) {
         if walk.stopped {
             return;
         }
@@ -270,30 +291,31 @@ fn walk_all<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>) {
 }
 
 #[inline(always)]
-fn walk_group<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>, group: &[u64]) {
+fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     let spec = walk.spec;
     // The numbers of pixels come with them.
     let job = spec.job(0, 0);
-    let mut twins = start::<R, I>(spec, &job, group[0]);
-    let mut weights = Weights::<R, I>::spread(&masses(spec, &job, group[0]));
-    let mut limits = Limits::<R>::new(&masses(spec, &job, group[0]));
+    let own = masses(spec, &job, group[0]);
+    let mut of_lanes = I::masses::<R>(&own);
+    let mut terms = Divergence::terms::<R>(&own);
+    let mut limits = Limits::<R>::new(&own);
+    let mut twins = Divergence::begin::<R, I>(&start(spec, &job, group[0]), &job, &of_lanes);
     for (lane, pixel) in group.iter().enumerate().skip(1) {
         let own = masses(spec, &job, *pixel);
-        let one = start::<R, I>(spec, &job, *pixel);
-        twins.a.set_lane(lane, &one.a);
-        twins.b.set_lane(lane, &one.b);
-        weights.set_lane(lane, &Weights::spread(&own));
+        let of_one = I::masses::<R>(&own);
+        let one = Divergence::begin::<R, I>(&start(spec, &job, *pixel), &job, &of_one);
+        twins.set_lane(lane, &one);
+        of_lanes.set_lane(lane, &of_one);
+        terms.set_lane(lane, &Divergence::terms(&own));
         limits.set_lane(lane, &Limits::new(&own));
     }
-    let rest = resting::<R, I>(spec, &job, group);
-    I::begin(&mut twins.a, &weights.pulls);
-    I::begin(&mut twins.b, &weights.pulls);
-    let done = &mut [false; WIDEST][..R::COUNT];
+    let rest = resting::<R, I>(spec, &job, group, &of_lanes);
+    let done = &mut [false; WIDEST][..R::LANES];
     // Lanes without a pixel have the first one's.
     done[group.len()..].fill(true);
     for step in 0..job.steps {
-        let together = twins.together(&weights.parting);
-        let [a, b, c] = limits.hold(&twins.a.q);
+        let together = Divergence::goes_on::<R, I>(&twins, &terms);
+        let [a, b, c] = limits.hold(&I::positions(&twins.a));
         if !(together.all() && a.all() && b.all() && c.all()) {
             for (lane, done) in done.iter_mut().enumerate() {
                 let parted = !together.lane(lane);
@@ -303,8 +325,7 @@ fn walk_group<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>, group: &[u64]
                 }
                 walk.unresolved += u64::from(!*done && !parted);
                 *done = true;
-                twins.a.set_lane(lane, &rest.a);
-                twins.b.set_lane(lane, &rest.b);
+                twins.set_lane(lane, &rest);
             }
             if done.iter().all(|done| *done) {
                 return;
@@ -315,64 +336,49 @@ fn walk_group<R: Lanes, I: by::Integrator<R>>(walk: &mut Walk<'_>, group: &[u64]
             return;
         }
         if step < I::STARTS {
-            I::start(&mut twins.a, job.start, &weights.pulls);
-            I::start(&mut twins.b, job.start, &weights.pulls);
+            Divergence::start::<R, I>(&mut twins, &job, &of_lanes);
         } else {
-            I::step_both(&mut twins.a, &mut twins.b, &weights.pulls);
+            Divergence::step::<R, I>(&mut twins, &of_lanes);
         }
     }
 }
 
 /// The masses of a pixel.
 fn masses(spec: &Validated, job: &Job, pixel: u64) -> Masses {
-    spec.masses(pixel).unwrap_or_else(|| job.masses())
+    spec.masses(pixel).unwrap_or(job.masses)
 }
 
-/// The start of a pixel, in every lane.
-#[inline(always)]
-fn start<R: Lanes, I: by::Integrator<R>>(
-    spec: &Validated,
-    job: &Job,
-    pixel: u64,
-) -> Twins<R, I::Memory> {
-    match spec.point(pixel) {
-        Some(point) => point.twins(job.grid.shift),
-        None => job.grid.twins(pixel),
-    }
+/// The start of a pixel.
+fn start(spec: &Validated, job: &Job, pixel: u64) -> Point {
+    spec.point(pixel).unwrap_or_else(|| job.grid.point(pixel))
 }
 
 /// Bodies at rest, so far apart that they do not come close in any number of steps: for lanes whose pixels are done.
 #[inline(always)]
-fn resting<R: Lanes, I: by::Integrator<R>>(
+fn resting<R: Real, I: MapIntegrator>(
     spec: &Validated,
     job: &Job,
     group: &[u64],
-) -> Twins<R, I::Memory> {
+    of_lanes: &I::Masses<R>,
+) -> Twins<I::State<R>> {
     const APART: f64 = 1e9;
     let mut reach = 1.0_f64;
     for pixel in group {
-        let p = masses(spec, job, *pixel).pulls;
-        for gm_dt2 in [p.minus_sum[0], p.minus_sum[1], p.g[0] + p.g[1]] {
+        for gm_dt2 in pairs(&masses(spec, job, *pixel)) {
             reach = reach.max(nearest2(gm_dt2).sqrt());
         }
     }
-    let zero = Vec3 {
-        x: 0.0,
-        y: 0.0,
-        z: 0.0,
-    };
     let far = APART * reach;
-    let q = Relative {
-        a: Vec3 { x: far, ..zero },
-        b: Vec3 { y: far, ..zero },
+    let point = Point {
+        positions: [[0.0; 3], [far, 0.0, 0.0], [0.0, far, 0.0]],
+        velocities: [[0.0; 3]; 3],
     };
-    let state = State::new(&q, &Relative { a: zero, b: zero });
-    Twins { a: state, b: state }
+    Divergence::begin::<R, I>(&point, job, of_lanes)
 }
 
 #[cfg(test)]
 mod tests {
-    use kernels_gpu::integrator::three_body::Integrator as _;
+    use kernels_gpu::integrator::ExplicitEuler;
 
     use super::super::{Points, Specification};
     use super::*;
@@ -387,7 +393,7 @@ mod tests {
     #[test]
     fn the_headline_map_is_resolved_and_nonsense_is_not() {
         assert!(share(|s| s.steps = 20_000) < 0.02);
-        for integrator in Integrator::ALL {
+        for integrator in crate::Integrator::ALL.iter().copied() {
             let dt = |s: &mut Specification, dt: f64| {
                 (s.dt, s.integrator) = (dt, integrator);
                 s.steps = (50.0 / s.dt).ceil() as u64;
@@ -403,19 +409,25 @@ mod tests {
         );
     }
 
+    type Euler = <ExplicitEuler as kernels_gpu::integrator::Integrator>::OnMaps;
+
     /// One number at a time, step by step, by the definition.
     fn plainly(spec: &Validated, pixel: u64) -> bool {
         let s = spec.specification();
         let job = spec.job_in_lengths(0, 1);
-        let mut twins: Twins<f64, _> = start::<f64, by::ExplicitEuler>(spec, &job, pixel);
         let masses = masses(spec, &job, pixel);
+        let (in_steps, terms) = (
+            Euler::masses::<f64>(&masses),
+            Divergence::terms::<f64>(&masses),
+        );
+        let mut twins = Divergence::begin::<f64, Euler>(&start(spec, &job, pixel), &job, &in_steps);
         let own = spec.points().and_then(|p| p.masses(pixel as usize));
         let m = own.unwrap_or(s.masses);
         for _ in 0..s.steps {
-            if !twins.together(&masses.parting) {
+            if !Divergence::goes_on::<f64, Euler>(&twins, &terms) {
                 return false;
             }
-            let q = &twins.a.q;
+            let q = Euler::positions(&twins.a);
             for (v, mass) in [
                 (q.a, m[0] + m[1]),
                 (q.b, m[0] + m[2]),
@@ -426,7 +438,7 @@ mod tests {
                     return true;
                 }
             }
-            by::ExplicitEuler::step_both(&mut twins.a, &mut twins.b, &masses.pulls);
+            Divergence::step::<f64, Euler>(&mut twins, &in_steps);
         }
         false
     }
