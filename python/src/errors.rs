@@ -50,6 +50,7 @@ pub(crate) fn nbody_file(error: &nbody::files::FileError) -> PyErr {
 pub(crate) fn hermite_file(error: &hermite::files::FileError) -> PyErr {
     match error {
         hermite::files::FileError::Io(error) => file(error),
+        hermite::files::FileError::Bodies(error) => nbody_file(error),
         error => bad_input(error),
     }
 }

@@ -38,8 +38,8 @@ def test_a_run_has_the_bits_of_the_command_line(tmp_path: Path, command_line: Ru
     with np.load(tmp_path / "end.npz") as file:
         for name in ("mass", "position", "velocity"):
             assert np.array_equal(file[name], getattr(end, name))
-        *_, a = trisolar.cluster(bodies=file, end=0.1)
-    *_, b = trisolar.cluster(input=tmp_path / "end.npz", end=0.1)
+        *_, a = trisolar.cluster(bodies=file, end=0.625)
+    *_, b = trisolar.cluster(input=tmp_path / "end.npz", end=0.625)
     assert np.array_equal(a.position, b.position)
 
 

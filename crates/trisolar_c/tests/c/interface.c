@@ -114,7 +114,7 @@ static void a_map_of_nonsense_is_warned_of_and_fails_where_it_is_to(void)
     trisolar_map_free(map);
     map = compute("size = 4\nsteps = 200\ndt = 10.0");
     CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK && info.unresolved == 1);
-    CHECK(strstr(info.warnings, "the step is too long for 100.0 % (16 of 16") != NULL);
+    CHECK(strstr(info.warnings, "the time step is too long for 100.0 % (16 of 16") != NULL);
     trisolar_map_free(map);
 
     CHECK(trisolar_spec_from_toml("size = 4\nsteps = 200\ndt = 10.0", &spec) == TRISOLAR_OK);
