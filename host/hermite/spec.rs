@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kernels_gpu::hermite::force;
 use kernels_gpu::hermite::step::SMALLEST_RATIO;
+use kernels_gpu::physics::softening::{softening2, softening2_single};
 use serde::{Deserialize, Serialize};
 
 use crate::near::pair_within;
@@ -382,8 +382,8 @@ impl Specification {
             let heaviest = bodies.iter().map(|b| b.mass).fold(0.0, f64::max);
             // What the sums add to r² instead, so that a body's pull on itself vanishes.
             let added = match self.precision {
-                Precision::F64 => force::softening2(0.0),
-                Precision::FloatFloat => force::softening2_single(0.0, heaviest),
+                Precision::F64 => softening2(0.0),
+                Precision::SplitF32 => softening2_single(0.0, heaviest),
             };
             let nearest = (added / self.precision.epsilon()).sqrt();
             let positions: Vec<[f64; 3]> = bodies.iter().map(|b| b.position).collect();
