@@ -28,53 +28,42 @@ impl FixedSteps for Hermite4 {
 
     #[inline(always)]
     fn begin<R: Real>(s: &mut State<R, Self::Memory<R>>, masses: &MassesOf<R>) {
-        let ([r2], [w]) = squares_and_inv_cubes(&[s.q], masses);
-        s.memory = rates(&s.q, &s.u, r2, w, masses);
+        [s.memory] = rates([s.q], [s.u], masses);
     }
 
     #[inline(always)]
     fn step<R: Real, const N: usize>(s: [&mut State<R, Self::Memory<R>>; N], masses: &MassesOf<R>) {
         let (mut q, mut u) = ([s[0].q; N], [s[0].u; N]);
         each!(N, |n| (q[n], u[n]) = predict(s[n]));
-        let (r2, w) = squares_and_inv_cubes(&q, masses);
-        // One system after the other: the rates of both at once do not fit into a CPU's registers.
-        each!(N, |n| correct(
-            s[n],
-            rates(&q[n], &u[n], r2[n], w[n], masses)
-        ));
+        let end = rates(q, u, masses);
+        each!(N, |n| correct(s[n], end[n]));
     }
 }
 
-/// Squared distances of the pairs of `N` systems, 1 or 2, and r⁻³ of them.
+/// Accelerations and jerks of `N` systems, 1 or 2.
 #[inline(always)]
-fn squares_and_inv_cubes<R: Real, const N: usize>(
-    q: &[Relative<R>; N],
+fn rates<R: Real, const N: usize>(
+    q: [Relative<R>; N],
+    u: [Relative<R>; N],
     masses: &MassesOf<R>,
-) -> ([[R::Force; 3]; N], [[R::Force; 3]; N]) {
+) -> [[Relative<R>; 2]; N] {
     const { assert!(N == 1 || N == 2, "one system, or twins") };
-    let s = squares(&q[0].to_force(), masses);
-    let mut r2 = [s; N];
+    let mut r2 = [squares(&q[0].to_force(), masses); N];
     let mut w = r2;
     if N == 1 {
-        w[0] = R::Force::inv_cubes(s);
+        w[0] = R::Force::inv_cubes(r2[0]);
     } else {
+        let s = r2[0];
         let t = squares(&q[N - 1].to_force(), masses);
         let [a, b, c, d, e, f] = R::Force::inv_cubes([s[0], s[1], s[2], t[0], t[1], t[2]]);
         (r2[N - 1], w[0], w[N - 1]) = (t, [a, b, c], [d, e, f]);
     }
-    (r2, w)
-}
-
-/// Accelerations and jerks of a system, given its squared distances and r⁻³.
-#[inline(always)]
-fn rates<R: Real>(
-    q: &Relative<R>,
-    u: &Relative<R>,
-    r2: [R::Force; 3],
-    w: [R::Force; 3],
-    masses: &MassesOf<R>,
-) -> [Relative<R>; 2] {
-    accelerations_and_jerks(&q.to_force(), &u.to_force(), r2, w, masses)
+    let mut rates = [[Relative::zero(); 2]; N];
+    each!(N, |n| {
+        let (q, u) = (q[n].to_force(), u[n].to_force());
+        rates[n] = accelerations_and_jerks(&q, &u, r2[n], w[n], masses);
+    });
+    rates
 }
 
 /// Taylor series up to the jerk.
