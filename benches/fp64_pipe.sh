@@ -36,10 +36,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for precision in "$@"; do
-    case $precision in
-    f64) kernel=divergence_fetch ;;
-    *) kernel=divergence_fetch_$(echo "${precision%%:*}" | tr - _) ;;
-    esac
+    kernel=map_divergence_explicit_euler_$(echo "${precision%%:*}" | tr - _)
     # A map takes one launch of some tens of milliseconds after the other. The first ones are short, the last ones run dry; counters
     # need several passes, for each of which the launch is done again.
     "$ncu" --csv --log-file "$work/log" --metrics "$metrics" --clock-control none \

@@ -51,7 +51,7 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     for engine in [
         "scalar",
         "emulator, divergence_plain",
-        "emulator, divergence_fetch",
+        "emulator, map_divergence_explicit_euler_f64",
     ] {
         assert!(
             results

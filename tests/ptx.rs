@@ -38,6 +38,13 @@ fn every_map_kernel_is_an_entry() {
     }
 }
 
+#[test]
+fn every_kernel_of_the_ladder_is_an_entry() {
+    for rung in trisolar::divergence::Rung::ALL {
+        assert!(!entry(rung.entry()).is_empty());
+    }
+}
+
 /// Says that the kernels of a method are entries.
 struct AreEntries;
 

@@ -3,7 +3,7 @@
 
 use kernels_gpu::ladder::Plan;
 
-use super::Validated;
+use super::{DivergenceKernel, Validated};
 
 /// A kernel of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Rung {
             Self::EarlyExit => "divergence_ladder_early_exit",
             Self::SingleRoot => "divergence_ladder_single_root",
             Self::Fetch => "divergence_ladder_fetch",
-            Self::Tuned => "divergence_fetch",
+            Self::Tuned => DivergenceKernel::Fetch.name(),
         }
     }
 

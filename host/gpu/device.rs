@@ -589,7 +589,7 @@ mod tests {
             .filter_map(|l| l.strip_prefix(".visible .entry "))
             .filter_map(|l| l.split('(').next())
             .collect();
-        assert!(names.contains(&"divergence_fetch"));
+        assert!(names.contains(&"map_divergence_explicit_euler_f64"));
         for name in &names {
             let alone = with_entry_only(PTX, name).expect("it is there");
             assert_eq!(alone.matches(".entry ").count(), 1, "{name}");

@@ -16,6 +16,7 @@
 //! A precision of maps is one file here and one row of [`precisions`](crate::precisions).
 
 use core::fmt::Debug;
+use core::mem::MaybeUninit;
 use core::ops::{Add, Mul, Neg, Sub};
 
 mod f32;
@@ -35,6 +36,26 @@ pub use fixed::{FRACTION_BITS, Fixed};
 pub use float_float::FloatFloat;
 pub use mixed::Mixed;
 
+/// The most numbers that functions of several numbers can be given.
+pub const MOST_TOGETHER: usize = 8;
+
+/// Evaluates an expression for each number below a constant, which is at most [`MOST_TOGETHER`]. The repetitions are written out, so
+/// that arrays indexed by the number stay in a GPU's registers whether or not LLVM unrolls loops. (A closure would not do: it might not
+/// be inlined into a function with a CPU's vector instructions.)
+macro_rules! each {
+    ($count:expr, |$k:ident| $what:expr) => {
+        const { assert!($count <= $crate::number::MOST_TOGETHER) };
+        $crate::number::each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
+    };
+    (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
+        if $count > $number {
+            let $k: usize = $number;
+            $what;
+        }
+    )*};
+}
+pub(crate) use each;
+
 /// Data of several lanes side by side. What belongs to one lane can be taken out and replaced.
 pub trait PerLane: Copy {
     /// The same data of a single lane.
@@ -48,17 +69,28 @@ pub trait PerLane: Copy {
     fn set_lane(&mut self, lane: usize, from: &Self);
 }
 
+/// Without closures, for which see `each`: the state of pixels would have to stay in memory.
 impl<T: PerLane, const N: usize> PerLane for [T; N] {
     type One = [T::One; N];
 
     #[inline(always)]
     fn spread(one: &Self::One) -> Self {
-        one.each_ref().map(T::spread)
+        let mut lanes = MaybeUninit::<[T; N]>::uninit();
+        let first = lanes.as_mut_ptr().cast::<T>();
+        // SAFETY: there are N places, one for each element.
+        each!(N, |i| unsafe { first.add(i).write(T::spread(&one[i])) });
+        // SAFETY: `each` has written all of them.
+        unsafe { lanes.assume_init() }
     }
 
     #[inline(always)]
     fn lane(&self, lane: usize) -> Self::One {
-        self.each_ref().map(|x| x.lane(lane))
+        let mut one = MaybeUninit::<[T::One; N]>::uninit();
+        let first = one.as_mut_ptr().cast::<T::One>();
+        // SAFETY: there are N places, one for each element.
+        each!(N, |i| unsafe { first.add(i).write(self[i].lane(lane)) });
+        // SAFETY: `each` has written all of them.
+        unsafe { one.assume_init() }
     }
 
     #[inline(always)]
@@ -282,26 +314,6 @@ impl Mask for bool {
         self
     }
 }
-
-/// The most numbers that functions of several numbers can be given.
-pub const MOST_TOGETHER: usize = 8;
-
-/// Evaluates an expression for each number below a constant, which is at most [`MOST_TOGETHER`]. The repetitions are written out, so
-/// that arrays indexed by the number stay in a GPU's registers whether or not LLVM unrolls loops. (A closure would not do: it might not
-/// be inlined into a function with a CPU's vector instructions.)
-macro_rules! each {
-    ($count:expr, |$k:ident| $what:expr) => {
-        const { assert!($count <= $crate::number::MOST_TOGETHER) };
-        $crate::number::each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
-    };
-    (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
-        if $count > $number {
-            let $k: usize = $number;
-            $what;
-        }
-    )*};
-}
-pub(crate) use each;
 
 /// [`PerLane`] of a number that is alone in its type.
 macro_rules! single_lane {
