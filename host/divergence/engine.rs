@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::queue::FAR;
 use super::sink::{Memory, Sink};
 use super::{Devices, Points, Resolution, Specification, Validated};
 use crate::gpu::{DeviceInfo, Energy, GpuError};
@@ -21,6 +22,10 @@ pub trait Monitor: Sync {
     /// Whether the run should end; asked several times a second.
     fn cancelled(&self) -> bool {
         false
+    }
+    /// How long devices may go on after a cancellation, about; at most the default, with which GPUs are fastest.
+    fn reaction(&self) -> Duration {
+        FAR
     }
 }
 

@@ -20,7 +20,7 @@ mod supplied;
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between two calls of the monitor, at least.
 const BETWEEN_NEWS: Duration = Duration::from_millis(50);
-/// A device has this much work before it, unless the end is near.
+/// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
 pub(super) const FAR: Duration = Duration::from_millis(120);
 /// And at least this much.
 pub(super) const NEAR: Duration = Duration::from_millis(12);
@@ -68,6 +68,8 @@ struct State {
     /// Whether more may come.
     open: bool,
     members: Vec<Member>,
+    /// How much work a device has before it, unless the end is near.
+    far: Duration,
     /// When all were ready.
     started: Option<Instant>,
     finished: Option<Instant>,
@@ -131,6 +133,7 @@ impl<'a> Queue<'a> {
             total,
             open: false,
             members: Vec::new(),
+            far: monitor.reaction().clamp(NEAR, FAR),
             started: None,
             finished: None,
             end: None,
@@ -250,15 +253,15 @@ impl State {
         }
         if self.left == 0 || active().count() == 1 {
             // Nothing to share.
-            let seconds = FAR.as_secs_f64();
-            return (me.pace.rate * seconds + me.capacity as f64, FAR);
+            let seconds = self.far.as_secs_f64();
+            return (me.pace.rate * seconds + me.capacity as f64, self.far);
         }
         let before: f64 = active().map(|m| m.backlog(now)).sum();
         // The time that the run still needs; half of it is left to whoever turns out to be faster.
         let needed = (self.left as f64 + before) / rate;
-        let ahead = (needed / 2.0).clamp(NEAR.as_secs_f64(), FAR.as_secs_f64());
+        let ahead = (needed / 2.0).clamp(NEAR.as_secs_f64(), self.far.as_secs_f64());
         // Threads that started together end together: some of a round more than the time asks for.
-        let round = me.capacity as f64 * (ahead / FAR.as_secs_f64()).powi(2);
+        let round = me.capacity as f64 * (ahead / self.far.as_secs_f64()).powi(2);
         (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
     }
 

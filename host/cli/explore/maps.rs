@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
@@ -193,6 +194,11 @@ struct Watch<'a>(&'a dyn Cancel);
 impl Monitor for Watch<'_> {
     fn cancelled(&self) -> bool {
         self.0.cancelled()
+    }
+
+    /// Half of the time after which a tile that nobody waits for any more should have freed its device.
+    fn reaction(&self) -> Duration {
+        Duration::from_millis(25)
     }
 }
 
