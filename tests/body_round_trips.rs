@@ -287,19 +287,17 @@ fn clusters_come_back_with_softening_time_and_energy() {
         .assert()
         .code(2);
     early.stderr(predicates::str::contains("must be after 0.6"));
-    let unit = json(path, "cluster --input a.npz --checkpoint c.npz");
+    let unit = json(path, "cluster --input a.npz --checkpoint c.npz --out d.npz");
     assert_eq!(unit["time"], 1.6);
     // A checkpoint knows when its run began.
-    let resumed = json(path, "cluster --resume c.npz --end 2 --out d.npz");
+    let resumed = json(path, "cluster --resume c.npz --end 2");
     assert_eq!(resumed["time"], 2.0);
     assert_eq!(file(path, "d.npz").carried.time, Some(2.0));
     let late = trisolar(path)
         .args("cluster --resume c.npz --end 1.5".split(' '))
         .assert()
         .code(2);
-    late.stderr(predicates::str::contains(
-        "the checkpoint is at 1.6 already",
-    ));
+    late.stderr(predicates::str::contains("the checkpoint is at 2 already"));
     // What its file does not tell is said.
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
     let run = json(path, &format!("cluster --input {golden} --end 0.01"));
@@ -399,9 +397,9 @@ fn the_bodies_of_a_checkpoint_have_its_physics() {
     );
     json(
         path,
-        "nbody --input n.csv --steps 3 --softening 0 --checkpoint c.npz",
+        "nbody --input n.csv --steps 3 --softening 0 --checkpoint c.npz --out resumed.csv",
     );
-    json(path, "nbody --resume c.npz --steps 5 --out resumed.csv");
+    json(path, "nbody --resume c.npz --steps 5");
     let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
     assert!(bytes("whole.csv") == bytes("resumed.csv"));
 }

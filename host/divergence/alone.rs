@@ -36,8 +36,7 @@ pub(super) fn drive(
     let mut pipelines = Vec::new();
     for ((gpu, queue), part) in gpus.iter().zip(&queues).zip(&parts) {
         gpu.enter()?;
-        let pixels = part.iter().map(|s| s.end - s.start).sum();
-        let grid = gpu.grid(task.spec, pixels)?;
+        let grid = gpu.grid(task.spec, part)?;
         pipelines.push((gpu, Pipeline::new(grid, queue.share(0), steps)));
     }
     if let Some(call) = at_start {

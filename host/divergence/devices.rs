@@ -485,6 +485,7 @@ mod tests {
                 &spec,
                 &RunOptions {
                     backend: Backend::Cpu,
+                    gpus: super::super::GpuChoice::default(),
                     ..GPUS
                 },
                 &Unattended,

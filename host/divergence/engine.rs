@@ -1,5 +1,6 @@
 //! What computes a map: one trait, chosen at run time.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -110,13 +111,18 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Number of pixels; those of the map, if they come while the task is under way.
-    pub fn pixels(&self) -> u64 {
+    /// Its pixels; all of the map, if they come while the task is under way.
+    pub(super) fn spans_to_come(&self) -> Cow<'a, [Range<u64>]> {
         #[cfg(feature = "mpi")]
         if self.supply.is_some() {
-            return self.spec.pixels();
+            return Cow::Owned(vec![0..self.spec.pixels()]);
         }
-        self.spans.iter().map(|s| s.end - s.start).sum()
+        Cow::Borrowed(self.spans)
+    }
+
+    /// Number of pixels; those of the map, if they come while the task is under way.
+    pub fn pixels(&self) -> u64 {
+        self.spans_to_come().iter().map(|s| s.end - s.start).sum()
     }
 }
 

@@ -112,13 +112,17 @@ impl GpuEngine {
         Ok(self.gpu.enter()?)
     }
 
-    /// The kernel of fetching threads for this specification, with all its buffers, for up to `pixels` pixels.
-    pub(super) fn grid(&self, spec: &Validated, pixels: u64) -> Result<Grid<'_>, EngineError> {
+    /// The kernel of fetching threads for this specification, with all its buffers, for these spans.
+    pub(super) fn grid(
+        &self,
+        spec: &Validated,
+        spans: &[Range<u64>],
+    ) -> Result<Grid<'_>, EngineError> {
         let device = || self.gpu.info().name.clone();
         let (entry, kept) = DivergenceKernel::Fetch.entry(spec, &device)?;
         let kernel = self.gpu.kernel(entry)?;
         let points = points_on(&self.gpu, spec)?;
-        Grid::new(&self.gpu, kernel, spec.job(0, 0), pixels, kept, points)
+        Grid::new(&self.gpu, kernel, spec.job(0, 0), spans, kept, points)
     }
 }
 
@@ -177,7 +181,7 @@ impl Accelerator for GpuEngine {
 impl GpuEngine {
     fn work_fetching(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.gpu.enter()?;
-        let grid = self.grid(task.spec, task.pixels())?;
+        let grid = self.grid(task.spec, &task.spans_to_come())?;
         let steps = task.spec.specification().steps;
         let mut pipeline = Pipeline::new(grid, share, steps);
         if share.ready() {
@@ -279,18 +283,23 @@ impl<'a> Set<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// For up to `pixels` pixels; each thread keeps `kept` bytes between launches.
+    /// For these spans; each thread keeps `kept` bytes between launches.
     fn new(
         gpu: &'a Gpu,
         kernel: Kernel<'a>,
         job: Job,
-        pixels: u64,
+        spans: &[Range<u64>],
         kept: usize,
         points: Option<DeviceMemory<'a, f64>>,
     ) -> Result<Self, EngineError> {
+        let pixels: u64 = spans.iter().map(|s| s.end - s.start).sum();
         let resident = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
         let blocks = u64::from(resident).min(pixels.div_ceil(u64::from(BLOCK))) as u32;
-        let tiles = pixels.div_ceil(u64::from(TILE)).max(1);
+        // A span has tiles of its own, however short it is.
+        let tiles = spans
+            .iter()
+            .map(|s| (s.end - s.start).div_ceil(u64::from(TILE)));
+        let tiles = tiles.sum::<u64>().max(1);
         let slots = tiles.next_power_of_two().min(u64::from(SLOTS)) as usize;
         let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
         let piece = slots.min(PIECE as usize) * TILE as usize;

@@ -280,21 +280,30 @@ impl State {
         (self.left as f64 * share / 2.0).ceil() as u64
     }
 
-    /// Takes up to `pixels` from the front; a span counts as a multiple of `unit`.
-    fn draw(&mut self, member: usize, mut pixels: u64, unit: u64) -> Vec<Range<u64>> {
+    /// Takes up to `pixels` from the front, in multiples of `unit` as far as there are spans that long. Each span takes up a multiple of
+    /// `unit` of the `room`, which is one as well.
+    fn draw(
+        &mut self,
+        member: usize,
+        mut pixels: u64,
+        mut room: u64,
+        unit: u64,
+    ) -> Vec<Range<u64>> {
         let mut spans = Vec::new();
-        while pixels > 0 {
+        while pixels > 0 && room > 0 {
             let Some(front) = self.free.front_mut() else {
                 break;
             };
-            let end = front.end.min(front.start.saturating_add(pixels));
+            let most = pixels.div_ceil(unit).saturating_mul(unit).min(room);
+            let end = front.end.min(front.start.saturating_add(most));
             let span = front.start..end;
             front.start = end;
             if front.is_empty() {
                 self.free.pop_front();
             }
             let count = span.end - span.start;
-            pixels = pixels.saturating_sub(count.next_multiple_of(unit));
+            pixels = pixels.saturating_sub(count);
+            room = room.saturating_sub(count.next_multiple_of(unit));
             self.left -= count;
             self.members[member].add(&span);
             spans.push(span);
@@ -378,8 +387,7 @@ impl Share<'_> {
         } else {
             more
         };
-        let more = more.div_ceil(unit).saturating_mul(unit).min(room);
-        let spans = state.draw(self.member, more, unit);
+        let spans = state.draw(self.member, more, room, unit);
         Ok(Grant { spans, ahead })
     }
 
@@ -404,7 +412,7 @@ impl Share<'_> {
         // One span: what is left of the first one bounds it.
         let first = state.free.front().map_or(0, |span| span.end - span.start);
         let pixels = most.min(fair.max(1)).min(first);
-        Ok(state.draw(self.member, pixels, 1).pop())
+        Ok(state.draw(self.member, pixels, pixels, 1).pop())
     }
 
     /// Draws a portion of the pixels that are left for a device that begins all of it at once and brings it back as a whole:
@@ -427,7 +435,7 @@ impl Share<'_> {
         let members = state.members.iter().filter(|m| !m.gone).count() as u64;
         let least = least.min(state.total.div_ceil(members));
         let portion = state.portion(self.member).max(least).min(most);
-        Ok(state.draw(self.member, portion, 1))
+        Ok(state.draw(self.member, portion, portion, 1))
     }
 
     /// The steps the device has accounted for so far.

@@ -83,6 +83,8 @@ pub(super) struct Pipeline<'q, D> {
     done: Vec<u32>,
     /// Tiles ever put into the ring (wrapping).
     position: u32,
+    /// Pixels of each tile in the ring whose tickets are not all taken, up to `position`.
+    ahead: VecDeque<u32>,
     /// Tickets taken by the end of the last launch.
     next: u32,
     /// Steps accounted for by then.
@@ -127,6 +129,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
             free: (0..slots).collect(),
             done: vec![0; slots as usize],
             position: 0,
+            ahead: VecDeque::new(),
             next: 0,
             accounted: 0,
             flying: VecDeque::new(),
@@ -185,8 +188,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
     /// Queues launches as long as there is something to do.
     fn top_up(&mut self) -> Result<(), EngineError> {
         while self.flying.len() < SETS {
-            let granted = self.position.wrapping_mul(TILE);
-            let backlog = u64::from(granted.wrapping_sub(self.next));
+            let backlog = self.backlog();
             let room = self.free.len() as u64 * u64::from(TILE);
             let pace = Pace {
                 backlog,
@@ -212,6 +214,18 @@ impl<'q, D: Device> Pipeline<'q, D> {
         Ok(())
     }
 
+    /// Pixels whose tickets are not taken.
+    fn backlog(&mut self) -> u64 {
+        // Whole tiles' tickets and those of the one that is being taken.
+        let left = self.position.wrapping_mul(TILE).wrapping_sub(self.next);
+        let tiles = left.div_ceil(TILE) as usize;
+        self.ahead.drain(..self.ahead.len() - tiles);
+        let taken = left.next_multiple_of(TILE) - left;
+        let pixels: u64 = self.ahead.iter().map(|count| u64::from(*count)).sum();
+        let begun = self.ahead.front().map_or(0, |count| taken.min(*count));
+        pixels - u64::from(begun)
+    }
+
     /// Gives spans slots.
     fn open_tiles(&mut self, spans: &[Range<u64>]) -> Vec<Tile> {
         let mut tiles = Vec::new();
@@ -230,6 +244,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
             }
         }
         self.opened += tiles.len();
+        self.ahead.extend(tiles.iter().map(|tile| tile.count));
         tiles
     }
 

@@ -1,12 +1,12 @@
 //! What tells whether a file still has the bytes that were written: their number and a CRC-32.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
+use super::{IoError, read};
 
 /// Length and CRC-32 of a file. Damage and changes show; it is no protection against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,8 +39,7 @@ impl Sum {
             Err(e) if is_missing(&e) => return Ok(None),
             Err(e) => return Err(failed(e)),
         }
-        let file = File::open(path).map_err(failed)?;
-        Self::of_reader(file).map(Some).map_err(failed)
+        Self::of_reader(read::open(path)?).map(Some).map_err(failed)
     }
 
     /// Of what a reader gives until its end.

@@ -324,6 +324,27 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
     }
 }
 
+/// The rows of small squares, as the explorer asks for them.
+#[test]
+fn short_spans_fill_a_device_as_long_ones_do() {
+    let spans: Vec<_> = (0..1000).map(|n| 256 * n..256 * n + 128).collect();
+    let memory = Memory::new(256_000).expect("memory");
+    let queue = Queue::new(&spans, 60, &[4096], &memory, &Unattended);
+    let share = queue.share(0);
+    share.ready();
+    let pace = Pace {
+        backlog: 0,
+        rate: 0.0,
+    };
+    let drawn = |room| -> u64 {
+        let grant = share.draw(pace, room, 1024).expect("not cancelled");
+        grant.spans.iter().map(|s| s.end - s.start).sum()
+    };
+    // Two rounds of 4096 pixels; a span takes up the room of 1024.
+    assert_eq!(drawn(1 << 20), 8192);
+    assert_eq!(drawn(16 << 10), 16 * 128);
+}
+
 #[test]
 fn many_spans_are_computed_by_devices_of_every_kind() {
     let spec = lively();
