@@ -438,7 +438,7 @@ fn bad_input_is_refused_before_anything_is_written() {
         (&["--cache", "some"], &["--cache", "none, exact or rounded"]),
         (
             &["--cache", "exact", "--precision", "f32"],
-            &["--cache", "--precision exact"],
+            &["--cache", "--precision f64"],
         ),
         (&["--masses", "1,-2,3"], &["--masses", "at least 0"]),
         (
