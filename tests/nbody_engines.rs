@@ -480,9 +480,11 @@ fn a_run_that_is_taken_up_again_after_every_step_has_the_bits_of_one_that_is_not
         .into_iter()
         .flat_map(|engine| Precision::ALL.iter().map(move |p| (engine, *p)))
     {
-        for (integrator, dt) in Integrator::ALL.iter().zip([1e-3, 1e-6].iter().cycle()) {
+        // Multistep methods go on from accelerations of earlier steps, which bodies do not hold.
+        let integrators = Integrator::of_any_bodies().filter(|i| !i.is_multistep());
+        for (integrator, dt) in integrators.zip([1e-3, 1e-6].iter().cycle()) {
             let problem = problem(plummer(40), |s| {
-                s.integrator = *integrator;
+                s.integrator = integrator;
                 s.precision = precision;
                 s.solver = Solver::Basic;
                 s.dt = *dt;

@@ -203,22 +203,34 @@ pub(super) fn read_from<T: Element>(
         return Err(ReadError::Refused(IoError::TooLarge { path, reason }));
     }
     let bytes = n as u64 * size_of::<T>() as u64;
-    read::check_memory(path, bytes).map_err(ReadError::Refused)?;
-    let values = read_values(reader, n)?;
+    let values = read_values(reader, n, || read::check_memory(path, bytes))?;
     Ok(Array { shape, values })
 }
 
-/// Reads in pieces, so that a header that lies about the length costs no memory.
-fn read_values<T: Element>(mut reader: impl Read, n: usize) -> Result<Vec<T>, ReadError> {
+/// Reads in pieces, so that a header that lies about the length costs no memory: once the first one is there, `fits` says whether all
+/// of them can be.
+fn read_values<T: Element>(
+    mut reader: impl Read,
+    n: usize,
+    fits: impl FnOnce() -> Result<(), IoError>,
+) -> Result<Vec<T>, ReadError> {
     const PIECE: usize = 1 << 20;
     let mut values: Vec<T> = Vec::new();
+    let mut fits = Some(fits);
     while values.len() < n {
+        let begin = values.len();
+        let mut expected = n.min(PIECE);
+        if begin > 0 {
+            if let Some(fits) = fits.take() {
+                fits().map_err(ReadError::Refused)?;
+            }
+            expected = n;
+        }
         // What is reserved takes no memory before it is written; a vector that grows is moved about.
         let refused = |_| ReadError::System(io::ErrorKind::OutOfMemory.into());
         values
-            .try_reserve_exact(n - values.len())
+            .try_reserve_exact(expected - begin)
             .map_err(refused)?;
-        let begin = values.len();
         values.resize(n.min(begin + PIECE), T::zeroed());
         reader.read_exact(bytemuck::cast_slice_mut(&mut values[begin..]))?;
     }
