@@ -2,7 +2,7 @@
 # How much of the f64 pipe a map's kernel uses, by Nsight Compute: share of the pipe, of all issue slots, and of the warps that
 # a multiprocessor can hold, registers of a thread; the mean over some launches in the middle of a map.
 #
-#   benches/fp64_pipe.sh [PRECISION ...]        exact and fast, if none is given
+#   benches/fp64_pipe.sh [PRECISION ...]        f64 and fast, if none is given
 #
 # Needs a GPU, `ncu` (of the CUDA toolkit or of Nsight Compute; NCU says where) and the right to read its counters: as root, or with the
 # driver's option NVreg_RestrictProfilingToAdminUsers=0. TRISOLAR says where the program is.
@@ -12,7 +12,7 @@ trisolar=${TRISOLAR:-target/release/trisolar}
 for program in "$ncu" "$trisolar"; do
     command -v "$program" > /dev/null || { echo "$program is not there; see the head of $0" >&2; exit 1; }
 done
-[ $# -gt 0 ] || set -- exact fast
+[ $# -gt 0 ] || set -- f64 fast
 
 # The names differ between generations of GPUs: those that this one has.
 known=$("$ncu" --query-metrics 2> /dev/null || true)
@@ -37,7 +37,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for precision in "$@"; do
     case $precision in
-    exact) kernel=divergence_fetch ;;
+    f64) kernel=divergence_fetch ;;
     *) kernel=divergence_fetch_$(echo "${precision%%:*}" | tr - _) ;;
     esac
     # A map takes one launch of some tens of milliseconds after the other. The first ones are short, the last ones run dry; counters

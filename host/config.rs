@@ -30,7 +30,7 @@ const MEANINGS: [(&str, &str); 17] = [
     ),
     (
         "precision",
-        "exact, fast, mixed, f32, fixed:BITS or float-float",
+        "f64, fast, mixed, f32, fixed:BITS or float-float",
     ),
     ("integrator", "what steps the trajectories"),
     ("start", "of multistep integrators: euler or runge-kutta"),

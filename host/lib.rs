@@ -15,6 +15,7 @@ pub mod config;
 pub mod divergence;
 pub mod gpu;
 pub mod hermite;
+mod integrator;
 pub mod io;
 pub mod machine;
 #[cfg(feature = "mpi")]
@@ -25,3 +26,5 @@ pub mod run;
 pub mod simd;
 pub mod store;
 pub mod zoom;
+
+pub use integrator::Integrator;

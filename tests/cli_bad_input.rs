@@ -150,7 +150,7 @@ fn choices_and_counts_outside_their_range() {
         &["--backend", "fpga"],
         &["--backend", "auto, cpu, gpu or gpu+cpu"],
     );
-    refused(&["--precision", "wild"], &["--precision", "exact"]);
+    refused(&["--precision", "wild"], &["--precision", "f64, fast"]);
     refused(&["--colormap", "jet"], &["--colormap", "inferno"]);
     refused(&["--speed", "9"], &["--speed"]);
 }

@@ -38,13 +38,13 @@ fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).expect("JSON");
     let modes = json["modes"].as_array().expect("modes");
     let names: Vec<&str> = modes.iter().filter_map(|m| m["mode"].as_str()).collect();
-    assert_eq!(names, ["exact", "fast", "f32", "fixed:20", "leapfrog"]);
+    assert_eq!(names, ["f64", "fast", "f32", "fixed:20", "leapfrog"]);
     assert!(modes[0]["difference"].is_null() && modes[0]["picture"].is_null());
     let equal: Vec<f64> = modes[1..]
         .iter()
         .filter_map(|m| m["difference"]["equal"].as_f64())
         .collect();
-    assert_eq!(equal[0], 1.0, "on a CPU fast is exact");
+    assert_eq!(equal[0], 1.0, "on a CPU fast is f64");
     assert!(equal[1] < 1.0 && equal[2] < equal[1], "{equal:?}");
     for name in ["fast", "f32", "fixed-20", "leapfrog"] {
         let png = std::fs::read(directory.path().join(format!("d-{name}.png"))).expect(name);
@@ -52,7 +52,7 @@ fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
     }
 }
 
-/// Share of grainy pixels in exact, mixed and f32 of a map around a point of the published zoom.
+/// Share of grainy pixels in f64, mixed and f32 of a map around a point of the published zoom.
 fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
     let directory = tempfile::tempdir().expect("a folder");
     let out = trisolar(directory.path())
@@ -61,7 +61,7 @@ fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
             "--backend",
             "cpu",
             "--modes",
-            "exact,mixed,f32",
+            "f64,mixed,f32",
             "--json",
         ])
         .args(["--center", "5.30031,-0.45", "--size", size, "--span", span])
@@ -87,7 +87,7 @@ fn f32_is_grainy_and_mixed_is_not_until_pixels_are_closer_than_a_millimetre() {
 fn modes_and_files_that_cannot_be_are_refused_before_anything_is_computed() {
     let directory = tempfile::tempdir().expect("a folder");
     for (arguments, word) in [
-        (&["--modes", "exact,f64"][..], "float-float"),
+        (&["--modes", "f64,single"][..], "float-float"),
         (&["--out", "d.jpg"], ".png"),
         (&["--out", "missing/d.png"], "missing"),
         // Leapfrog in f32.

@@ -67,6 +67,7 @@ fn every_option_survives_the_file_to_the_bit() {
     assert_eq!(given["masses"][2].as_f64(), Some(1.7e-290));
     assert_eq!(given["size"], serde_json::json!([7, 5]));
     assert_eq!(given["plane"], "yz");
+    assert_eq!(given["precision"], "f64", "read by its former name");
     assert_eq!(given["velocities"][0][0].as_f64(), Some(-0.7));
     let read = specification(
         directory.path(),

@@ -51,7 +51,7 @@ fn defaults_are_those_of_the_library() {
         ("--dt", s.dt.to_string()),
         ("--shift", s.shift.x.to_string()),
         ("--critical-distance", s.critical_distance.to_string()),
-        ("--precision", "exact".into()),
+        ("--precision", "f64".into()),
         ("--integrator", "explicit-euler".into()),
         ("--start", "euler".into()),
         ("--backend", "auto".into()),

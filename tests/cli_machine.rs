@@ -63,7 +63,7 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
     for method in [
         "fixed:26, explicit-euler, grid",
         "float-float, explicit-euler, points with masses",
-        "exact, hermite-4, points with masses",
+        "f64, hermite-4, points with masses",
     ] {
         let engines = results.iter().filter(|r| r["map"] == method);
         assert!(engines.count() >= 4, "{method}");

@@ -21,14 +21,14 @@ fn lively() -> Specification {
     }
 }
 
-/// Every precision, and every integrator in the exact one.
+/// Every precision, and every integrator in f64.
 fn methods() -> Vec<Specification> {
     let precisions = Precision::ALL.map(|precision| Specification {
         precision,
         ..lively()
     });
-    let integrators = Integrator::ALL.map(|integrator| Specification {
-        integrator,
+    let integrators = Integrator::ALL.iter().map(|integrator| Specification {
+        integrator: *integrator,
         start: if integrator.is_multistep() {
             Start::RungeKutta
         } else {
@@ -36,7 +36,7 @@ fn methods() -> Vec<Specification> {
         },
         ..lively()
     });
-    [precisions.as_slice(), &integrators].concat()
+    precisions.into_iter().chain(integrators).collect()
 }
 
 /// The start states of a map's pixels, bodies 1, 2, 3 each with x, y, z (and then their velocities).

@@ -1,11 +1,11 @@
 //! Pixels that go on where a computation of fewer steps left them have the bits of one computation: on the CPU, and in the
 //! kernel under the emulator.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use cuda_std::emulator::Launch;
-use kernels_gpu::divergence::Walker;
-use kernels_gpu::kernels::{Shared, divergence_resume};
+use kernels_gpu::device::fetch::{Shared, Thread};
+use kernels_gpu::kernels::map_resume_divergence_explicit_euler_f64;
 use trisolar::divergence::{
     Backend, CpuEngine, Engine, Item, RunOptions, Specification, Unattended, Validated, resume,
 };
@@ -51,16 +51,14 @@ fn emulated(valid: &Validated, items: &mut [Item]) {
         .collect();
     let mut list: Vec<Item> = places.iter().map(|i| items[*i]).collect();
     let job = valid.job(0, list.len() as u32);
-    let mut threads = vec![Walker::fresh(); 3 * 32];
+    let mut threads = vec![Thread::fresh(&job); 3 * 32];
     let (list_, threads_) = (list.as_mut_ptr(), threads.as_mut_ptr());
-    let shared = Shared {
-        steps: AtomicU64::new(0),
-        next: AtomicU32::new(0),
-        unused: 0,
-    };
+    let shared = Shared::new();
     while shared.steps.load(Ordering::Relaxed) < list.len() as u64 * steps as u64 {
-        // SAFETY: as many items as the job says, a walker for each thread; an item is one thread's at a time.
-        let launch = || unsafe { divergence_resume(job, 0, list_, threads_, &shared) };
+        // SAFETY: as many items as the job says, a state for each thread; an item is one thread's at a time.
+        let launch = || unsafe {
+            map_resume_divergence_explicit_euler_f64(job, 0, list_, threads_, &shared);
+        };
         // SAFETY: as above.
         unsafe { Launch::new(3, 32).run(launch) }.expect("runs");
     }
@@ -79,10 +77,10 @@ fn computations_in_legs_of_any_length_have_the_bits_of_one() {
         on_cpu(&valid, &mut both[0]);
         emulated(&valid, &mut both[1]);
         for (engine, items) in ["CPU", "kernel"].iter().zip(&both) {
-            let times: Vec<u32> = items.iter().map(|i| i.times(steps as u32)).collect();
+            let times: Vec<u32> = items.iter().map(|i| i.counted(steps as u32)).collect();
             assert!(times == expected, "{engine}, {steps} steps");
         }
     }
-    let parted = both[0].iter().filter(|i| i.parted > 0).count();
+    let parted = both[0].iter().filter(|i| i.over > 0).count();
     assert!((50..both[0].len() - 50).contains(&parted), "{parted} part");
 }

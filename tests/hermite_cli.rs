@@ -90,7 +90,7 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
         ),
         ("--input twins.txt --softening 0", "they coincide"),
         ("--resume none.npz", "no such file"),
-        ("--precision single", "must be f64 or float-float"),
+        ("--precision single", "must be f64 or split-f32"),
         ("--w0 5", "goes with --model king"),
         ("--model king --w0 20", "must be from 0.1 to 16"),
         ("--model burrau --n 3", "does not go with --model burrau"),
@@ -121,8 +121,8 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
         ("--scheme fast", "must be plain or ahmad-cohen"),
         ("--model burrau --seed 2", "does not go with --model burrau"),
         (
-            "--precision float-float --softening 1e10",
-            "at most 1e9 with --precision float-float",
+            "--precision split-f32 --softening 1e10",
+            "at most 1e9 with --precision split-f32",
         ),
     ] {
         cluster(folder.path())

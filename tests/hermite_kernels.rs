@@ -62,7 +62,7 @@ fn the_kernels_give_the_bits_of_the_cpu_engine() {
 fn several_devices_give_the_same_bits() {
     for (order, precision) in [
         (Order::Six, Precision::F64),
-        (Order::Eight, Precision::FloatFloat),
+        (Order::Eight, Precision::SplitF32),
     ] {
         let spec = Specification {
             softening: 0.02,
@@ -99,11 +99,11 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
 }
 
 #[test]
-fn lanes_and_threads_give_the_same_bits_in_float_float_too() {
+fn lanes_and_threads_give_the_same_bits_in_split_f32_too() {
     for order in Order::ALL {
         let spec = Specification {
             softening: 0.01,
-            precision: Precision::FloatFloat,
+            precision: Precision::SplitF32,
             ..Specification::new(order)
         };
         let engines = (Simd::available().into_iter())
@@ -129,7 +129,7 @@ fn forces(order: Order, precision: Precision, n: usize) -> Vec<[Vec3<f64>; 4]> {
 }
 
 #[test]
-fn float_float_forces_are_good_to_single_precision() {
+fn split_f32_forces_are_good_to_single_precision() {
     for order in Order::ALL {
         let [exact, split] = Precision::ALL.map(|precision| forces(order, precision, 1024));
         for k in 0..order.derivatives() {

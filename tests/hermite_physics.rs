@@ -240,12 +240,12 @@ fn steps_do_not_collapse_on_the_rounding_noise_of_high_derivatives() {
     }
     // Single precision has more noise.
     let (mut spec, bodies) = plummer_run(Order::Eight);
-    spec.precision = Precision::FloatFloat;
+    spec.precision = Precision::SplitF32;
     let mut cluster = cluster(spec, &bodies);
     let before = cluster.energy(0.0).unwrap().total();
     cluster.advance_to(0.5).unwrap();
     let error = (cluster.energy(0.5).unwrap().total() - before) / before;
-    println!("float-float: {error:e}, {:?}", cluster.counters());
+    println!("split-f32: {error:e}, {:?}", cluster.counters());
     assert!(error.abs() < 1e-6, "{error:e}");
 }
 

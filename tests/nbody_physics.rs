@@ -46,9 +46,9 @@ fn after_a_part(integrator: Integrator, steps: u64) -> [f64; 3] {
 #[test]
 fn the_error_shrinks_with_the_order_of_the_integrator() {
     let reference = after_a_part(Integrator::RungeKutta4, 20_000);
-    for integrator in Integrator::ALL {
+    for integrator in Integrator::of_any_bodies() {
         let steps = if integrator.order() == 4 { 200 } else { 2_000 };
-        let miss = |steps| distance(after_a_part(*integrator, steps), reference);
+        let miss = |steps| distance(after_a_part(integrator, steps), reference);
         let slope = (miss(steps) / miss(2 * steps)).log2();
         let order = f64::from(integrator.order());
         assert!((slope - order).abs() < 0.1, "{integrator}: slope {slope}");
@@ -103,10 +103,10 @@ fn burrau_follows_the_solution_of_quadruple_precision() {
 fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
     let start = Model::Plummer.build(Some(200), 4, 1.0, 3).unwrap();
     let before = Diagnostics::of(&start, 1.0, 0.05);
-    for integrator in Integrator::ALL {
+    for integrator in Integrator::of_any_bodies() {
         for solver in Solver::ALL {
             let end = integrate(start.clone(), |s| {
-                s.integrator = *integrator;
+                s.integrator = integrator;
                 s.solver = *solver;
                 s.softening = 0.05;
                 s.steps = 500;
@@ -117,8 +117,8 @@ fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
             let allowed = match integrator {
                 Integrator::ExplicitEuler => 0.05,
                 Integrator::SymplecticEuler => 1e-3,
-                Integrator::Leapfrog | Integrator::VelocityVerlet => 1e-5,
-                Integrator::RungeKutta4 | Integrator::ForestRuth => 1e-6,
+                _ if integrator.order() == 2 => 1e-5,
+                _ => 1e-6,
             };
             assert!(error < allowed, "{integrator} {solver}: {error}");
             for d in 0..3 {
@@ -126,7 +126,7 @@ fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
                 let turn = (after.angular_momentum[d] - before.angular_momentum[d]).abs();
                 // Euler's explicit step does not keep it.
                 assert!(
-                    turn < 1e-9 || *integrator == Integrator::ExplicitEuler,
+                    turn < 1e-9 || integrator == Integrator::ExplicitEuler,
                     "{turn}"
                 );
             }

@@ -6,6 +6,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
+use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::methods::{Compiled, Entries, Visitor};
+use kernels_gpu::number::Precision;
+use kernels_gpu::quantity::{Divergence, Quantity};
+use trisolar::Integrator;
+use trisolar::divergence::Precision as MapPrecision;
+
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 
 /// Lines of code without comments.
@@ -29,6 +36,38 @@ fn every_map_kernel_is_an_entry() {
     for kernel in trisolar::divergence::DivergenceKernel::ALL {
         assert!(!entry(kernel.name()).is_empty());
     }
+}
+
+/// Says that the kernels of a method are entries.
+struct AreEntries;
+
+impl<Q: Quantity> Visitor<Q> for AreEntries {
+    type Output = ();
+
+    fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries) {
+        for name in [entries.map, entries.map_masses] {
+            assert!(!entry(name).is_empty());
+        }
+    }
+}
+
+/// The methods of a quantity, by every name of a precision and an integrator.
+fn methods_of<Q: Compiled>() -> usize {
+    let integrators = Integrator::ALL.iter().map(|i| i.name());
+    let methods = integrators.flat_map(|i| MapPrecision::ALL.map(|p| (p.kind(), i)));
+    methods
+        .filter_map(|(precision, integrator)| Q::with_method(precision, integrator, AreEntries))
+        .count()
+}
+
+#[test]
+fn every_method_of_the_table_has_its_kernels() {
+    let integrators = Integrator::ALL.len();
+    let others = MapPrecision::ALL.len() - 1;
+    assert_eq!(methods_of::<Divergence>(), integrators + others);
+    let maps = PTX.matches("\n.visible .entry map_").count();
+    // Two of each method, and one that resumes.
+    assert_eq!(maps, 2 * (integrators + others) + 1);
 }
 
 #[test]
@@ -134,10 +173,9 @@ fn ptxas() -> Option<PathBuf> {
 
 /// Adams–Bashforth 4 keeps 96 numbers of 64 bits a thread, its twins' last four positions' and velocities' changes:
 /// more than the 255 registers that a thread can have.
-const MAY_SPILL: [&str; 3] = [
-    "divergence_fetch_adams_bashforth_4",
-    "divergence_masses_adams_bashforth_4",
-    "divergence_points_adams_bashforth_4",
+const MAY_SPILL: [&str; 2] = [
+    "map_divergence_adams_bashforth_4_f64",
+    "map_masses_divergence_adams_bashforth_4_f64",
 ];
 
 #[test]

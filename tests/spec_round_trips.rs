@@ -67,7 +67,7 @@ fn specification(
                 dt,
                 shift,
                 critical_distance: critical,
-                precision: Precision::Exact,
+                precision: Precision::F64,
                 integrator: Integrator::ExplicitEuler,
                 start: Start::Euler,
             }
@@ -150,8 +150,8 @@ proptest! {
         match specification.clone().validate() {
             Ok(valid) => {
                 let job = valid.job(0, 1);
-                prop_assert!(job.parting.critical2.is_normal());
-                prop_assert!(job.pulls.g.iter().chain(&job.pulls.minus_sum).all(|g| g.is_finite()));
+                prop_assert!(job.masses.criterion.critical2.is_normal());
+                prop_assert!(job.masses.in_steps.g.iter().chain(&job.masses.in_steps.minus_sum).all(|g| g.is_finite()));
                 prop_assert!(job.grid.start(valid.pixels() - 1).iter().all(|x| x.is_finite()));
                 let _ = valid.warnings();
                 let toml = toml::to_string(&specification).unwrap();
@@ -221,4 +221,27 @@ fn a_pixel_right_on_a_body_is_allowed_and_parts_when_nan_reaches_it() {
         .unwrap();
     assert_eq!(map.times[4], 2);
     assert!(map.times.iter().filter(|t| **t == 50).count() >= 4);
+}
+
+/// Names that files of earlier versions hold are read; what is written are the present ones.
+#[test]
+fn former_names_are_read_and_present_ones_written() {
+    use trisolar::{hermite, nbody};
+
+    fn renewed<T>(former: &str) -> String
+    where
+        T: std::str::FromStr<Err = String> + serde::Serialize + serde::de::DeserializeOwned,
+        T: PartialEq + std::fmt::Debug,
+    {
+        let parsed: T = former.parse().expect("a name");
+        let read: T = serde_json::from_value(former.into()).expect("a name");
+        assert_eq!(parsed, read);
+        let written = serde_json::to_value(&read).expect("a name");
+        written.as_str().expect("text").to_owned()
+    }
+    assert_eq!(renewed::<Precision>("exact"), "f64");
+    assert_eq!(renewed::<nbody::Precision>("exact"), "f64");
+    assert_eq!(renewed::<nbody::Precision>("float-float"), "float-float");
+    assert_eq!(renewed::<hermite::Precision>("exact"), "f64");
+    assert_eq!(renewed::<hermite::Precision>("float-float"), "split-f32");
 }

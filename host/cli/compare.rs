@@ -32,7 +32,7 @@ pub(crate) struct Args {
         long,
         value_name = "A,B,...",
         value_delimiter = ',',
-        default_value = "exact,fast,mixed,f32,fixed,float-float",
+        default_value = "f64,fast,mixed,f32,fixed,float-float",
         value_parser = mode
     )]
     modes: Vec<Mode>,

@@ -205,14 +205,14 @@ pub(crate) struct SpecificationArgs {
     /// Distance from its twin up to which the grid body counts as together with it (length) [default: 0.5]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
     critical_distance: Option<f64>,
-    /// Arithmetic [default: exact]
-    /// exact: 64 bits, IEEE; the reference
+    /// Arithmetic [default: f64]
+    /// f64: 64 bits, IEEE; the reference
     /// fast: 64 bits with the GPU's approximate root; equal to rounding, a quarter faster on a GPU
     /// mixed: 64 bits with a 32-bit root; a little faster, noisy where pixels are closer than 1e-3
     /// f32: 32 bits; more than twice as fast, grainy
-    /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than exact
+    /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than f64
     /// float-float: pairs of f32, 44 bits; slower, but for GPUs whose 64-bit arithmetic is very slow
-    /// All but fast have the same bits on every machine; on a CPU fast is exact.
+    /// All but fast have the same bits on every machine; on a CPU fast is f64.
     #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::precision)]
     precision: Option<Precision>,
     /// What steps the trajectories [default: explicit-euler]

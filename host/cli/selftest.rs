@@ -31,7 +31,7 @@ pub(crate) struct Args {
 struct Candidate {
     name: String,
     engine: Box<dyn Engine>,
-    /// Whether it computes exact maps of a grid by explicit Euler only.
+    /// Whether it computes `f64` maps of a grid by explicit Euler only.
     plain: bool,
 }
 

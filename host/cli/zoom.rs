@@ -44,7 +44,7 @@ pub(crate) struct Args {
     set: Vec<Rule>,
     /// Pixels of earlier frames to use again: none, exact (where start, shift and dt are the same bits; goes on from stored
     /// states, changes no bit) or rounded (the published cache of rounded coordinates: wrong, its error is measured and
-    /// printed; keeps the arrays). One map at a time; --precision exact and --integrator explicit-euler only
+    /// printed; keeps the arrays). One map at a time; --precision f64 and --integrator explicit-euler only
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Cache::None)]
     cache: Cache,
 
@@ -253,7 +253,7 @@ impl Zoom {
         })?;
         let refused = frames.iter().find(|f| !can_resume(&f.specification));
         if cache != Cache::None && refused.is_some() {
-            let allowed = "it works with --precision exact and --integrator explicit-euler only";
+            let allowed = "it works with --precision f64 and --integrator explicit-euler only";
             return Err(Failure::value(&cache.to_string(), "--cache", allowed));
         }
         Ok(frames)

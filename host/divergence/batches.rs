@@ -3,15 +3,16 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use kernels_gpu::Lanes;
-use kernels_gpu::divergence::{IDLE, Pixel, Walker};
-use kernels_gpu::integrator::three_body::Integrator;
+use kernels_gpu::Real;
+use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::lanes::{IDLE, LaneState, Pixel};
+use kernels_gpu::quantity::Quantity;
 
 use super::cpu::Shared;
 use super::engine::EngineError;
 use super::queue::{Pace, Share};
 
-/// Pairs of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
+/// Rounds of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
 pub(super) const SLICE: u32 = 1 << 13;
 /// Pixels that a thread draws at a time: so many that this takes some time, and at most these.
 const MAX_BATCH: u64 = 1 << 12;
@@ -107,23 +108,19 @@ impl<'a, W: Work> Batches<'a, W> {
         }
     }
 
-    /// After [`SLICE`] pairs of steps at most: reports what the thread has gone, and says whether it goes on. Errors are those
+    /// After [`SLICE`] rounds of steps at most: reports what the thread has gone, and says whether it goes on. Errors are those
     /// of the queue and of [`Work::deliver`].
     ///
     /// Inlined into a function with the lanes' instruction set: each of its callers has one of its own.
     #[inline(always)]
-    pub fn go_on<R, const N: usize, I>(
+    pub fn go_on<Q: Quantity, I: MapIntegrator, R: Real>(
         &mut self,
         thread: usize,
-        walker: &mut Walker<R, N, I>,
+        lanes: &mut LaneState<Q, I, R>,
         went: u32,
-    ) -> Result<bool, EngineError>
-    where
-        R: Lanes,
-        I: Integrator<R>,
-    {
+    ) -> Result<bool, EngineError> {
         let shared = self.shared;
-        let under_way: u64 = (walker.pixel.iter().zip(&walker.taken))
+        let under_way: u64 = (lanes.pixel.as_ref().iter().zip(lanes.taken.as_ref()))
             .filter(|(pixel, _)| **pixel < IDLE)
             .map(|(_, taken)| u64::from(*taken))
             .sum();
@@ -137,7 +134,7 @@ impl<'a, W: Work> Batches<'a, W> {
             return Ok(false);
         }
         // There may be pixels again: some that another device had, or that another process sent.
-        walker.ask_again();
+        lanes.ask_again();
         Ok(true)
     }
 

@@ -5,17 +5,22 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use kernels_gpu::divergence::{Feed, Job, Masses, Pixel, Twins, Walker, Weights};
-use kernels_gpu::integrator::three_body as by;
-use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
-use kernels_gpu::{Lanes, Real};
+use kernels_gpu::Real;
+use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::lanes::{LaneMasses, LaneState, Pixel, PixelSource};
+use kernels_gpu::map::{Job, Masses, Point};
+use kernels_gpu::methods::{Compiled, Entries, Visitor};
+use kernels_gpu::number::Precision as Number;
+use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::batches::{Batches, SLICE, Work};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
 use super::queue::Share;
 use super::team::{self, Worker};
-use super::{Integrator, Precision, Specification, Validated};
+use super::{Specification, Validated};
 use crate::simd::Simd;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 
 /// Computes maps on the CPU.
 #[derive(Debug)]
@@ -91,11 +96,10 @@ impl Worker for CpuEngine {
     }
 
     fn capacity(&self, specification: &Specification) -> u64 {
-        let narrow = match specification.precision {
-            Precision::F32 | Precision::FloatFloat => 2,
-            _ => 1,
-        };
-        (self.pool.current_num_threads() * self.simd.lanes() * narrow) as u64
+        let (precision, integrator) = (&specification.precision, &specification.integrator);
+        let lanes = LanesOf { simd: self.simd };
+        let lanes = Divergence::with_method(precision.kind(), integrator.name(), lanes);
+        (self.pool.current_num_threads() * lanes.unwrap_or(1)) as u64
     }
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
@@ -180,93 +184,106 @@ fn work(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    /// Number and lanes of each instruction set, and the integrator.
-    macro_rules! on_lanes {
-        ($one:ty, $four:ty: $n4:literal, $eight:ty: $n8:literal, $integrator:ty) => {
-            match simd {
-                Simd::Scalar => worker_scalar::<$one, $integrator>(shared, thread),
-                // SAFETY: a CpuEngine holds only instruction sets that the machine has.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 => unsafe { worker_avx2::<$four, $n4, $integrator>(shared, thread) },
-                // SAFETY: as above.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx512 => unsafe {
-                    worker_avx512::<$eight, $n8, $integrator>(shared, thread)
-                },
-            }
-        };
-    }
-    macro_rules! exact {
-        ($integrator:ty) => {
-            on_lanes!(f64, F64x4: 4, F64x8: 8, $integrator)
-        };
-    }
-    #[cfg(target_arch = "x86_64")]
-    use crate::simd::{F32x8, F32x16, F64x4, F64x8};
-    use by::ExplicitEuler as Euler;
-    match (method.precision, method.integrator) {
-        // Their specification allows explicit Euler only.
-        (Precision::Mixed, _) => {
-            on_lanes!(Mixed<f64>, Mixed<F64x4>: 4, Mixed<F64x8>: 8, Euler)
+    let (precision, integrator) = (method.precision.kind(), method.integrator.name());
+    let on_lanes = OnLanes {
+        simd,
+        shared,
+        thread,
+    };
+    Divergence::with_method(precision, integrator, on_lanes)
+        .expect("validated: the method is in the table")
+}
+
+/// How many numbers are side by side in an instruction set.
+struct LanesOf {
+    simd: Simd,
+}
+
+impl Visitor<Divergence> for LanesOf {
+    type Output = usize;
+
+    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) -> usize {
+        match self.simd {
+            Simd::Scalar => <P::OnLanes<f64, f32> as Real>::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => <P::OnLanes<F64x4, F32x8> as Real>::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => <P::OnLanes<F64x8, F32x16> as Real>::LANES,
         }
-        (Precision::F32, _) => on_lanes!(f32, F32x8: 8, F32x16: 16, Euler),
-        (Precision::FloatFloat, _) => {
-            on_lanes!(FloatFloat<f32>, FloatFloat<F32x8>: 8, FloatFloat<F32x16>: 16, Euler)
+    }
+}
+
+/// A thread's work in an instruction set.
+struct OnLanes<'a> {
+    simd: Simd,
+    shared: &'a Shared<'a>,
+    thread: usize,
+}
+
+impl Visitor<Divergence> for OnLanes<'_> {
+    type Output = Result<(), EngineError>;
+
+    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) -> Self::Output {
+        let Self {
+            simd,
+            shared,
+            thread,
+        } = self;
+        match simd {
+            Simd::Scalar => worker_scalar::<Divergence, I, P::OnLanes<f64, f32>>(shared, thread),
+            // SAFETY: a CpuEngine holds only instruction sets that the machine has.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => unsafe {
+                worker_avx2::<Divergence, I, P::OnLanes<F64x4, F32x8>>(shared, thread)
+            },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => unsafe {
+                worker_avx512::<Divergence, I, P::OnLanes<F64x8, F32x16>>(shared, thread)
+            },
         }
-        // One number at a time, with the set's fused multiply-add.
-        (Precision::Fixed { .. }, _) => on_lanes!(Fixed, Fixed: 1, Fixed: 1, by::FixedEuler),
-        // Fast is exact where there is no approximate instruction of a GPU.
-        (Precision::Exact | Precision::Fast, integrator) => match integrator {
-            Integrator::ExplicitEuler => exact!(Euler),
-            Integrator::SemiImplicitEuler => exact!(by::SemiImplicitEuler),
-            Integrator::Leapfrog => exact!(by::Leapfrog),
-            Integrator::AdamsBashforth2 => exact!(by::AdamsBashforth2),
-            Integrator::AdamsBashforth4 => exact!(by::AdamsBashforth4),
-            Integrator::RungeKutta4 => exact!(by::RungeKutta4),
-            Integrator::Hermite4 => exact!(by::Hermite4),
-        },
     }
 }
 
 /// Not inlined: all of them in one function take the compiler twice as long.
 #[inline(never)]
-fn worker_scalar<R: Lanes, I: by::Integrator<R>>(
+fn worker_scalar<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    worker::<R, 1, I>(shared, thread)
+    worker::<Q, I, R>(shared, thread)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn worker_avx2<R: Lanes, const N: usize, I: by::Integrator<R>>(
+fn worker_avx2<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    worker::<R, N, I>(shared, thread)
+    worker::<Q, I, R>(shared, thread)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn worker_avx512<R: Lanes, const N: usize, I: by::Integrator<R>>(
+fn worker_avx512<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    worker::<R, N, I>(shared, thread)
+    worker::<Q, I, R>(shared, thread)
 }
 
-/// Steps pixels until the run is over. Inlined into a function with the lanes' instruction set.
+/// Takes the steps of pixels until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<R: Lanes, const N: usize, I: by::Integrator<R>>(
+fn worker<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    let mut weights = Weights::spread(&shared.job.masses());
-    let mut walker = Walker::<R, N, I>::fresh();
-    let mut feed = Batches::new(shared, FromStart);
+    let mut masses = LaneMasses::new(&shared.job.masses);
+    let mut lanes = LaneState::<Q, I, R>::fresh(shared.job);
+    let mut source = Batches::new(shared, FromStart);
     loop {
-        let went = walker.walk_weighted(shared.job, SLICE, &mut weights, &mut feed);
-        if !feed.go_on(thread, &mut walker, went)? {
+        let went = lanes.run_with_masses(shared.job, SLICE, &mut masses, &mut source);
+        if !source.go_on(thread, &mut lanes, went)? {
             return Ok(());
         }
     }
@@ -287,7 +304,7 @@ impl Work for FromStart {
     }
 }
 
-impl Feed for Batches<'_, FromStart> {
+impl PixelSource<u32> for Batches<'_, FromStart> {
     const OWN_MASSES: bool = true;
 
     #[inline(always)]
@@ -302,11 +319,9 @@ impl Feed for Batches<'_, FromStart> {
     }
 
     #[inline(always)]
-    fn twins<R: Real, M: by::Memory<R>>(&self, job: &Job, number: u64) -> Twins<R, M> {
-        match self.shared.spec.point(number) {
-            Some(point) => point.twins(job.grid.shift),
-            None => job.grid.twins(number),
-        }
+    fn point(&self, job: &Job, number: u64) -> Point {
+        let point = self.shared.spec.point(number);
+        point.unwrap_or_else(|| job.grid.point(number))
     }
 
     #[inline(always)]

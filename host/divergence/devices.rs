@@ -113,7 +113,10 @@ impl Devices {
         options: &RunOptions,
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError> {
-        assert!(super::can_resume(task.spec), "exact maps by explicit Euler");
+        assert!(
+            super::can_resume(task.spec),
+            "maps in f64 by explicit Euler"
+        );
         let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
         let ran = match &chosen {
             Chosen::Fleet(fleet) => fleet.resume(self, task, monitor)?,
@@ -469,7 +472,7 @@ mod tests {
             for (place, item) in items.iter().enumerate() {
                 let slot = &mut ended[first as usize + place];
                 assert_eq!(*slot, u32::MAX, "each pixel comes once");
-                *slot = item.times(100);
+                *slot = item.counted(100);
             }
         }
     }

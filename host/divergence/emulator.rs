@@ -1,14 +1,19 @@
 //! The kernels on the CPU, under the emulator of the grid: slow, for tests of kernel code where there is no GPU.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use cuda_std::emulator::{EmulatorError, Launch};
-use kernels_gpu::Lanes;
-use kernels_gpu::divergence::{Job, MassivePoint, Point, Walker, Weights};
-use kernels_gpu::integrator::three_body::Integrator as Method;
-use kernels_gpu::kernels::{self, Ring, Shared, TILE, Tile, Weighted, divergence_plain};
+use kernels_gpu::Real;
+use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, TILE, Thread, Tile};
+use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::kernels::{divergence_plain, map, map_masses};
+use kernels_gpu::lanes::{LaneMasses, LaneState};
+use kernels_gpu::map::{Job, MassivePoint, Point};
+use kernels_gpu::methods::{Compiled, Entries, Visitor};
+use kernels_gpu::number::Precision as Number;
+use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::devices::{Accelerator, Source};
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
@@ -16,7 +21,7 @@ use super::queue::{Pace, Share};
 use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
 use super::tiles::{Counters, Device, Pipeline, SETS, Take};
-use super::{DivergenceKernel, Integrator, Precision, Specification, Validated};
+use super::{DivergenceKernel, Specification, Validated};
 use crate::gpu::{DeviceInfo, GpuError};
 
 /// Runs the kernels' code in emulated grids.
@@ -65,7 +70,7 @@ impl EmulatorEngine {
     }
 
     /// Feeds a kernel of fetching threads until the run is over.
-    fn fetch<T: Thread>(
+    fn fetch<T: Kept>(
         &self,
         spec: &Validated,
         share: Share<'_>,
@@ -138,130 +143,79 @@ impl Worker for EmulatorEngine {
         if self.kernel == DivergenceKernel::Plain {
             return self.work_plainly(spec, &share);
         }
-        let points: Option<Vec<Point>> = (0..spec.pixels()).map(|n| spec.point(n)).collect();
-        let massive: Option<Vec<MassivePoint>> = (0..spec.pixels())
-            .map(|n| {
-                let (point, masses) = (spec.point(n)?, spec.masses(n)?);
-                Some(MassivePoint { point, masses })
-            })
-            .collect();
-        /// The kernel for the grid, that for points, or that for points with masses.
-        macro_rules! fetch {
-            ($grid:ident, $points:ident, $masses:ident) => {
-                match (&points, &massive) {
-                    (None, _) => self.fetch(spec, share, &|job, slice, ring, threads, shared| {
-                        // SAFETY: the caller's promise, see `Fetching`.
-                        unsafe { kernels::$grid(job, slice, ring, threads, shared) }
-                    }),
-                    (Some(points), None) => {
-                        let points = points.as_ptr();
-                        self.fetch(spec, share, &|job, slice, ring, threads, shared| {
-                            // SAFETY: as above, and there is a point for every pixel.
-                            unsafe { kernels::$points(job, slice, ring, threads, shared, points) };
-                        })
-                    }
-                    (Some(_), Some(points)) => {
-                        let points = points.as_ptr();
-                        self.fetch(spec, share, &|job, slice, ring, threads, shared| {
-                            // SAFETY: as above.
-                            unsafe { kernels::$masses(job, slice, ring, threads, shared, points) };
-                        })
-                    }
-                }
-            };
-        }
-        match (method.precision, method.integrator) {
-            (Precision::Fast, _) => fetch!(
-                divergence_fetch_fast,
-                divergence_points_fast,
-                divergence_masses_fast
-            ),
-            (Precision::Mixed, _) => fetch!(
-                divergence_fetch_mixed,
-                divergence_points_mixed,
-                divergence_masses_mixed
-            ),
-            (Precision::F32, _) => fetch!(
-                divergence_fetch_f32,
-                divergence_points_f32,
-                divergence_masses_f32
-            ),
-            (Precision::Fixed { .. }, _) => fetch!(
-                divergence_fetch_fixed,
-                divergence_points_fixed,
-                divergence_masses_fixed
-            ),
-            (Precision::FloatFloat, _) => {
-                fetch!(
-                    divergence_fetch_float_float,
-                    divergence_points_float_float,
-                    divergence_masses_float_float
-                )
-            }
-            (Precision::Exact, integrator) => match integrator {
-                Integrator::ExplicitEuler => {
-                    fetch!(divergence_fetch, divergence_points, divergence_masses)
-                }
-                Integrator::SemiImplicitEuler => fetch!(
-                    divergence_fetch_semi_implicit_euler,
-                    divergence_points_semi_implicit_euler,
-                    divergence_masses_semi_implicit_euler
-                ),
-                Integrator::Leapfrog => {
-                    fetch!(
-                        divergence_fetch_leapfrog,
-                        divergence_points_leapfrog,
-                        divergence_masses_leapfrog
-                    )
-                }
-                Integrator::AdamsBashforth2 => fetch!(
-                    divergence_fetch_adams_bashforth_2,
-                    divergence_points_adams_bashforth_2,
-                    divergence_masses_adams_bashforth_2
-                ),
-                Integrator::AdamsBashforth4 => fetch!(
-                    divergence_fetch_adams_bashforth_4,
-                    divergence_points_adams_bashforth_4,
-                    divergence_masses_adams_bashforth_4
-                ),
-                Integrator::RungeKutta4 => fetch!(
-                    divergence_fetch_runge_kutta_4,
-                    divergence_points_runge_kutta_4,
-                    divergence_masses_runge_kutta_4
-                ),
-                Integrator::Hermite4 => {
-                    fetch!(
-                        divergence_fetch_hermite_4,
-                        divergence_points_hermite_4,
-                        divergence_masses_hermite_4
-                    )
-                }
-            },
-        }
+        let fetched = FetchedBy {
+            engine: self,
+            spec,
+            share,
+            points: (0..spec.pixels()).map(|n| spec.point(n)).collect(),
+            massive: (0..spec.pixels())
+                .map(|n| {
+                    let (point, masses) = (spec.point(n)?, spec.masses(n)?);
+                    Some(MassivePoint { point, masses })
+                })
+                .collect(),
+        };
+        Divergence::with_method(method.precision.kind(), method.integrator.name(), fetched)
+            .expect("there is an entry")
     }
 }
 
-/// A kernel of fetching threads. Called with what [`kernels::divergence_fetch`] asks for: a fresh value at first for every
+/// A map on an emulator.
+struct FetchedBy<'a> {
+    engine: &'a EmulatorEngine,
+    spec: &'a Validated,
+    share: Share<'a>,
+    points: Option<Vec<Point>>,
+    massive: Option<Vec<MassivePoint>>,
+}
+
+impl Visitor<Divergence> for FetchedBy<'_> {
+    type Output = Result<(), EngineError>;
+
+    /// The kernel for the map's grid or points, or that for points with masses.
+    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) -> Self::Output {
+        let (engine, spec, share) = (self.engine, self.spec, self.share);
+        if let Some(points) = &self.massive {
+            let points = points.as_ptr();
+            return engine.fetch(spec, share, &|job, slice, ring, threads, shared| {
+                // SAFETY: the caller's promise, see `Fetching`; there is a point for every pixel.
+                unsafe {
+                    map_masses::<Divergence, I, P>(job, slice, ring, threads, shared, points);
+                }
+            });
+        }
+        let points = self
+            .points
+            .as_ref()
+            .map_or(std::ptr::null(), |p| p.as_ptr());
+        engine.fetch(spec, share, &|job, slice, ring, threads, shared| {
+            // SAFETY: as above, or there are none.
+            unsafe { map::<Divergence, I, P>(job, slice, ring, threads, shared, points) };
+        })
+    }
+}
+
+/// A kernel of fetching threads. Called with what [`map`] asks for: a fresh value at first for every
 /// thread, and tiles with slots of their own for the tickets not taken.
-type Fetching<'k, T> = &'k dyn Fn(Job, u64, Ring, *mut T, *const Shared);
+type Fetching<'k, T> = &'k dyn Fn(Job, u64, Ring<u32>, *mut T, *const Shared);
 
 /// What a kernel's threads keep between launches.
-trait Thread: Clone {
+pub(super) trait Kept: Clone {
     /// Before the first launch.
     fn fresh(job: &Job) -> Self;
 }
 
-impl<R: Lanes, I: Method<R>> Thread for Walker<R, 1, I> {
-    fn fresh(_: &Job) -> Self {
-        Self::fresh()
+impl<Q: Quantity, I: MapIntegrator, R: Real> Kept for Thread<Q, I, R> {
+    fn fresh(job: &Job) -> Self {
+        Self::fresh(job)
     }
 }
 
-impl<R: Lanes, I: Method<R>> Thread for Weighted<R, I> {
+impl<Q: Quantity, I: MapIntegrator, R: Real> Kept for MassiveThread<Q, I, R> {
     fn fresh(job: &Job) -> Self {
         Self {
-            walker: Walker::fresh(),
-            weights: Weights::spread(&job.masses()),
+            lanes: LaneState::fresh(job),
+            masses: LaneMasses::new(&job.masses),
         }
     }
 }
@@ -282,7 +236,7 @@ struct Grid<'a, T> {
     sets: [(u64, u32, Vec<u32>); SETS],
 }
 
-impl<'a, T: Thread> Grid<'a, T> {
+impl<'a, T: Kept> Grid<'a, T> {
     fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, T>) -> Self {
         let threads = (engine.blocks * engine.block) as usize;
         Self {
@@ -293,11 +247,7 @@ impl<'a, T: Thread> Grid<'a, T> {
             tiles: vec![Tile::default(); SLOTS as usize],
             times: vec![0; (SLOTS * TILE) as usize],
             done: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
-            shared: Shared {
-                steps: AtomicU64::new(0),
-                next: AtomicU32::new(0),
-                unused: 0,
-            },
+            shared: Shared::new(),
             sets: Default::default(),
         }
     }
@@ -322,7 +272,7 @@ impl<T> Device for Grid<'_, T> {
         }
         let ring = Ring {
             tiles: self.tiles.as_ptr(),
-            times: self.times.as_mut_ptr(),
+            values: self.times.as_mut_ptr(),
             done: self.done.as_ptr(),
             mask: SLOTS - 1,
             limit,
@@ -330,7 +280,7 @@ impl<T> Device for Grid<'_, T> {
         let (job, kernel, shared) = (self.job, self.kernel, &self.shared);
         let (threads, slice_ns) = (self.threads.as_mut_ptr(), self.engine.slice_ns);
         self.engine.launch(self.engine.blocks, || {
-            // A walker for every thread; the pipeline has no more tiles open than there are slots, each in a slot of its
+            // A value for every thread; the pipeline has no more tiles open than there are slots, each in a slot of its
             // own, and the tickets not taken are theirs.
             kernel(job, slice_ns, ring, threads, shared);
         })?;

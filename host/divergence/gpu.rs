@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kernels_gpu::divergence::{Job, Masses, MassivePoint, Point};
-use kernels_gpu::gravity::Relative;
-use kernels_gpu::kernels::{Ring, Shared, TILE, Tile};
+use kernels_gpu::device::fetch::{Ring, Shared, TILE, Tile};
+use kernels_gpu::lanes::FRESH;
+use kernels_gpu::map::{Job, Masses, MassivePoint, Point};
 
 use super::devices::Accelerator;
 use super::engine::{Engine, EngineError, Monitor, Ran, Task};
@@ -328,7 +328,7 @@ impl Device for Grid<'_> {
     ) -> Result<(), EngineError> {
         let ring = Ring {
             tiles: std::ptr::with_exposed_provenance(self.tiles.address() as usize),
-            times: std::ptr::with_exposed_provenance_mut(self.times.address() as usize),
+            values: std::ptr::with_exposed_provenance_mut::<u32>(self.times.address() as usize),
             done: std::ptr::with_exposed_provenance(self.done.address() as usize),
             mask: self.slots() - 1,
             limit,
@@ -350,16 +350,16 @@ impl Device for Grid<'_> {
                 unsafe { self.tiles.copy_in(to, &set.tiles, from, count)? };
             }
         }
-        let points = self.points.as_ref().map(DeviceMemory::address);
-        let mut arguments = vec![
+        // A null pointer stands for the job's grid.
+        let points = self.points.as_ref().map_or(0, DeviceMemory::address);
+        let arguments = [
             Argument::new(&self.job),
             Argument::new(&slice),
             Argument::new(&ring),
             Argument::new(&threads),
             Argument::new(&shared),
+            Argument::new(&points),
         ];
-        // The kernels of points have this parameter, those of a grid have not.
-        arguments.extend(points.iter().map(Argument::new));
         // SAFETY: the arguments are the kernel's parameters. The pipeline opens no more tiles than there are slots, so
         // that the ring holds those of all tickets not taken; all buffers live until the launches have been waited for, since
         // freeing them waits for the device. Counters are an integer each of Shared's atomics.
@@ -417,7 +417,7 @@ impl Device for Grid<'_> {
 }
 
 /// Numbers of a [`Point`], and of one with masses of its own.
-const NUMBERS: [usize; 2] = [15, 26];
+const NUMBERS: [usize; 2] = [18, 32];
 const _: () = assert!(NUMBERS[0] * size_of::<f64>() == size_of::<Point>());
 const _: () = assert!(NUMBERS[1] * size_of::<f64>() == size_of::<MassivePoint>());
 
@@ -442,28 +442,32 @@ fn points_on<'a>(
 
 /// A [`Point`] in the order of its memory.
 fn point_numbers(point: &Point) -> impl Iterator<Item = f64> {
-    let [p, q, r] = point.positions;
-    let Relative { a, b } = point.velocities_dt;
-    let vectors = [p, q, r, [a.x, a.y, a.z], [b.x, b.y, b.z]];
-    vectors.into_iter().flatten()
+    let vectors = point.positions.into_iter().chain(point.velocities);
+    vectors.flatten()
 }
 
 /// [`Masses`] in the order of its memory.
-fn masses_numbers(Masses { pulls, parting }: &Masses) -> impl Iterator<Item = f64> {
-    let c = parting.centre;
-    let pulls = (pulls.g.into_iter())
-        .chain(pulls.minus_sum)
-        .chain([pulls.softening2]);
+fn masses_numbers(masses: &Masses) -> impl Iterator<Item = f64> {
+    let Masses {
+        strengths,
+        in_steps,
+        criterion,
+    } = masses;
+    let c = criterion.centre;
+    let pulls = (strengths.iter().chain(&in_steps.g))
+        .chain(&in_steps.minus_sum)
+        .chain([&in_steps.softening2])
+        .copied();
     pulls
         .chain([c.x, c.y, c.z])
-        .chain(parting.minus_weights)
-        .chain([parting.critical2])
+        .chain(criterion.minus_weights)
+        .chain([criterion.critical2])
 }
 
-/// Every byte of a [`Walker`](kernels_gpu::divergence::Walker) that has not asked for a pixel: its slot is then
-/// [`FRESH`](kernels_gpu::divergence::FRESH), and the rest does not matter.
+/// Every byte of a [`LaneState`](kernels_gpu::lanes::LaneState) that has not asked for a pixel: its slot is then [`FRESH`], and the rest
+/// does not matter.
 const FRESH_BYTE: u8 = 0xff;
-const _: () = assert!(kernels_gpu::divergence::FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));
+const _: () = assert!(FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));
 
 /// Waits for a mark without holding a core, as long as the run goes on.
 pub(super) fn wait(mark: &Mark<'_>, share: &Share<'_>) -> Result<(), EngineError> {

@@ -64,14 +64,14 @@ impl Rung {
 }
 
 impl Validated {
-    /// The whole map as the rungs below the last take it. They know neither softening nor other methods than exact
-    /// explicit Euler, and no more than 2³⁰ pixels.
+    /// The whole map as the rungs below the last take it. They know neither softening nor other methods than
+    /// explicit Euler in `f64`, and no more than 2³⁰ pixels.
     pub fn ladder_plan(&self) -> Plan {
         let s = self.specification();
         let order = s.order();
         Plan {
             grid: self.job_in_lengths(0, 1).grid,
-            velocities: order.map(|body| s.velocities[body].to_array()),
+            shift: s.shift.to_array(),
             masses: order.map(|body| s.masses[body]),
             g: s.g,
             dt: s.dt,
@@ -89,8 +89,10 @@ pub use on_gpu::{Climbed, climb};
 mod on_gpu {
     use std::time::Duration;
 
-    use kernels_gpu::divergence::Walker;
-    use kernels_gpu::kernels::{LADDER_STATE, Ring, Shared, TILE, Tile};
+    use kernels_gpu::device::fetch::{Ring, Shared, TILE, Thread, Tile};
+    use kernels_gpu::integrator::ExplicitEuler;
+    use kernels_gpu::kernels::LADDER_STATE;
+    use kernels_gpu::quantity::Divergence;
 
     use super::{Rung, Validated};
     use crate::divergence::EngineError;
@@ -147,7 +149,9 @@ mod on_gpu {
         };
         let kept = match rung {
             Rung::Memory => LADDER_STATE * count,
-            Rung::Tuned => (blocks * block) as usize * size_of::<Walker<f64, 1>>() / 8,
+            Rung::Tuned => {
+                (blocks * block) as usize * size_of::<Thread<Divergence, ExplicitEuler, f64>>() / 8
+            }
             _ => 1,
         };
         // All ones: threads of the last rung that have no pixel yet; the first rung writes before it reads.
@@ -157,7 +161,7 @@ mod on_gpu {
         let (to, from, shared) = (times.address(), state.address(), counters.address());
         let ring = Ring {
             tiles: std::ptr::with_exposed_provenance(on_device.address() as usize),
-            times: std::ptr::with_exposed_provenance_mut(to as usize),
+            values: std::ptr::with_exposed_provenance_mut::<u32>(to as usize),
             done: std::ptr::with_exposed_provenance(done.address() as usize),
             mask: on_device.len() as u32 - 1,
             limit: tiles.len() as u32 * TILE,
@@ -175,11 +179,15 @@ mod on_gpu {
         let arguments = match rung {
             Rung::Memory => vec![plan_, from_, to_],
             Rung::Fetch => vec![plan_, shared_, to_],
-            Rung::Tuned => vec![job_, whole_, Argument::new(&ring), from_, shared_],
+            // Start states are the grid's: there are no points.
+            Rung::Tuned => {
+                let [ring_, points_] = [Argument::new(&ring), Argument::new(&0_u64)];
+                vec![job_, whole_, ring_, from_, shared_, points_]
+            }
             _ => vec![plan_, to_],
         };
         let start = gpu.mark()?;
-        // SAFETY: the arguments are those of each kernel, as declared in `divergence_ladder` and `divergence_fetch`; the
+        // SAFETY: the arguments are those of each kernel, as declared in `divergence_ladder` and `map`; the
         // arrays have the lengths asked for there, and live until the device is done.
         unsafe { kernel.launch(blocks, block, 0, &arguments)? };
         let end = gpu.mark()?;

@@ -1,69 +1,129 @@
-//! How a map's trajectories are computed: the arithmetic, the integrator, and how multistep methods start. By name, as on the
-//! command line and in files.
+//! How a map's trajectories are computed: the arithmetic, and how multistep methods start. By name, as on the command line and in
+//! files.
 
 use std::fmt;
 use std::str::FromStr;
 
-use kernels_gpu::integrator::three_body::Start as KernelStart;
+use kernels_gpu::map::FirstSteps;
+use kernels_gpu::number::Precision as Number;
 use serde::{Deserialize, Serialize};
 
-/// The arithmetic of a map. Written as `exact`, `fast`, `mixed`, `f32`, `fixed:26` and `float-float`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum Precision {
-    /// f64, IEEE operations in a fixed order: the same bits on every engine.
-    #[default]
-    Exact,
-    /// f64, seeded by the GPU's approximate reciprocal root: equal to within rounding. On the CPU it is exact mode.
-    Fast,
-    /// State in f64, r⁻³ in f32: the same bits on every engine.
-    Mixed,
-    /// All in f32: the same bits on every engine.
-    F32,
-    /// State in signed fixed point, pulls in f64: the same bits on every engine.
-    Fixed {
-        /// Bits after the point, in the specification's unit of length: [`FRACTION_BITS`](Self::FRACTION_BITS).
-        fraction_bits: u8,
-    },
-    /// Sums of two f32, about 44 bits: the same bits on every engine.
-    FloatFloat,
+macro_rules! define {
+    ([] $($rows:tt)*) => {
+        define!(@variants [] $($rows)*);
+        define!(@names $($rows)*);
+    };
+    (@variants [$($variants:tt)*]) => {
+        /// The arithmetic of a map. Written as its name, `fixed` with the number of bits (`fixed:26`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(into = "String", try_from = "String")]
+        pub enum Precision { $($variants)* }
+    };
+    (@variants [$($variants:tt)*] $name:ident {$number:ty} $entry:ident plain, $($rows:tt)*) => {
+        define!(@variants [
+            $($variants)*
+            #[doc = concat!("See [`", stringify!($number), "`](kernels_gpu::number).")]
+            $name,
+        ] $($rows)*);
+    };
+    (@variants [$($variants:tt)*] $name:ident {$number:ty} $entry:ident scaled, $($rows:tt)*) => {
+        define!(@variants [
+            $($variants)*
+            #[doc = concat!("See [`", stringify!($number), "`](kernels_gpu::number).")]
+            $name {
+                /// Bits after the point, in the specification's unit of length: [`FRACTION_BITS`](Self::FRACTION_BITS).
+                fraction_bits: u8,
+            },
+        ] $($rows)*);
+    };
+    (@names $($name:ident {$number:ty} $entry:ident $scaling:ident,)*) => {
+        impl Precision {
+            /// Every mode, fixed point with the default number of bits.
+            pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(define!(@value $scaling $name)),*];
+
+            /// Its name in the table of methods: without the number of bits.
+            pub fn kind(self) -> &'static str {
+                match self { $(Self::$name { .. } => <$number as Number>::NAME,)* }
+            }
+
+            fn former_names(self) -> &'static [&'static str] {
+                match self { $(Self::$name { .. } => <$number as Number>::FORMER_NAMES,)* }
+            }
+
+            /// Whether every engine gives the same bits.
+            pub fn is_portable(self) -> bool {
+                match self { $(Self::$name { .. } => <$number as Number>::IS_PORTABLE,)* }
+            }
+
+            /// The largest distance that bodies may start at, and the largest critical distance, in the engines' unit of length.
+            pub(super) fn largest(self) -> [f64; 2] {
+                match self {$(
+                    Self::$name { .. } => {
+                        [<$number as Number>::LARGEST, <$number as Number>::LARGEST_TO_SQUARE]
+                    }
+                )*}
+            }
+
+            /// Bits after the point, if these are the user's choice.
+            pub(super) fn fraction_bits(self) -> Option<u8> {
+                match self { $(define!(@pattern $scaling $name bits) => define!(@bits $scaling bits),)* }
+            }
+
+            /// The same with another number of bits after the point, if that is the user's choice.
+            fn with_fraction_bits(self, bits: u8) -> Option<Self> {
+                match self { $(Self::$name { .. } => define!(@with $scaling $name bits),)* }
+            }
+        }
+    };
+    (@value plain $name:ident) => { Self::$name };
+    (@value scaled $name:ident) => { Self::$name { fraction_bits: Self::DEFAULT_FRACTION_BITS } };
+    (@pattern plain $name:ident $bits:ident) => { Self::$name };
+    (@pattern scaled $name:ident $bits:ident) => { Self::$name { fraction_bits: $bits } };
+    (@bits plain $bits:ident) => { None };
+    (@bits scaled $bits:ident) => { Some($bits) };
+    (@with plain $name:ident $bits:ident) => { None };
+    (@with scaled $name:ident $bits:ident) => { Some(Self::$name { fraction_bits: $bits }) };
+}
+kernels_gpu::precisions!({define} []);
+
+impl Default for Precision {
+    fn default() -> Self {
+        Self::ALL[0]
+    }
 }
 
 impl Precision {
-    /// Fraction bits that [`Fixed`](Self::Fixed) can have.
+    /// Fraction bits that `fixed` can have.
     pub const FRACTION_BITS: std::ops::RangeInclusive<u8> = 8..=56;
     /// Fraction bits of `fixed` without a number: the source document's.
     pub const DEFAULT_FRACTION_BITS: u8 = 26;
-    /// Every mode, fixed point with the default number of bits.
-    pub const ALL: [Self; 6] = [
-        Self::Exact,
-        Self::Fast,
-        Self::Mixed,
-        Self::F32,
-        Self::Fixed {
-            fraction_bits: Self::DEFAULT_FRACTION_BITS,
-        },
-        Self::FloatFloat,
-    ];
-    /// What can be written.
-    pub const NAMES: &str =
-        "exact, fast, mixed, f32, fixed, fixed:BITS (BITS from 8 to 56) or float-float";
 
-    /// Whether every engine gives the same bits.
-    pub fn is_portable(self) -> bool {
-        self != Self::Fast
+    /// What can be written.
+    fn names() -> String {
+        let bits = Self::FRACTION_BITS;
+        let names = Self::ALL.into_iter().map(|precision| {
+            let name = precision.kind();
+            match precision.fraction_bits() {
+                Some(_) => format!(
+                    "{name}, {name}:BITS (BITS from {} to {})",
+                    bits.start(),
+                    bits.end()
+                ),
+                None => name.to_owned(),
+            }
+        });
+        let names: Vec<String> = names.collect();
+        let (last, others) = names.split_last().expect("there are some");
+        format!("{} or {last}", others.join(", "))
     }
 }
 
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exact => f.write_str("exact"),
-            Self::Fast => f.write_str("fast"),
-            Self::Mixed => f.write_str("mixed"),
-            Self::F32 => f.write_str("f32"),
-            Self::Fixed { fraction_bits } => write!(f, "fixed:{fraction_bits}"),
-            Self::FloatFloat => f.write_str("float-float"),
+        f.write_str(self.kind())?;
+        match self.fraction_bits() {
+            Some(bits) => write!(f, ":{bits}"),
+            None => Ok(()),
         }
     }
 }
@@ -72,24 +132,17 @@ impl FromStr for Precision {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fail = || format!("must be {}", Self::NAMES);
-        Ok(match text {
-            "exact" => Self::Exact,
-            "fast" => Self::Fast,
-            "mixed" => Self::Mixed,
-            "f32" => Self::F32,
-            "fixed" => Self::Fixed {
-                fraction_bits: Self::DEFAULT_FRACTION_BITS,
-            },
-            "float-float" => Self::FloatFloat,
-            _ => {
-                let bits = text.strip_prefix("fixed:").and_then(|n| n.parse().ok());
-                let fraction_bits = bits
-                    .filter(|n| Self::FRACTION_BITS.contains(n))
-                    .ok_or_else(fail)?;
-                Self::Fixed { fraction_bits }
+        let read = |precision: Self| {
+            if precision.kind() == text || precision.former_names().contains(&text) {
+                return Some(precision);
             }
-        })
+            let bits = text.strip_prefix(precision.kind())?.strip_prefix(':')?;
+            let bits = bits.parse().ok()?;
+            let allowed = Self::FRACTION_BITS.contains(&bits);
+            precision.with_fraction_bits(bits).filter(|_| allowed)
+        };
+        let named = Self::ALL.into_iter().find_map(read);
+        named.ok_or_else(|| format!("must be {}", Self::names()))
     }
 }
 
@@ -104,81 +157,6 @@ impl TryFrom<String> for Precision {
 
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
-    }
-}
-
-/// The integrator of a map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Integrator {
-    /// First order, one evaluation a step.
-    #[default]
-    ExplicitEuler,
-    /// First order, one evaluation a step, symplectic.
-    SemiImplicitEuler,
-    /// Second order, one evaluation a step, symplectic.
-    Leapfrog,
-    /// Second order, one evaluation a step.
-    #[serde(rename = "adams-bashforth-2")]
-    AdamsBashforth2,
-    /// Fourth order (second with [`Start::Euler`]), one evaluation a step.
-    #[serde(rename = "adams-bashforth-4")]
-    AdamsBashforth4,
-    /// Fourth order, four evaluations a step.
-    #[serde(rename = "runge-kutta-4")]
-    RungeKutta4,
-    /// Fourth order, one evaluation of accelerations and jerks a step.
-    #[serde(rename = "hermite-4")]
-    Hermite4,
-}
-
-impl Integrator {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::ExplicitEuler,
-        Self::SemiImplicitEuler,
-        Self::Leapfrog,
-        Self::AdamsBashforth2,
-        Self::AdamsBashforth4,
-        Self::RungeKutta4,
-        Self::Hermite4,
-    ];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ExplicitEuler => "explicit-euler",
-            Self::SemiImplicitEuler => "semi-implicit-euler",
-            Self::Leapfrog => "leapfrog",
-            Self::AdamsBashforth2 => "adams-bashforth-2",
-            Self::AdamsBashforth4 => "adams-bashforth-4",
-            Self::RungeKutta4 => "runge-kutta-4",
-            Self::Hermite4 => "hermite-4",
-        }
-    }
-
-    /// Whether its first steps need a [`Start`].
-    pub fn is_multistep(self) -> bool {
-        matches!(self, Self::AdamsBashforth2 | Self::AdamsBashforth4)
-    }
-}
-
-impl fmt::Display for Integrator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Integrator {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.into_iter().find(|i| i.name() == text);
-        named.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            let (last, others) = names.split_last().expect("there are some");
-            format!("must be {} or {last}", others.join(", "))
-        })
     }
 }
 
@@ -202,10 +180,10 @@ impl Start {
         }
     }
 
-    pub(super) fn for_kernel(self) -> KernelStart {
+    pub(super) fn for_kernel(self) -> FirstSteps {
         match self {
-            Self::Euler => KernelStart::Euler,
-            Self::RungeKutta => KernelStart::RungeKutta,
+            Self::Euler => FirstSteps::Euler,
+            Self::RungeKutta => FirstSteps::RungeKutta,
         }
     }
 }
@@ -232,6 +210,7 @@ mod tests {
             assert_eq!(precision.to_string().parse(), Ok(precision));
         }
         assert_eq!("fixed".parse(), Ok(Precision::Fixed { fraction_bits: 26 }));
+        assert_eq!("exact".parse(), Ok(Precision::F64), "a former name");
         for wrong in [
             "",
             "fixed:",
@@ -242,10 +221,6 @@ mod tests {
             "float",
         ] {
             assert!(wrong.parse::<Precision>().is_err(), "{wrong}");
-        }
-        for integrator in Integrator::ALL {
-            assert_eq!(integrator.name().parse(), Ok(integrator));
-            assert_eq!(serde_json::to_value(integrator).unwrap(), integrator.name());
         }
         for start in [Start::Euler, Start::RungeKutta] {
             assert_eq!(start.name().parse(), Ok(start));

@@ -31,6 +31,7 @@ mod split;
 mod team;
 mod tiles;
 
+pub use crate::Integrator;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
@@ -47,7 +48,7 @@ pub use kernel::DivergenceKernel;
 pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
-pub use method::{Integrator, Precision, Start};
+pub use method::{Precision, Start};
 pub use options::{MapBackend, gpu_count, threads};
 pub use parameter::Parameter;
 pub use points::Points;

@@ -1,27 +1,32 @@
 //! Pixels that go on where an earlier computation of fewer steps left them, with the bits of one computation: on the CPU, on
-//! GPUs, or on both; exact maps by explicit Euler.
+//! GPUs, or on both; maps in `f64` by explicit Euler.
 
 use std::sync::{Mutex, PoisonError};
 
-use kernels_gpu::divergence::Job;
+use kernels_gpu::integrator::{ExplicitEuler, MapIntegrator};
+use kernels_gpu::lanes;
+use kernels_gpu::map::Job;
+use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::engine::{EngineError, Monitor, Ran, RunOptions, Streamed, Task};
 use super::queue::Share;
 use super::sink::Sink;
 use super::team::{self, Worker};
-use super::{Devices, Integrator, Precision, Specification, Validated};
+use super::{Devices, Precision, Specification, Validated};
+use crate::Integrator;
 
 mod emulated;
 mod on_cpu;
 #[cfg(feature = "gpu")]
 mod on_gpu;
 
-pub use kernels_gpu::kernels::Item;
+/// A pixel under way.
+pub type Item = lanes::Item<<Divergence as Quantity>::State<f64, ExplicitEuler>>;
 
 /// Whether pixels of such maps can be resumed.
 pub fn can_resume(spec: &Validated) -> bool {
     let s = spec.specification();
-    (s.precision, s.integrator) == (Precision::Exact, Integrator::ExplicitEuler)
+    (s.precision, s.integrator) == (Precision::F64, Integrator::ExplicitEuler)
 }
 
 impl Validated {
@@ -43,7 +48,11 @@ pub struct Starts(Job);
 impl Starts {
     /// A pixel at its start.
     pub fn item(&self, pixel: u64) -> Item {
-        Item::new(self.0.grid.twins(pixel))
+        let masses = ExplicitEuler::masses::<f64>(&self.0.masses);
+        let point = self.0.grid.point(pixel);
+        Item::new(Divergence::begin::<f64, ExplicitEuler>(
+            &point, &self.0, &masses,
+        ))
     }
 }
 
@@ -99,7 +108,7 @@ impl Resuming<'_> {
     /// The numbers of steps with which these items ended.
     fn times(&self, items: &[Item]) -> Vec<u32> {
         let steps = self.spec.specification().steps as u32;
-        items.iter().map(|item| item.times(steps)).collect()
+        items.iter().map(|item| item.counted(steps)).collect()
     }
 }
 

@@ -7,12 +7,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use glam::DVec3;
-use kernels_gpu::divergence::{Grid, Job, Masses, Parting, Point, Twins};
-use kernels_gpu::gravity::{Pulls, Relative};
+use kernels_gpu::map::{self, DivergenceCriterion, Grid, Job, Masses, Point};
+use kernels_gpu::methods::Compiled;
+use kernels_gpu::physics::three_body::{MassTerms, Relative};
+use kernels_gpu::quantity::Divergence;
 use serde::{Deserialize, Serialize};
 
-use super::method::{Integrator, Precision, Start};
+use super::method::{Precision, Start};
 use super::points::Points;
+use crate::Integrator;
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
@@ -82,7 +85,7 @@ impl Default for Specification {
             dt: 0.001,
             shift: DVec3::splat(0.001),
             critical_distance: 0.5,
-            precision: Precision::Exact,
+            precision: Precision::F64,
             integrator: Integrator::ExplicitEuler,
             start: Start::Euler,
         }
@@ -467,10 +470,14 @@ impl Specification {
     }
 
     fn check_method(&self) -> Result<(), SpecError> {
-        if self.precision != Precision::Exact && self.integrator != Integrator::ExplicitEuler {
+        let precision = self.precision.kind();
+        let has = |i: &Integrator| Divergence::has_method(precision, i.name());
+        if !has(&self.integrator) {
+            let names = Integrator::ALL.iter().filter(|i| has(i)).map(|i| i.name());
             let allowed = format!(
-                "with --precision {} it must be explicit-euler",
-                self.precision
+                "with --precision {} it must be {}",
+                self.precision,
+                names.collect::<Vec<_>>().join(" or ")
             );
             return Err(SpecError::new("integrator", self.integrator, allowed));
         }
@@ -500,8 +507,8 @@ impl Specification {
                 return Err(SpecError::new("dt", self.dt, allowed));
             }
         }
-        let pulls = Pulls::new(self.gm_dt2(masses), self.softening);
-        if !pulls.minus_sum.iter().all(|x| x.is_finite()) {
+        let terms = MassTerms::new(self.gm_dt2(masses), self.softening);
+        if !terms.minus_sum.iter().all(|x| x.is_finite()) {
             let allowed = "--g times the sum of masses times --dt^2 must be at most 1.7e308";
             return Err(SpecError::new("dt", self.dt, allowed));
         }
@@ -517,15 +524,6 @@ impl Specification {
         }
     }
 
-    /// Velocities (length / time) as the kernels take them: relative to the grid body, times dt.
-    fn relative_velocities_dt(&self, velocities: &[DVec3; 3]) -> Relative<f64> {
-        Relative::from_bodies(
-            &self
-                .order()
-                .map(|body| (velocities[body] * self.dt).to_array()),
-        )
-    }
-
     /// G·m·dt² of bodies of these masses in the kernels' [order](Self::order).
     fn gm_dt2(&self, masses: &[f64; 3]) -> [f64; 3] {
         let dt2 = self.dt * self.dt;
@@ -535,8 +533,9 @@ impl Specification {
     /// What these masses come to.
     fn weigh(&self, masses: &[f64; 3]) -> Masses {
         Masses {
-            pulls: Pulls::new(self.gm_dt2(masses), self.softening),
-            parting: Parting::new(
+            strengths: self.order().map(|body| self.g * masses[body]),
+            in_steps: MassTerms::new(self.gm_dt2(masses), self.softening),
+            criterion: DivergenceCriterion::new(
                 self.order().map(|body| masses[body]),
                 self.shift.to_array(),
                 self.critical_distance,
@@ -600,20 +599,16 @@ impl Validated {
 
     /// Units of the engines' lengths in one of the specification's: a power of two.
     fn unit(&self) -> f64 {
-        match self.specification.precision {
-            Precision::Fixed { fraction_bits } => {
-                f64::from(i32::from(fraction_bits) - kernels_gpu::number::FRACTION_BITS as i32)
-                    .exp2()
-            }
-            _ => 1.0,
-        }
+        let bits = self.specification.precision.fraction_bits();
+        bits.map_or(1.0, |bits| {
+            f64::from(i32::from(bits) - kernels_gpu::number::FRACTION_BITS as i32).exp2()
+        })
     }
 
     /// The same in the specification's own unit of length.
     pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
         let s = &self.specification;
         let order = s.order();
-        let Masses { pulls, parting } = s.weigh(&s.masses);
         Job {
             grid: Grid {
                 corner: [s.center[0] - s.span[0] / 2.0, s.center[1] - s.span[1] / 2.0],
@@ -622,15 +617,15 @@ impl Validated {
                 height: s.size[1] as u32,
                 axes: s.plane.axes().map(|axis| axis as u32),
                 positions: order.map(|body| s.positions[body].to_array()),
-                velocities_dt: s.relative_velocities_dt(&s.velocities),
-                shift: s.shift.to_array(),
+                velocities: order.map(|body| s.velocities[body].to_array()),
             },
-            pulls,
-            parting,
+            masses: s.weigh(&s.masses),
+            shift: s.shift.to_array(),
+            dt: s.dt,
             first,
             count,
             steps: s.steps as u32,
-            start: s.start.for_kernel(),
+            first_steps: s.start.for_kernel(),
         }
     }
 
@@ -653,16 +648,17 @@ impl Validated {
         let [positions, velocities] = points.state(s, pixel as usize);
         Point {
             positions: s.order().map(|body| positions[body].to_array()),
-            velocities_dt: s.relative_velocities_dt(&velocities),
+            velocities: s.order().map(|body| velocities[body].to_array()),
         }
     }
 
-    /// The start state of a pixel in the specification's unit of length.
-    fn twins(&self, job: &Job, pixel: u64) -> Twins<f64, [Relative<f64>; 0]> {
-        match &self.points {
-            Some(points) => self.point_in_lengths(points, pixel).twins(job.grid.shift),
-            None => job.grid.twins(pixel),
-        }
+    /// The start states of a pixel and of its twin in the specification's unit of length.
+    fn twins(&self, job: &Job, pixel: u64) -> [map::Start<f64>; 2] {
+        let point = match &self.points {
+            Some(points) => self.point_in_lengths(points, pixel),
+            None => job.grid.point(pixel),
+        };
+        [point, point.shifted(job.shift)].map(|p| p.start(job.dt))
     }
 
     /// Pixels that between them have the extremes of the map: all, if they are points.
@@ -765,13 +761,13 @@ impl Validated {
             return Err(SpecError::new("shift", list(&s.shift.to_array()), allowed));
         }
         for pixel in self.telling_pixels() {
-            let twins = self.twins(&job, pixel);
+            let [system, twin] = self.twins(&job, pixel);
             let finite = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
                     .all(|v| [v.x, v.y, v.z].iter().all(|x| x.is_finite()))
             };
-            if !finite(twins.a.u) {
+            if !finite(system.steps) {
                 let allowed = "velocities relative to each other and times --dt must be finite numbers (length)";
                 if self.points.is_some() {
                     return Err(self.misplaced(pixel, allowed));
@@ -782,7 +778,7 @@ impl Validated {
                     allowed,
                 ));
             }
-            if !finite(twins.a.q) || !finite(twins.b.q) {
+            if !finite(system.positions) || !finite(twin.positions) {
                 let allowed = "all distances must be finite numbers (length)";
                 return Err(self.misplaced(pixel, allowed));
             }
@@ -818,12 +814,10 @@ impl Validated {
     /// to move.
     fn check_range(&self) -> Result<(), SpecError> {
         let s = &self.specification;
-        let largest = match s.precision {
-            // Squares of f32 and of its pairs must be numbers.
-            Precision::F32 | Precision::FloatFloat => 1e18,
-            Precision::Fixed { fraction_bits } => (63.0 - 1.0 - f64::from(fraction_bits)).exp2(),
-            _ => return Ok(()),
-        };
+        let [largest, critical] = s.precision.largest().map(|length| length / self.unit());
+        if largest == f64::INFINITY {
+            return Ok(());
+        }
         let fail = |option, given: String, what: &str, limit: f64| {
             let allowed = format!(
                 "--precision {} can hold {what} up to {limit:e}",
@@ -833,13 +827,16 @@ impl Validated {
         };
         let job = self.job_in_lengths(0, 1);
         for pixel in self.telling_pixels() {
-            let twins = self.twins(&job, pixel);
+            let [system, twin] = self.twins(&job, pixel);
             let beyond = |r: Relative<f64>| {
                 [r.a, r.b]
                     .iter()
                     .any(|v| [v.x, v.y, v.z].iter().any(|x| x.abs() > largest))
             };
-            let [far, fast] = [beyond(twins.a.q) || beyond(twins.b.q), beyond(twins.a.u)];
+            let [far, fast] = [
+                beyond(system.positions) || beyond(twin.positions),
+                beyond(system.steps),
+            ];
             if (far || fast) && self.points.is_some() {
                 let what = if far {
                     "distances"
@@ -860,11 +857,6 @@ impl Validated {
                 );
             }
         }
-        // Fixed point squares the critical distance in its own unit.
-        let critical = match s.precision {
-            Precision::Fixed { .. } => 2f64.powf(15.0) / self.unit(),
-            _ => largest,
-        };
         if s.critical_distance > critical {
             return fail(
                 "critical-distance",

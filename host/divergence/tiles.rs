@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use kernels_gpu::kernels::{TILE, Tile};
+use kernels_gpu::device::fetch::{TILE, Tile};
 
 use super::engine::EngineError;
 use super::queue::{FAR, Pace, Share};

@@ -2,8 +2,9 @@
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::is_neighbour;
-use kernels_gpu::hermite::order::partial_sums;
-use kernels_gpu::hermite::{force, predict};
+use kernels_gpu::hermite::predict;
+use kernels_gpu::physics::softening;
+use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
@@ -33,7 +34,7 @@ pub struct CpuEngine {
     stars: Packets,
     /// Mass and `order` / 2 vectors of each particle.
     predicted: Packets,
-    /// The same in float-float, if that is the precision.
+    /// The same in split-f32, if that is the precision.
     single_softening2: f64,
     singles: Packets<f32>,
 }
@@ -89,9 +90,9 @@ impl CpuEngine {
         }
     }
 
-    /// What was predicted, in float-float too if that is the precision.
+    /// What was predicted, in split-f32 too if that is the precision.
     fn split_all(&mut self) {
-        if self.precision == Precision::FloatFloat {
+        if self.precision == Precision::SplitF32 {
             let (order, predicted) = (self.order, &self.predicted);
             for place in 0..self.bodies {
                 cpu_single::split(order, predicted, &mut self.singles, place);
@@ -138,7 +139,7 @@ impl Engine for CpuEngine {
         let order = specification.order;
         self.order = order;
         self.precision = specification.precision;
-        self.softening2 = force::softening2(specification.softening);
+        self.softening2 = softening::softening2(specification.softening);
         self.bodies = stars.len();
         self.stars = Packets::zeroed(2 + 3 * order.number() as usize, places);
         self.predicted = Packets::zeroed(1 + 3 * order.derivatives(), places);
@@ -146,9 +147,10 @@ impl Engine for CpuEngine {
             self.stars.set(place, 0, star.mass);
             self.predicted.set(place, 0, star.mass);
         }
-        if self.precision == Precision::FloatFloat {
+        if self.precision == Precision::SplitF32 {
             let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
-            self.single_softening2 = force::softening2_single(specification.softening, heaviest);
+            self.single_softening2 =
+                softening::softening2_single(specification.softening, heaviest);
             self.singles = Packets::zeroed(cpu_single::components(order), places);
         }
         let all: Vec<u32> = (0..stars.len() as u32).collect();
@@ -193,7 +195,7 @@ impl Engine for CpuEngine {
             for (k, v) in motion[..self.order.derivatives()].iter().enumerate() {
                 self.predicted.set_vector(*place as usize, 1 + 3 * k, *v);
             }
-            if self.precision == Precision::FloatFloat {
+            if self.precision == Precision::SplitF32 {
                 let place = *place as usize;
                 cpu_single::split(self.order, &self.predicted, &mut self.singles, place);
             }
@@ -210,7 +212,7 @@ impl Engine for CpuEngine {
                     forces_on(simd, order, &pairs, places, out);
                 });
             }
-            Precision::FloatFloat => {
+            Precision::SplitF32 => {
                 let pairs = AllPairs {
                     predicted: &self.singles,
                     partial_sums: partial_sums(self.bodies),
@@ -311,7 +313,7 @@ fn predict_lanes<R: Memory<Element = f64>, const P: usize, const D: usize>(
     let stars = stars.chunks_exact((2 + 3 * P) * PACKET);
     let predicted = predicted.chunks_exact_mut((1 + 3 * D) * PACKET);
     for (star, to) in stars.zip(predicted) {
-        for lane in (0..PACKET).step_by(R::COUNT) {
+        for lane in (0..PACKET).step_by(R::LANES) {
             // SAFETY: both are whole packets of these numbers of components.
             unsafe {
                 let at = |component: usize| star.as_ptr().add(component * PACKET + lane);

@@ -2,8 +2,8 @@
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
-use kernels_gpu::hermite::force;
-use kernels_gpu::hermite::order::{MAX_PARTIAL_SUMS, fold};
+use kernels_gpu::physics::pair;
+use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
 use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::with_lanes::with_lanes;
@@ -54,9 +54,9 @@ fn forces_lanes<R: Memory<Element = f64>, const D: usize>(
     };
     for (place, out) in places.iter().zip(out) {
         let i: [Vec3<R>; D] =
-            std::array::from_fn(|k| pairs.predicted.vector(*place as usize, 1 + 3 * k).spread());
-        for first in (0..sums).step_by(R::COUNT) {
-            let mut sum = [zero.spread(); D];
+            std::array::from_fn(|k| pairs.predicted.vector(*place as usize, 1 + 3 * k).convert());
+        for first in (0..sums).step_by(R::LANES) {
+            let mut sum = [zero.convert(); D];
             let from = &pairs.predicted.data()[first / PACKET * stride + first % PACKET..];
             for packet in from.chunks(sums / PACKET * stride) {
                 // SAFETY: `sums` is a multiple of PACKET and the packets' number one of sums / PACKET, so a whole
@@ -97,8 +97,8 @@ fn potentials_lanes<R: Memory<Element = f64>>(pairs: &AllPairs<'_>, first: usize
     let (stride, sums) = (pairs.predicted.stride(), pairs.partial_sums);
     let softening2 = R::from_f64(pairs.softening2);
     for (place, out) in (first..).zip(out) {
-        let i = pairs.predicted.vector(place, 1).spread::<R>();
-        for lane in (0..sums).step_by(R::COUNT) {
+        let i = pairs.predicted.vector(place, 1).convert::<R>();
+        for lane in (0..sums).step_by(R::LANES) {
             let mut sum = R::from_f64(0.0);
             let from = &pairs.predicted.data()[lane / PACKET * stride + lane % PACKET..];
             for (n, packet) in from.chunks(sums / PACKET * stride).enumerate() {
@@ -107,10 +107,11 @@ fn potentials_lanes<R: Memory<Element = f64>>(pairs: &AllPairs<'_>, first: usize
                     let mut mass = R::load(packet.as_ptr());
                     let j: Vec3<R> = load_vector(packet.as_ptr().add(PACKET));
                     let own = place.wrapping_sub(n * sums + lane);
-                    if own < R::COUNT {
-                        mass.set_lane(own, R::from_f64(0.0));
+                    if own < R::LANES {
+                        mass.set_lane(own, &R::from_f64(0.0));
                     }
-                    sum = sum + force::potential(i, j, mass, softening2);
+                    let (_, r2) = pair::separation::<R, 3>(i, j, softening2);
+                    sum = sum + pair::potential(mass, r2);
                 }
             }
             // SAFETY: lane + lanes <= partial sums <= MAX_PARTIAL_SUMS.

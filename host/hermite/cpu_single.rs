@@ -1,9 +1,9 @@
-//! Forces by SIMD lanes over the particles that pull, in float-float.
+//! Forces by SIMD lanes over the particles that pull, in split-f32.
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::arithmetic::{Arithmetic, FloatFloat, SplitBody};
-use kernels_gpu::hermite::device::split_body;
-use kernels_gpu::hermite::order::{MAX_PARTIAL_SUMS, fold};
+use kernels_gpu::device::hermite::split_body;
+use kernels_gpu::hermite::arithmetic::{Arithmetic, SplitBody, SplitF32};
+use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
 use super::cpu_force::AllPairs;
 use super::packets::{Memory, PACKET, Packets, load_vector};
@@ -101,8 +101,8 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
     let softening2 = R::from_f64(pairs.softening2);
     for (place, out) in places.iter().zip(out) {
         let i = spread::<R, D>(pairs.predicted, *place as usize);
-        for first in (0..sums).step_by(R::COUNT) {
-            let mut sum = <FloatFloat<R> as Arithmetic<D>>::zero();
+        for first in (0..sums).step_by(R::LANES) {
+            let mut sum = <SplitF32<R> as Arithmetic<D>>::zero();
             let from = &pairs.predicted.data()[first / PACKET * stride + first % PACKET..];
             for packet in from.chunks(sums / PACKET * stride) {
                 // SAFETY: `sums` is a multiple of PACKET and the packets' number one of sums / PACKET, so a whole
@@ -116,7 +116,7 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
                             load_vector(at(if k + 1 < D { 7 + 3 * k } else { 4 }))
                         }),
                     };
-                    <FloatFloat<R> as Arithmetic<D>>::pull(
+                    <SplitF32<R> as Arithmetic<D>>::pull(
                         &i,
                         &j,
                         R::load(at(0)),
@@ -129,7 +129,7 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
                 let high = [high.x, high.y, high.z].map(widened);
                 let low = low.map(|low| [low.x, low.y, low.z].map(widened));
                 for c in 0..3 {
-                    for lane in 0..R::COUNT {
+                    for lane in 0..R::LANES {
                         let rest = low.map_or(0.0, |low| low[c][lane]);
                         partial[component + c][first + lane] = high[c][lane] + rest;
                     }
@@ -159,7 +159,7 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
 /// The lanes, up to 8 of them, in f64.
 #[inline(always)]
 fn widened<R: Memory<Element = f32>>(x: R) -> [f64; PACKET] {
-    const { assert!(R::COUNT <= PACKET) };
+    const { assert!(R::LANES <= PACKET) };
     let mut lanes = [0.0f32; PACKET];
     // SAFETY: there is room for the lanes.
     unsafe { x.store(lanes.as_mut_ptr()) };

@@ -4,12 +4,12 @@
 //! and folds its own, and the host folds what the devices give. A single device does all of it.
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::arithmetic::{FloatFloat, Plain};
-use kernels_gpu::hermite::device::neighbours::ListLaunch;
-use kernels_gpu::hermite::device::steps::{State, Steps};
-use kernels_gpu::hermite::device::{Launch, Record, lanes, star_width, tiles, width};
-use kernels_gpu::hermite::force::{softening2, softening2_single};
-use kernels_gpu::hermite::order::{fold, partial_sums, terms};
+use kernels_gpu::device::hermite::neighbours::ListLaunch;
+use kernels_gpu::device::hermite::steps::{State, Steps};
+use kernels_gpu::device::hermite::{Launch, Record, lanes, star_width, tiles, width};
+use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
+use kernels_gpu::physics::softening::{softening2, softening2_single};
+use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
 use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
@@ -109,15 +109,15 @@ impl Call {
                     (false, Precision::F64) => {
                         ["hermite_lanes_4", "hermite_lanes_6", "hermite_lanes_8"]
                     }
-                    (true, Precision::FloatFloat) => [
-                        "hermite_tiles_4_float_float",
-                        "hermite_tiles_6_float_float",
-                        "hermite_tiles_8_float_float",
+                    (true, Precision::SplitF32) => [
+                        "hermite_tiles_4_split_f32",
+                        "hermite_tiles_6_split_f32",
+                        "hermite_tiles_8_split_f32",
                     ],
-                    (false, Precision::FloatFloat) => [
-                        "hermite_lanes_4_float_float",
-                        "hermite_lanes_6_float_float",
-                        "hermite_lanes_8_float_float",
+                    (false, Precision::SplitF32) => [
+                        "hermite_lanes_4_split_f32",
+                        "hermite_lanes_6_split_f32",
+                        "hermite_lanes_8_split_f32",
                     ],
                 },
             ),
@@ -130,10 +130,10 @@ impl Call {
                 order,
                 match precision {
                     Precision::F64 => ["hermite_steps_4", "hermite_steps_6", "hermite_steps_8"],
-                    Precision::FloatFloat => [
-                        "hermite_steps_4_float_float",
-                        "hermite_steps_6_float_float",
-                        "hermite_steps_8_float_float",
+                    Precision::SplitF32 => [
+                        "hermite_steps_4_split_f32",
+                        "hermite_steps_6_split_f32",
+                        "hermite_steps_8_split_f32",
                     ],
                 },
             ),
@@ -294,9 +294,9 @@ fn shape(order: Order, precision: Precision) -> (usize, u32) {
                 <Plain<f64> as Record<D>>::WORDS,
                 <Plain<f64> as Record<D>>::BODIES as u32,
             ),
-            Precision::FloatFloat => (
-                <FloatFloat<f32> as Record<D>>::WORDS,
-                <FloatFloat<f32> as Record<D>>::BODIES as u32,
+            Precision::SplitF32 => (
+                <SplitF32<f32> as Record<D>>::WORDS,
+                <SplitF32<f32> as Record<D>>::BODIES as u32,
             ),
         }
     }
@@ -330,7 +330,7 @@ impl<D: Device> Memory<D> {
             softening2: softening2(specification.softening),
             force_softening2: match specification.precision {
                 Precision::F64 => softening2(specification.softening),
-                Precision::FloatFloat => softening2_single(specification.softening, heaviest),
+                Precision::SplitF32 => softening2_single(specification.softening, heaviest),
             },
             bodies: n,
             stars: numbers(slots * star_width(p))?,

@@ -4,12 +4,12 @@ use std::cell::UnsafeCell;
 
 use cuda_std::emulator::Launch;
 use kernels_gpu::kernels::{
-    hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
-    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_neighbours,
+    hermite_fold, hermite_lanes_4, hermite_lanes_4_split_f32, hermite_lanes_6,
+    hermite_lanes_6_split_f32, hermite_lanes_8, hermite_lanes_8_split_f32, hermite_neighbours,
     hermite_potential, hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
-    hermite_steps_4, hermite_steps_4_float_float, hermite_steps_6, hermite_steps_6_float_float,
-    hermite_steps_8, hermite_steps_8_float_float, hermite_tiles_4, hermite_tiles_4_float_float,
-    hermite_tiles_6, hermite_tiles_6_float_float, hermite_tiles_8, hermite_tiles_8_float_float,
+    hermite_steps_4, hermite_steps_4_split_f32, hermite_steps_6, hermite_steps_6_split_f32,
+    hermite_steps_8, hermite_steps_8_split_f32, hermite_tiles_4, hermite_tiles_4_split_f32,
+    hermite_tiles_6, hermite_tiles_6_split_f32, hermite_tiles_8, hermite_tiles_8_split_f32,
 };
 
 use super::device::{Call, Device, DeviceEngine};
@@ -231,12 +231,12 @@ unsafe fn one_thread(call: &Call) {
                     (false, Precision::F64, Order::Four) => hermite_lanes_4,
                     (false, Precision::F64, Order::Six) => hermite_lanes_6,
                     (false, Precision::F64, Order::Eight) => hermite_lanes_8,
-                    (true, Precision::FloatFloat, Order::Four) => hermite_tiles_4_float_float,
-                    (true, Precision::FloatFloat, Order::Six) => hermite_tiles_6_float_float,
-                    (true, Precision::FloatFloat, Order::Eight) => hermite_tiles_8_float_float,
-                    (false, Precision::FloatFloat, Order::Four) => hermite_lanes_4_float_float,
-                    (false, Precision::FloatFloat, Order::Six) => hermite_lanes_6_float_float,
-                    (false, Precision::FloatFloat, Order::Eight) => hermite_lanes_8_float_float,
+                    (true, Precision::SplitF32, Order::Four) => hermite_tiles_4_split_f32,
+                    (true, Precision::SplitF32, Order::Six) => hermite_tiles_6_split_f32,
+                    (true, Precision::SplitF32, Order::Eight) => hermite_tiles_8_split_f32,
+                    (false, Precision::SplitF32, Order::Four) => hermite_lanes_4_split_f32,
+                    (false, Precision::SplitF32, Order::Six) => hermite_lanes_6_split_f32,
+                    (false, Precision::SplitF32, Order::Eight) => hermite_lanes_8_split_f32,
                 };
                 kernel(launch, read(predicted), list(places), write(partial));
             }
@@ -284,9 +284,9 @@ unsafe fn one_thread(call: &Call) {
                     (Precision::F64, Order::Four) => hermite_steps_4,
                     (Precision::F64, Order::Six) => hermite_steps_6,
                     (Precision::F64, Order::Eight) => hermite_steps_8,
-                    (Precision::FloatFloat, Order::Four) => hermite_steps_4_float_float,
-                    (Precision::FloatFloat, Order::Six) => hermite_steps_6_float_float,
-                    (Precision::FloatFloat, Order::Eight) => hermite_steps_8_float_float,
+                    (Precision::SplitF32, Order::Four) => hermite_steps_4_split_f32,
+                    (Precision::SplitF32, Order::Six) => hermite_steps_6_split_f32,
+                    (Precision::SplitF32, Order::Eight) => hermite_steps_8_split_f32,
                 };
                 kernel(
                     job,

@@ -1,12 +1,12 @@
 //! Particles in packets of 8 as SIMD lanes want them: all first components, all second ones, and so on.
 
-use kernels_gpu::{Lanes, Vec3};
+use kernels_gpu::{Real, Vec3};
 
 /// Particles of a packet, a multiple of every number of lanes.
 pub(super) const PACKET: usize = 8;
 
 /// Lanes in memory.
-pub(super) trait Memory: Lanes {
+pub(super) trait Memory: Real {
     /// One lane.
     type Element: Copy + Default;
     /// Reads the lanes from consecutive places.
@@ -27,7 +27,7 @@ macro_rules! memory {
             type Element = $element;
             #[inline(always)]
             unsafe fn load(from: *const $element) -> Self {
-                const { assert!(size_of::<$lanes>() == size_of::<$element>() * <$lanes>::COUNT) };
+                const { assert!(size_of::<$lanes>() == size_of::<$element>() * <$lanes as Real>::LANES) };
                 // SAFETY: the lanes are that many numbers and nothing else; the caller vouches for the memory.
                 unsafe { from.cast::<Self>().read_unaligned() }
             }

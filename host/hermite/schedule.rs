@@ -3,7 +3,7 @@
 //! Steps are powers of two, and the time of a particle is a multiple of its step. So those with the shortest step
 //! are due at every block, and those whose step divides the block's time with them.
 
-use kernels_gpu::hermite::device::steps;
+use kernels_gpu::device::hermite::steps;
 use kernels_gpu::hermite::step::{halved, halvings, longest_at};
 
 /// Levels of steps, each half of the one before.

@@ -1,6 +1,7 @@
 //! What a cluster is integrated with: plain data, validated once.
 
 use std::fmt;
+use std::str::FromStr;
 
 use kernels_gpu::hermite::step::SMALLEST_RATIO;
 use serde::{Deserialize, Serialize};
@@ -78,22 +79,25 @@ impl fmt::Display for Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// f64 throughout.
+    /// f64 throughout. Also read as `exact`.
     #[default]
+    #[serde(alias = "exact")]
     F64,
-    /// f32 pairs, with positions and accelerations as sums of two f32: relative error of a force about 1e-7.
-    FloatFloat,
+    /// f32 pairs, with positions and accelerations as sums of two f32: relative error of a force about 1e-7. Also read by its former
+    /// name, `float-float`.
+    #[serde(rename = "split-f32", alias = "float-float")]
+    SplitF32,
 }
 
 impl Precision {
     /// All.
-    pub const ALL: [Self; 2] = [Self::F64, Self::FloatFloat];
+    pub const ALL: [Self; 2] = [Self::F64, Self::SplitF32];
 
     /// Relative error of a force, about.
     pub fn epsilon(self) -> f64 {
         match self {
             Self::F64 => 0.5 * f64::EPSILON,
-            Self::FloatFloat => 0.5 * f64::from(f32::EPSILON),
+            Self::SplitF32 => 0.5 * f64::from(f32::EPSILON),
         }
     }
 
@@ -101,7 +105,19 @@ impl Precision {
     pub fn name(self) -> &'static str {
         match self {
             Self::F64 => "f64",
-            Self::FloatFloat => "float-float",
+            Self::SplitF32 => "split-f32",
+        }
+    }
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "f64" | "exact" => Ok(Self::F64),
+            "split-f32" | "float-float" => Ok(Self::SplitF32),
+            _ => Err("must be f64 or split-f32".into()),
         }
     }
 }
@@ -266,8 +282,8 @@ impl Specification {
             );
             return fail("--min-step", min.to_string(), &allowed);
         }
-        if self.precision == Precision::FloatFloat && self.softening > LARGEST_SINGLE_SOFTENING {
-            let allowed = "must be at most 1e9 with --precision float-float (length)";
+        if self.precision == Precision::SplitF32 && self.softening > LARGEST_SINGLE_SOFTENING {
+            let allowed = "must be at most 1e9 with --precision split-f32 (length)";
             return fail("--softening", eps.to_string(), allowed);
         }
         if let Some(options) = self.ahmad_cohen {
@@ -333,10 +349,10 @@ impl Specification {
                     "a mass must be finite and at least 0",
                 );
             }
-            if self.precision == Precision::FloatFloat && body.mass > LARGEST_SINGLE_MASS {
+            if self.precision == Precision::SplitF32 && body.mass > LARGEST_SINGLE_MASS {
                 return fail(
                     format!("{i} (mass {})", body.mass),
-                    "with --precision float-float a mass must be at most 1e12",
+                    "with --precision split-f32 a mass must be at most 1e12",
                 );
             }
             let numbers = body.position.iter().chain(&body.velocity);
@@ -360,10 +376,10 @@ impl Specification {
     }
 }
 
-/// Largest G·m of a body in float-float: f32 has to hold its pull at the least distance.
+/// Largest G·m of a body in split-f32: f32 has to hold its pull at the least distance.
 const LARGEST_SINGLE_MASS: f64 = 1e12;
 
-/// Largest softening length in float-float: its square and the power of -3/2 of that have to be f32 numbers.
+/// Largest softening length in split-f32: its square and the power of -3/2 of that have to be f32 numbers.
 const LARGEST_SINGLE_SOFTENING: f64 = 1e9;
 
 /// Most neighbours a particle can be asked to have.

@@ -3,29 +3,30 @@
 use std::sync::atomic::AtomicU32;
 
 use cuda_std::emulator::{EmulatorError, Launch};
+use kernels_gpu::device::linear::{Linear, TOGETHER};
+use kernels_gpu::device::steps::{Operation, State, Steps};
+use kernels_gpu::device::sweep::Reduced;
+use kernels_gpu::device::tile::Basic;
+use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
+use kernels_gpu::integrator::system::{Combination, Pair};
 use kernels_gpu::kernels::{
-    Stages, nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64,
-    nbody_combine_ff, nbody_drift_f32, nbody_drift_f64, nbody_drift_ff, nbody_equal_f32,
-    nbody_equal_f64, nbody_gather_f32, nbody_gather_f64, nbody_gather_ff, nbody_kick_drift_f32,
+    nbody_atomic_f32, nbody_atomic_f64, nbody_combine_f32, nbody_combine_f64, nbody_combine_ff,
+    nbody_drift_f32, nbody_drift_f64, nbody_drift_ff, nbody_equal_f32, nbody_equal_f64,
+    nbody_gather_f32, nbody_gather_f64, nbody_gather_ff, nbody_kick_drift_f32,
     nbody_kick_drift_f64, nbody_kick_drift_ff, nbody_kick_f32, nbody_kick_f64, nbody_kick_ff,
-    nbody_plain_f32, nbody_plain_f64, nbody_plain_ff, nbody_reduced_f32, nbody_reduced_f64,
-    nbody_reduced_ff, nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_end_ff, nbody_rk_stage_f32,
-    nbody_rk_stage_f64, nbody_rk_stage_ff, nbody_steps_f32, nbody_steps_f64, nbody_steps_ff,
-    nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4, nbody_tile_f32_k4_u1,
-    nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1, nbody_tile_f64_k2,
-    nbody_tile_f64_k4, nbody_tile_ff_k1, nbody_tile_ff_k2,
+    nbody_linear_f32, nbody_linear_f64, nbody_linear_ff, nbody_plain_f32, nbody_plain_f64,
+    nbody_plain_ff, nbody_reduced_f32, nbody_reduced_f64, nbody_reduced_ff, nbody_steps_f32,
+    nbody_steps_f64, nbody_steps_ff, nbody_tile_f32_k1, nbody_tile_f32_k2, nbody_tile_f32_k4,
+    nbody_tile_f32_k4_u1, nbody_tile_f32_k4_u16, nbody_tile_f32_k8, nbody_tile_f64_k1,
+    nbody_tile_f64_k2, nbody_tile_f64_k4, nbody_tile_ff_k1, nbody_tile_ff_k2,
 };
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::steps::{Operation, State, Steps};
-use kernels_gpu::nbody::sweep::Reduced;
-use kernels_gpu::nbody::tile::Basic;
-use kernels_gpu::nbody::{Body, Scalar};
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::number::{FastF32, FloatFloat};
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
-use super::engine::{LowerParts, Run, start};
-use super::kernel::{Arrays, NbodyKernel, Pairs, Plan, operations};
-use super::{Bodies, Engine, Integrator, Precision, Validated};
+use super::engine::{Integration, LowerParts, Run, saved_pairs};
+use super::kernel::{Arrays, NbodyKernel, Pairs, Plan, linear_jobs, operations};
+use super::{Bodies, Engine, Precision, Validated};
 use crate::divergence::{EngineError, Monitor};
 
 /// Runs the kernels' code in emulated grids.
@@ -54,7 +55,7 @@ impl Engine for EmulatorEngine {
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         self.plan.check(problem)?;
         Ok(match problem.specification().precision {
-            Precision::F32 => Box::new(EmulatorRun::<f32>::new(self, problem, bodies, lower)?),
+            Precision::F32 => Box::new(EmulatorRun::<FastF32>::new(self, problem, bodies, lower)?),
             Precision::F64 => Box::new(EmulatorRun::<f64>::new(self, problem, bodies, lower)?),
             Precision::FloatFloat => Box::new(EmulatorRun::<FloatFloat<f32>>::new(
                 self, problem, bodies, lower,
@@ -65,12 +66,11 @@ impl Engine for EmulatorEngine {
 
 type Step<S> = unsafe fn(*mut Body<S>, *const Body<S>, S, u32);
 type KickDrift<S> = unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, S, S, u32);
-type RkStage<S> = unsafe fn(*mut Body<S>, *mut Body<S>, *const Body<S>, Stages<S>, S, S, u32);
 type Atomic<S> = unsafe fn(Reduced<S>, *const Body<S>, *mut Body<S>);
 type Pull<S> = unsafe fn(Basic<S>, *const Body<S>, *mut Body<S>);
 
 /// The kernels of a precision.
-struct Kernels<S: Scalar> {
+struct Kernels<S: DeviceNumber> {
     plain: Pull<S>,
     tiles: [Pull<S>; 6],
     combine: unsafe fn(*const Body<S>, *mut Body<S>, u32, u32),
@@ -82,8 +82,7 @@ struct Kernels<S: Scalar> {
     kick: Step<S>,
     drift: Step<S>,
     kick_drift: KickDrift<S>,
-    rk_stage: RkStage<S>,
-    rk_end: unsafe fn(*mut Body<S>, *mut Body<S>, Stages<S>, S, u32),
+    linear: unsafe fn(Linear<S>, Linear<S>, u32, u32),
 }
 
 trait HasKernels: Pairs {
@@ -91,9 +90,9 @@ trait HasKernels: Pairs {
     const KERNELS: Kernels<Self>;
 }
 
-impl HasKernels for f32 {
+impl HasKernels for FastF32 {
     const PRECISION: Precision = Precision::F32;
-    const KERNELS: Kernels<f32> = Kernels {
+    const KERNELS: Kernels<Self> = Kernels {
         plain: nbody_plain_f32,
         tiles: [
             nbody_tile_f32_k1,
@@ -112,8 +111,7 @@ impl HasKernels for f32 {
         kick: nbody_kick_f32,
         drift: nbody_drift_f32,
         kick_drift: nbody_kick_drift_f32,
-        rk_stage: nbody_rk_stage_f32,
-        rk_end: nbody_rk_end_f32,
+        linear: nbody_linear_f32,
     };
 }
 
@@ -139,8 +137,7 @@ impl HasKernels for f64 {
         kick: nbody_kick_f64,
         drift: nbody_drift_f64,
         kick_drift: nbody_kick_drift_f64,
-        rk_stage: nbody_rk_stage_f64,
-        rk_end: nbody_rk_end_f64,
+        linear: nbody_linear_f64,
     };
 }
 
@@ -165,20 +162,18 @@ impl HasKernels for FloatFloat<f32> {
         kick: nbody_kick_ff,
         drift: nbody_drift_ff,
         kick_drift: nbody_kick_drift_ff,
-        rk_stage: nbody_rk_stage_ff,
-        rk_end: nbody_rk_end_ff,
+        linear: nbody_linear_ff,
     };
 }
 
 struct EmulatorRun<'a, S: Pairs> {
     engine: &'a EmulatorEngine,
-    integrator: Integrator,
-    dt: f64,
+    integration: Integration,
     mass: Vec<f64>,
     arrays: Arrays<S>,
     accelerations: Vec<Body<S>>,
-    /// x₀, v₀, Σx, Σv.
-    stages: [Vec<Body<S>>; 4],
+    /// What the integrator saves.
+    saved: Vec<[Vec<Body<S>>; 2]>,
     sums: Vec<Body<S>>,
     p: Vec<S>,
     q: Vec<S>,
@@ -200,11 +195,12 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
         let two_passes = engine.plan.kernel == NbodyKernel::Reduced;
         let mut run = Self {
             engine,
-            integrator: spec.integrator,
-            dt: spec.dt,
+            integration: Integration::new(spec),
             mass: bodies.mass.clone(),
             accelerations: zero(),
-            stages: [zero(), zero(), zero(), zero()],
+            saved: (0..saved_pairs(spec.integrator))
+                .map(|_| [zero(), zero()])
+                .collect(),
             sums: vec![Body::default(); chunks * arrays.n as usize],
             p: if two_passes {
                 vec![S::default(); rows as usize * planes]
@@ -218,7 +214,7 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
             },
             arrays,
         };
-        start(spec.integrator, &mut run)?;
+        run.integration.prepare(&mut run)?;
         Ok(run)
     }
 
@@ -372,14 +368,16 @@ impl<'a, S: HasKernels> EmulatorRun<'a, S> {
         self.launch(self.arrays.n.div_ceil(block), block, 0, kernel)
     }
 
-    fn saved(&mut self) -> Stages<S> {
-        let [x0, v0, sum_x, sum_v] = &mut self.stages;
-        Stages {
-            x0: x0.as_mut_ptr(),
-            v0: v0.as_mut_ptr(),
-            sum_x: sum_x.as_mut_ptr(),
-            sum_v: sum_v.as_mut_ptr(),
+    /// Where a pair is.
+    fn pair(&mut self, pair: Pair) -> [*mut Body<S>; 2] {
+        let Arrays { x, v, .. } = &mut self.arrays;
+        match pair {
+            Pair::State => [x, v],
+            Pair::Rates => [v, &mut self.accelerations],
+            Pair::Saved(number) => self.saved[number].each_mut(),
+            Pair::Zero => return [std::ptr::null_mut(); 2],
         }
+        .map(|vector| vector.as_mut_ptr())
     }
 }
 
@@ -416,36 +414,21 @@ impl<S: HasKernels> System for EmulatorRun<'_, S> {
         self.each(|| unsafe { (S::KERNELS.kick_drift)(x, v, a, h, h_x, n) })
     }
 
-    fn rk_begin(&mut self) -> Result<(), EngineError> {
-        self.stages[0].copy_from_slice(&self.arrays.x);
-        self.stages[1].copy_from_slice(&self.arrays.v);
-        self.stages[2].fill(Body::default());
-        self.stages[3].fill(Body::default());
+    fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), EngineError> {
+        let n = self.arrays.n;
+        for combinations in combinations.chunks(TOGETHER) {
+            let (jobs, both) = linear_jobs(combinations, |pair| self.pair(pair));
+            let [first, second] = jobs;
+            // SAFETY: n values each.
+            self.each(|| unsafe { (S::KERNELS.linear)(first, second, both, n) })?;
+        }
         Ok(())
-    }
-
-    fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
-        let stages = self.saved();
-        let (x, v) = (self.arrays.x.as_mut_ptr(), self.arrays.v.as_mut_ptr());
-        let a = self.accelerations.as_ptr();
-        let (weight, h, n) = (S::from_f64(weight), S::from_f64(h), self.arrays.n);
-        // SAFETY: n values each.
-        self.each(|| unsafe { (S::KERNELS.rk_stage)(x, v, a, stages, weight, h, n) })
-    }
-
-    fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
-        let stages = self.saved();
-        let (x, v) = (self.arrays.x.as_mut_ptr(), self.arrays.v.as_mut_ptr());
-        let (h, n) = (S::from_f64(h), self.arrays.n);
-        // SAFETY: n values each.
-        self.each(|| unsafe { (S::KERNELS.rk_end)(x, v, stages, h, n) })
     }
 }
 
 impl<S: HasKernels> Run for EmulatorRun<'_, S> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
-        let (integrator, dt) = (self.integrator, self.dt);
-        let operations = operations::<S>(integrator, dt);
+        let operations = operations::<S>(self.integration);
         for done in 0..steps {
             if monitor.cancelled() {
                 return Err(EngineError::Cancelled);
@@ -454,7 +437,11 @@ impl<S: HasKernels> Run for EmulatorRun<'_, S> {
                 Some(list) if self.engine.plan.kernel == NbodyKernel::Steps => {
                     self.in_one_launch(list, 1)?;
                 }
-                _ => integrator.step(self, dt)?,
+                _ => {
+                    let mut integration = self.integration;
+                    integration.step(self)?;
+                    self.integration = integration;
+                }
             }
             monitor.progress(done + 1, steps);
         }

@@ -1,10 +1,9 @@
 //! What integrates: one trait, chosen at run time.
 
-use kernels_gpu::integrator::{
-    System, explicit_euler, forest_ruth, leapfrog, runge_kutta_4, symplectic_euler, velocity_verlet,
-};
+use kernels_gpu::integrator::{System, SystemIntegrator as _};
 
-use super::{Bodies, Integrator, Validated};
+use super::{Bodies, Specification, Validated};
+use crate::Integrator;
 use crate::divergence::{EngineError, Monitor};
 
 /// What the numbers of [`Bodies`] cannot hold of bodies that are pairs of `f32`: the lower part of each pair, whose upper part is
@@ -66,24 +65,63 @@ pub trait Run {
     }
 }
 
-/// What an integrator does before its first step.
-pub(super) fn start<S: System>(integrator: Integrator, s: &mut S) -> Result<(), S::Error> {
-    match integrator {
-        Integrator::VelocityVerlet => velocity_verlet::start(s),
-        _ => Ok(()),
-    }
+/// Evaluates an expression for the type of an integrator.
+macro_rules! by_integrator {
+    ([$integrator:expr, |$type:ident| $what:expr] $($name:ident $entry:ident $bodies:ident,)*) => {
+        match $integrator {
+            $(Integrator::$name => by_integrator!(@$bodies $name $type $what),)*
+        }
+    };
+    (@any $name:ident $type:ident $what:expr) => {{
+        type $type = kernels_gpu::integrator::$name;
+        $what
+    }};
+    (@three $name:ident $type:ident $what:expr) => {
+        unreachable!("a validated problem has an integrator of any number of bodies")
+    };
 }
 
-impl Integrator {
-    /// One step of a system.
-    pub(super) fn step<S: System>(self, s: &mut S, dt: f64) -> Result<(), S::Error> {
-        match self {
-            Self::ExplicitEuler => explicit_euler::step(s, dt),
-            Self::SymplecticEuler => symplectic_euler::step(s, dt),
-            Self::Leapfrog => leapfrog::step(s, dt),
-            Self::VelocityVerlet => velocity_verlet::step(s, dt),
-            Self::RungeKutta4 => runge_kutta_4::step(s, dt),
-            Self::ForestRuth => forest_ruth::step(s, dt),
+/// Pairs of vectors that an integrator saves.
+pub(super) fn saved_pairs(integrator: Integrator) -> usize {
+    kernels_gpu::integrators!({by_integrator} [integrator, |I| I::SAVED])
+}
+
+/// An integrator at work: what it does with a system from a run's start on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Integration {
+    integrator: Integrator,
+    dt: f64,
+    /// How many of its first steps are still to be taken.
+    starts: u32,
+}
+
+impl Integration {
+    pub fn new(specification: &Specification) -> Self {
+        let integrator = specification.integrator;
+        Self {
+            integrator,
+            dt: specification.dt,
+            starts: kernels_gpu::integrators!({by_integrator} [integrator, |I| I::STARTS]),
         }
+    }
+
+    /// What is done before the first step.
+    pub fn prepare<S: System>(self, s: &mut S) -> Result<(), S::Error> {
+        kernels_gpu::integrators!({by_integrator} [self.integrator, |I| I::prepare(s)])
+    }
+
+    /// The next step.
+    pub fn step<S: System>(&mut self, s: &mut S) -> Result<(), S::Error> {
+        let (integrator, dt) = (self.integrator, self.dt);
+        if self.is_uniform() {
+            return kernels_gpu::integrators!({by_integrator} [integrator, |I| I::step(s, dt)]);
+        }
+        self.starts -= 1;
+        kernels_gpu::integrators!({by_integrator} [integrator, |I| I::start(s, dt)])
+    }
+
+    /// Whether all steps that are left are the same.
+    pub fn is_uniform(self) -> bool {
+        self.starts == 0
     }
 }

@@ -303,7 +303,7 @@ impl Given {
     fn specification(&self, g: f64, dt: f64, steps: u64, dimensions: u8) -> Specification {
         let integrator = match self.model {
             Some(ModelName::SixBodies) => Integrator::SymplecticEuler,
-            _ => Integrator::default(),
+            _ => Integrator::VelocityVerlet,
         };
         Specification {
             g: self.g.unwrap_or(g),

@@ -1,16 +1,18 @@
 //! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on. What the GPU
 //! engine and the emulator share.
 
+use kernels_gpu::device::linear::{Linear, TOGETHER};
+use kernels_gpu::device::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
+use kernels_gpu::device::sweep::Reduced;
+use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
-use kernels_gpu::nbody::order::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
-use kernels_gpu::nbody::scalar::softening_floor_f32;
-use kernels_gpu::nbody::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
-use kernels_gpu::nbody::sweep::Reduced;
-use kernels_gpu::nbody::{Body, Scalar};
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::integrator::system::{Combination, MOST_TERMS, Pair};
+use kernels_gpu::number::{FastF32, FloatFloat};
+use kernels_gpu::physics::softening::softening_floor_f32;
+use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
 
-use super::engine::LowerParts;
-use super::{Bodies, Integrator, Precision, Solver, Specification, Validated};
+use super::engine::{Integration, LowerParts};
+use super::{Bodies, Precision, Solver, Specification, Validated};
 use crate::divergence::EngineError;
 
 /// A kernel that computes accelerations.
@@ -18,8 +20,8 @@ use crate::divergence::EngineError;
 pub enum NbodyKernel {
     /// `basic`, straight from global memory.
     Plain,
-    /// `basic`, many steps in one launch with barriers for the whole grid: for few bodies. Runge–Kutta steps are taken as with
-    /// [`Plain`](Self::Plain).
+    /// `basic`, many steps in one launch with barriers for the whole grid: for few bodies. Steps of other operations than kicks and
+    /// drifts are taken as with [`Plain`](Self::Plain).
     Steps,
     /// `basic`, tiles in shared memory, one body a thread.
     Tile1,
@@ -253,7 +255,7 @@ impl Plan {
 /// Bodies of a row.
 pub(super) fn row_length(precision: Precision) -> u32 {
     match precision {
-        Precision::F32 => f32::ROW,
+        Precision::F32 => FastF32::ROW,
         Precision::F64 => f64::ROW,
         Precision::FloatFloat => FloatFloat::<f32>::ROW,
     }
@@ -285,30 +287,55 @@ impl System for Notes {
         Ok(())
     }
 
-    fn rk_begin(&mut self) -> Result<(), Self::Error> {
+    fn combine(&mut self, _: &[Combination<'_>]) -> Result<(), Self::Error> {
         self.beyond = true;
-        Ok(())
-    }
-
-    fn rk_stage(&mut self, _: f64, _: f64) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn rk_end(&mut self, _: f64) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// The operations of a step, if it is made of kicks and drifts.
-pub(super) fn operations<S: Scalar>(integrator: Integrator, dt: f64) -> Option<Vec<Operation<S>>> {
-    let mut notes = Notes::default();
-    let Ok(()) = integrator.step(&mut notes, dt);
+/// The operations of a step, if all steps are made of the same kicks and drifts.
+pub(super) fn operations<S: DeviceNumber>(
+    mut integration: Integration,
+) -> Option<Vec<Operation<S>>> {
+    let mut notes = Notes {
+        beyond: !integration.is_uniform(),
+        ..Notes::default()
+    };
+    let Ok(()) = integration.step(&mut notes);
     let operation = |(kind, h): &(u32, f64)| Operation {
         kind: *kind,
         unused: 0,
         h: S::from_f64(*h),
     };
     (!notes.beyond).then(|| notes.operations.iter().map(operation).collect())
+}
+
+/// One or two combinations for a launch of the linear kernels, and whether there are two; `place` says where the vectors of a pair are.
+pub(super) fn linear_jobs<S: DeviceNumber>(
+    combinations: &[Combination<'_>],
+    mut place: impl FnMut(Pair) -> [*mut Body<S>; 2],
+) -> ([Linear<S>; TOGETHER], u32) {
+    let mut job = |combination: &Combination<'_>| {
+        let mut job = Linear {
+            to: place(combination.to.into()),
+            from: place(combination.from).map(<*mut _>::cast_const),
+            terms: [[std::ptr::null(); 2]; MOST_TERMS],
+            coefficients: [S::default(); MOST_TERMS],
+            count: combination.terms.len() as u32,
+            unused: 0,
+        };
+        for (k, (pair, h)) in combination.terms.iter().enumerate() {
+            job.terms[k] = place(*pair).map(<*mut _>::cast_const);
+            job.coefficients[k] = S::from_f64(*h);
+        }
+        job
+    };
+    let first = job(&combinations[0]);
+    let second = combinations.get(1).map(job);
+    (
+        [first, second.unwrap_or(first)],
+        u32::from(second.is_some()),
+    )
 }
 
 /// Bodies of a chunk of a kernel. Those that sum in a fixed order have no choice; the others take more chunks.
@@ -321,7 +348,7 @@ fn chunk_of(kernel: NbodyKernel, n: u32) -> u32 {
 }
 
 /// A precision, which may be one of pairs: see [`LowerParts`].
-pub(super) trait Pairs: Scalar {
+pub(super) trait Pairs: DeviceNumber {
     /// The lower part, if it has one.
     fn lower(self) -> Option<f32>;
 
@@ -329,13 +356,13 @@ pub(super) trait Pairs: Scalar {
     fn with_lower(x: f64, lower: f32) -> Self;
 }
 
-impl Pairs for f32 {
+impl Pairs for FastF32 {
     fn lower(self) -> Option<f32> {
         None
     }
 
     fn with_lower(x: f64, _: f32) -> Self {
-        x as f32
+        Self(x as f32)
     }
 }
 
@@ -480,7 +507,7 @@ impl<S: Pairs> Arrays<S> {
     pub(super) fn lower_parts(&self) -> Option<LowerParts> {
         let lower = |all: &[Body<S>]| -> Option<Vec<[f32; 3]>> {
             let parts = |b: &Body<S>| {
-                let [x, y, z] = b.vector().map(S::lower);
+                let [x, y, z] = [b.x, b.y, b.z].map(S::lower);
                 Some([x?, y?, z?])
             };
             all[..self.n as usize].iter().map(parts).collect()
@@ -492,7 +519,7 @@ impl<S: Pairs> Arrays<S> {
     }
 
     pub(super) fn bodies(&self, mass: &[f64]) -> Bodies {
-        let vector = |b: &Body<S>| b.vector().map(S::to_f64);
+        let vector = |b: &Body<S>| [b.x, b.y, b.z].map(|x| x.to_f64(0));
         Bodies {
             mass: mass.to_vec(),
             position: self.x[..mass.len()].iter().map(vector).collect(),

@@ -15,6 +15,7 @@ mod models;
 mod run;
 mod spec;
 
+pub use crate::Integrator;
 pub use bodies::Bodies;
 pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::{CpuEngine, Ranks};
@@ -28,6 +29,6 @@ pub use kernel::{NbodyKernel, Plan};
 pub use models::Model;
 pub use run::{Pause, RunError, Snapshot, integrate, integrate_with_pauses};
 pub use spec::{
-    Integrator, MAX_BODIES, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError,
-    Specification, Validated,
+    MAX_BODIES, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError, Specification,
+    Validated,
 };

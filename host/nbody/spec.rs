@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Bodies, Model};
+use crate::Integrator;
 
 /// Bodies at most: their numbers and those of memory planes stay within 32 bits on a GPU.
 pub const MAX_BODIES: usize = 1 << 26;
@@ -43,20 +44,22 @@ impl Default for Specification {
             dt: 0.001,
             steps: 1000,
             dimensions: 3,
-            integrator: Integrator::default(),
+            integrator: Integrator::VelocityVerlet,
             solver: Solver::default(),
             precision: Precision::default(),
         }
     }
 }
 
-/// Names for options: each value, and all of them for messages.
+/// Names for options: each value with its name and the names by which it is read as well.
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(or $former:literal)*,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+        pub enum $name { $($(#[$variant_doc])* $(#[serde(alias = $former)])* $variant,)* }
 
         impl $name {
             /// All of them.
@@ -72,11 +75,10 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
-                let found = Self::ALL.iter().find(|v| v.name() == text);
-                found.copied().ok_or_else(|| {
-                    let names: Vec<&str> = Self::ALL.iter().map(|v| v.name()).collect();
-                    format!("must be one of {}", names.join(", "))
-                })
+                match text {
+                    $($text $(| $former)* => Ok(Self::$variant),)*
+                    _ => Err(format!("must be one of {}", [$($text),*].join(", "))),
+                }
             }
         }
 
@@ -89,26 +91,6 @@ macro_rules! named {
 }
 
 pub(super) use named;
-
-named! {
-    /// How positions and velocities advance.
-    Integrator {
-        /// First order: x advances with the old v. The textbook's order.
-        ExplicitEuler = "explicit-euler",
-        /// First order, symplectic: x advances with the new v. The vendor's sample.
-        SymplecticEuler = "symplectic-euler",
-        /// Second order, symplectic: drift, kick, drift.
-        Leapfrog = "leapfrog",
-        /// Second order, symplectic: kick, drift, kick.
-        #[default]
-        VelocityVerlet = "velocity-verlet",
-        /// Fourth order.
-        #[serde(rename = "runge-kutta-4")]
-        RungeKutta4 = "runge-kutta-4",
-        /// Fourth order, symplectic.
-        ForestRuth = "forest-ruth",
-    }
-}
 
 named! {
     /// How accelerations are summed.
@@ -126,7 +108,7 @@ named! {
     Precision {
         /// 64 bits, IEEE operations in a fixed order: the same bits on every engine.
         #[default]
-        F64 = "f64",
+        F64 = "f64" or "exact",
         /// 32 bits: on a GPU with its approximate 1/√ and the same bits on GPUs of one kind, on CPUs with others.
         F32 = "f32",
         /// Sums of two `f32`, 42 bits or more, for GPUs whose `f64` is slow.
@@ -158,26 +140,6 @@ named! {
         /// Memory of its own for every thread, as in the textbook: less of it for many bodies, but the last bits depend on the
         /// number of threads and the schedule.
         Threads = "threads",
-    }
-}
-
-impl Integrator {
-    /// By which power of dt the error after a fixed time shrinks.
-    pub fn order(self) -> u32 {
-        match self {
-            Self::ExplicitEuler | Self::SymplecticEuler => 1,
-            Self::Leapfrog | Self::VelocityVerlet => 2,
-            Self::RungeKutta4 | Self::ForestRuth => 4,
-        }
-    }
-
-    /// Accelerations of all bodies computed in a step.
-    pub fn accelerations(self) -> u32 {
-        match self {
-            Self::RungeKutta4 => 4,
-            Self::ForestRuth => 3,
-            _ => 1,
-        }
     }
 }
 
@@ -295,6 +257,10 @@ impl Specification {
         }
         if ![2, 3].contains(&self.dimensions) {
             return option("dimensions", &self.dimensions, "2 or 3");
+        }
+        if !self.integrator.is_of_any_bodies() {
+            let allowed = "one that needs no jerks; star clusters have Hermite's method, see trisolar cluster";
+            return option("integrator", &self.integrator, allowed);
         }
         check_bodies(&bodies, self.softening, self.dimensions)?;
         if let Some(body) = bodies.mass.iter().position(|m| !(m * self.g).is_finite()) {

@@ -22,6 +22,13 @@ fn at_most_raw(a: Double, b: Double) -> Answers {
     _mm256_cmp_pd::<_CMP_LE_OQ>(a, b)
 }
 
+/// `yes` where `answers` hold, otherwise `no`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
+    _mm256_blendv_pd(no, yes, answers)
+}
+
 /// An answer a bit.
 #[inline]
 #[target_feature(enable = "avx2,fma")]

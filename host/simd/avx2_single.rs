@@ -1,7 +1,7 @@
 //! 8 lanes of `f32`: AVX2 and FMA.
 
 use core::arch::x86_64::{
-    __m256 as Register, __m256 as Answers, _CMP_LE_OQ, _mm256_add_ps as add_ps,
+    __m256 as Register, __m256 as Answers, _CMP_LE_OQ, _mm256_add_ps as add_ps, _mm256_blendv_ps,
     _mm256_castps_si256 as castps_int, _mm256_castsi256_ps as castint_ps, _mm256_cmp_ps,
     _mm256_fmadd_ps as fmadd_ps, _mm256_movemask_ps, _mm256_mul_ps as mul_ps,
     _mm256_set1_epi32 as set1_epi32, _mm256_set1_ps as set1_ps, _mm256_srli_epi32 as srli_epi32,
@@ -15,6 +15,13 @@ use super::lanes_single::lanes_single;
 #[target_feature(enable = "avx2,fma")]
 fn at_most_raw(a: Register, b: Register) -> Answers {
     _mm256_cmp_ps::<_CMP_LE_OQ>(a, b)
+}
+
+/// `yes` where `answers` hold, otherwise `no`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
+    _mm256_blendv_ps(no, yes, answers)
 }
 
 /// An answer a bit.

@@ -22,6 +22,13 @@ fn at_most_raw(a: Double, b: Double) -> Answers {
     _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b)
 }
 
+/// `yes` where `answers` hold, otherwise `no`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
+    _mm512_mask_blend_pd(answers, no, yes)
+}
+
 /// An answer a bit.
 #[inline]
 #[target_feature(enable = "avx512f")]

@@ -13,11 +13,11 @@ macro_rules! lanes {
     ($(#[$doc:meta])* $name:ident, $n:literal) => {
         use core::ops::{Add, Mul, Neg, Sub};
 
-        use kernels_gpu::inv_cube::{
+        use kernels_gpu::number::inv_cube::{
             self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, SINGLE_BASE, Seeded, Short,
             WIDEN_BASE,
         };
-        use kernels_gpu::{Lanes, Mask, Real};
+        use kernels_gpu::{Mask, PerLane, Real};
 
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
@@ -113,16 +113,24 @@ macro_rules! lanes {
                 }
             }
 
-            /// Whether every lane of all of these is in the ordinary range of [`inv_cube`].
+            /// r⁻³ if every lane of all of these is ordinary. Two, four and eight vectors share the registers of their seeds.
             #[inline(always)]
-            pub(crate) fn all_ordinary<const K: usize>(r2: &[Self; K]) -> bool {
-                let mut any = r2[0].offset();
-                for x in &r2[1..] {
-                    // SAFETY: see `lanes`.
-                    any = unsafe { or_int(any, x.offset()) };
+            pub(crate) fn if_ordinary<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
+                match K {
+                    2 => return Self::ordinary_pairs::<K, 1>(r2),
+                    4 => return Self::ordinary_pairs::<K, 2>(r2),
+                    8 => return Self::ordinary_pairs::<K, 4>(r2),
+                    _ => {}
                 }
-                // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
-                unsafe { none(any, upper(!(ORDINARY_WIDTH - 1))) }
+                // (No closures here: they would not be inlined into a function with this instruction set.)
+                if !<Self as Seeded>::all_ordinary(&r2) {
+                    return None;
+                }
+                let mut w = r2;
+                for k in 0..K {
+                    w[k] = inv_cube::ordinary(r2[k]);
+                }
+                Some(w)
             }
 
             /// Upper halves of the bits of two numbers, less the base of the ordinary range: side by side in each lane.
@@ -138,9 +146,8 @@ macro_rules! lanes {
 
             /// r⁻³ of twice `M` r², if every lane of all is ordinary: the seeds of two vectors at a time fill one.
             #[inline(always)]
-            pub(crate) fn ordinary_pairs<const K: usize, const M: usize>(r2: [Self; K]) -> Option<[Self; K]> {
+            fn ordinary_pairs<const K: usize, const M: usize>(r2: [Self; K]) -> Option<[Self; K]> {
                 let (offsets, all_ordinary) = Self::all_offsets::<K, M>(&r2);
-                // (No closure: it would not be inlined into a function with this instruction set.)
                 if !all_ordinary {
                     return None;
                 }
@@ -254,13 +261,44 @@ macro_rules! lanes {
             }
         }
 
+        impl PerLane for $name {
+            type One = f64;
+
+            #[inline(always)]
+            fn spread(one: &f64) -> Self {
+                Self::from_f64(*one)
+            }
+
+            #[inline(always)]
+            fn lane(&self, lane: usize) -> f64 {
+                self.to_array()[lane]
+            }
+
+            #[inline(always)]
+            fn set_lane(&mut self, lane: usize, from: &Self) {
+                let mut a = self.to_array();
+                a[lane] = from.to_array()[lane];
+                *self = Self::from_array(a);
+            }
+        }
+
         impl Real for $name {
+            type Lane = f64;
+            const LANES: usize = $n;
+            const TOGETHER: bool = true;
+            const HAS_SOFTENING_FLOOR: bool = false;
             type Mask = Holds;
+            kernels_gpu::own_constants_and_forces!($n);
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 // SAFETY: see `lanes`.
                 Self(unsafe { set1_pd(x) })
+            }
+
+            #[inline(always)]
+            fn to_f64(self, lane: usize) -> f64 {
+                self.lane(lane)
             }
 
             #[inline(always)]
@@ -276,39 +314,40 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn select(mask: Holds, yes: Self, no: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { select_raw(mask.0, yes.0, no.0) })
+            }
+
+            #[inline(always)]
             fn inv_cube(self) -> Self {
-                Self::inv_cubes([self; 6])[0]
+                Self::inv_cubes([self])[0]
             }
 
             #[inline(always)]
-            fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-                if Self::six_ordinary(&r2) {
-                    [
-                        inv_cube::ordinary(r2[0]),
-                        inv_cube::ordinary(r2[1]),
-                        inv_cube::ordinary(r2[2]),
-                        inv_cube::ordinary(r2[3]),
-                        inv_cube::ordinary(r2[4]),
-                        inv_cube::ordinary(r2[5]),
-                    ]
-                } else {
-                    Self::six_by_lane(r2, inv_cube::inv_cube)
+            fn inv_cubes<const K: usize>(r2: [Self; K]) -> [Self; K] {
+                if let Some(w) = Self::if_ordinary(r2) {
+                    return w;
                 }
+                Self::by_lane(r2, inv_cube::inv_cube)
             }
-        }
-
-        impl Lanes for $name {
-            const COUNT: usize = $n;
 
             #[inline(always)]
-            fn set_lane(&mut self, lane: usize, from: Self) {
-                let mut a = self.to_array();
-                a[lane] = from.to_array()[lane];
-                *self = Self::from_array(a);
+            fn inv_cube_or_zero(self) -> Self {
+                Self::inv_cubes_or_zero([self])[0]
+            }
+
+            #[inline(always)]
+            fn inv_cubes_or_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+                if let Some(w) = Self::if_ordinary(r2) {
+                    return w;
+                }
+                Self::by_lane(r2, inv_cube::inv_cube_or_zero)
             }
         }
 
         impl Seeded for $name {
+            type Alone = f64;
             type Short = Seed;
 
             #[inline(always)]
@@ -336,18 +375,14 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
-            fn six_ordinary(r2: &[Self; 6]) -> bool {
-                // SAFETY: see `lanes`.
-                unsafe {
-                    let or = |a, b| or_int(a, b);
-                    let any = or(
-                        or(or(r2[0].offset(), r2[1].offset()), or(r2[2].offset(), r2[3].offset())),
-                        or(r2[4].offset(), r2[5].offset()),
-                    );
-                    // ORDINARY_WIDTH is a power of two.
-                    let beyond = upper(!(ORDINARY_WIDTH - 1));
-                    none(any, beyond)
+            fn all_ordinary<const K: usize>(r2: &[Self; K]) -> bool {
+                let mut any = r2[0].offset();
+                for x in &r2[1..] {
+                    // SAFETY: see `lanes`.
+                    any = unsafe { or_int(any, x.offset()) };
                 }
+                // SAFETY: see `lanes`. ORDINARY_WIDTH is a power of two.
+                unsafe { none(any, upper(!(ORDINARY_WIDTH - 1))) }
             }
 
             #[inline(always)]
@@ -360,10 +395,28 @@ macro_rules! lanes {
                 }
             }
 
-            #[cold]
-            #[inline(never)]
-            fn six_by_lane(r2: [Self; 6], f: fn(f64) -> f64) -> [Self; 6] {
-                r2.map(|x| Self::from_array(x.to_array().map(f)))
+            #[inline(always)]
+            fn by_lane<const K: usize>(r2: [Self; K], f: fn(f64) -> f64) -> [Self; K] {
+                let mut lanes = [[0.0; $n]; K];
+                for k in 0..K {
+                    lanes[k] = r2[k].to_array();
+                    each_lane(&mut lanes[k], f);
+                }
+                let mut w = r2;
+                for k in 0..K {
+                    w[k] = Self::from_array(lanes[k]);
+                }
+                w
+            }
+        }
+
+        /// `f` of each number: the path on which some are very large or small. It goes through memory, so that the path that is nearly
+        /// always taken keeps to registers.
+        #[cold]
+        #[inline(never)]
+        fn each_lane(lanes: &mut [f64; $n], f: fn(f64) -> f64) {
+            for x in lanes {
+                *x = f(*x);
             }
         }
 

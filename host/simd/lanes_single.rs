@@ -5,9 +5,9 @@ macro_rules! lanes_single {
     ($(#[$doc:meta])* $name:ident, $n:literal) => {
         use core::ops::{Add, Mul, Neg, Sub};
 
-        use kernels_gpu::inv_cube::{Short, inv_cube_single};
+        use kernels_gpu::number::inv_cube::{Short, inv_cube_single};
         use kernels_gpu::number::{GUESS, Single};
-        use kernels_gpu::{Lanes, Mask, Real};
+        use kernels_gpu::{Mask, PerLane, Real};
 
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,6 @@ macro_rules! lanes_single {
 
             /// From the lanes.
             #[inline(always)]
-            #[allow(dead_code)]
             pub(crate) fn from_array(a: [f32; $n]) -> Self {
                 // SAFETY: same size.
                 Self(unsafe { core::mem::transmute::<[f32; $n], Register>(a) })
@@ -64,6 +63,8 @@ macro_rules! lanes_single {
         }
 
         impl Single for $name {
+            type Alone = f32;
+
             #[inline(always)]
             fn guess_root(self) -> Self {
                 // SAFETY: see `lanes`.
@@ -74,12 +75,43 @@ macro_rules! lanes_single {
             }
         }
 
+        impl PerLane for $name {
+            type One = f32;
+
+            #[inline(always)]
+            fn spread(one: &f32) -> Self {
+                Self::from_f32(*one)
+            }
+
+            #[inline(always)]
+            fn lane(&self, lane: usize) -> f32 {
+                self.to_array()[lane]
+            }
+
+            #[inline(always)]
+            fn set_lane(&mut self, lane: usize, from: &Self) {
+                let mut a = self.to_array();
+                a[lane] = from.to_array()[lane];
+                *self = Self::from_array(a);
+            }
+        }
+
         impl Real for $name {
+            type Lane = f32;
+            const LANES: usize = $n;
+            const TOGETHER: bool = true;
+            const HAS_SOFTENING_FLOOR: bool = true;
             type Mask = Holds;
+            kernels_gpu::own_constants_and_forces!($n);
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 Self::from_f32(x as f32)
+            }
+
+            #[inline(always)]
+            fn to_f64(self, lane: usize) -> f64 {
+                f64::from(self.lane(lane))
             }
 
             #[inline(always)]
@@ -94,20 +126,21 @@ macro_rules! lanes_single {
             }
 
             #[inline(always)]
+            fn select(mask: Holds, yes: Self, no: Self) -> Self {
+                // SAFETY: see `lanes`.
+                Self(unsafe { select_raw(mask.0, yes.0, no.0) })
+            }
+
+            #[inline(always)]
             fn inv_cube(self) -> Self {
                 inv_cube_single(self, self.guess_root())
             }
-        }
-
-        impl Lanes for $name {
-            const COUNT: usize = $n;
 
             #[inline(always)]
-            fn set_lane(&mut self, lane: usize, from: Self) {
-                let mut a = self.to_array();
-                a[lane] = from.to_array()[lane];
-                // SAFETY: same size.
-                *self = Self(unsafe { core::mem::transmute::<[f32; $n], Register>(a) });
+            fn inv_cube_or_zero(self) -> Self {
+                let zero = Self::zero();
+                // (r² is not negative.)
+                Self::select(self.at_most(zero), zero, self.inv_cube())
             }
         }
 

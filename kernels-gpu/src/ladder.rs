@@ -1,5 +1,5 @@
 //! The divergence loop in the steps by which one makes it fast: what the kernels of the ladder share. Each rung changes one
-//! thing; the last is [`divergence_fetch`](fn@crate::kernels::divergence_fetch), which shares nothing with them.
+//! thing; the last is [`map`](fn@crate::kernels::map), which shares nothing with them.
 //!
 //! They follow "Three body problem II: Simulating Divergence with Parallelized Computation": three positions and velocities
 //! a system in `f64`, no fused operations, explicit Euler.
@@ -7,7 +7,7 @@
 #[cfg(target_arch = "nvptx64")]
 use cuda_std::GpuFloat as _;
 
-use crate::divergence::Grid;
+use crate::map::Grid;
 
 /// A map as the rungs take it. Body 0 is the grid body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +15,8 @@ use crate::divergence::Grid;
 pub struct Plan {
     /// Start positions.
     pub grid: Grid,
-    /// Start velocities (length / time).
-    pub velocities: [[f64; 3]; 3],
+    /// What is added to the position of body 0 in the twin system (length).
+    pub shift: [f64; 3],
     /// Masses.
     pub masses: [f64; 3],
     /// Gravitational constant.
@@ -49,12 +49,12 @@ impl Plan {
         p[0] = self.grid.start(pixel as u64);
         let system = System {
             p,
-            v: self.velocities,
+            v: self.grid.velocities,
         };
         let mut twin = system;
         let mut k = 0;
         while k < 3 {
-            twin.p[0][k] += self.grid.shift[k];
+            twin.p[0][k] += self.shift[k];
             k += 1;
         }
         [system, twin]

@@ -4,34 +4,35 @@
 //! plain CPU code under `cuda_std`'s emulator of the grid. In [`Real`] `f64` it uses only IEEE operations in a
 //! fixed order, so that the three give the same bits.
 //!
-//! - [`real`]: the scalar; [`vec3`]: vectors of it
-//! - [`number`]: numbers of other precision
-//! - [`gravity`]: pair interactions
+//! Each layer knows only those before it:
+//!
+//! - [`number`]: the scalar, and every precision of it
+//! - [`physics`]: gravity of pairs and of three bodies, derivatives, orders of summation
 //! - [`integrator`]: one integrator a file
-//! - [`hermite`]: forces with derivatives, predictor, corrector and steps of star clusters
-//! - [`divergence`]: the twin-trajectory state machine of one pixel
-//! - [`ladder`]: the divergence loop in the steps by which one makes it fast
-//! - [`nbody`]: all-pairs gravity
+//! - [`map`]: maps as plain data
+//! - [`quantity`]: what is computed of a pixel, one quantity a file
+//! - [`lanes`]: pixels under way side by side
+//! - [`methods`]: which quantity, precision and integrator are compiled together
+//! - [`device`]: what kernels are made of: fetching threads, tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points
+//! - [`ladder`]: the divergence loop in the steps by which one makes it fast, a yardstick with formulae of its own
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(abi_ptx, asm_experimental_arch, core_float_math)
 )]
 
-pub mod clock;
-pub mod divergence;
-pub mod gravity;
-mod grid_barrier;
-pub mod hermite;
+pub mod device;
 pub mod integrator;
-pub mod inv_cube;
 pub mod kernels;
 pub mod ladder;
-pub mod nbody;
+pub mod lanes;
+pub mod map;
+pub mod methods;
 pub mod number;
-pub mod real;
-pub mod vec3;
+pub mod physics;
+pub mod quantity;
 
-pub use real::{Lanes, Mask, Real};
-pub use vec3::Vec3;
+pub use number::{Mask, PerLane, Real};
+pub use physics::hermite;
+pub use physics::vec3::Vec3;

@@ -3,11 +3,12 @@
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
 use kernels_gpu::hermite::correct::correct;
-use kernels_gpu::hermite::force::{potential, softening2};
-use kernels_gpu::hermite::order::{fold, partial_sums, terms};
 use kernels_gpu::hermite::predict::predict;
 use kernels_gpu::hermite::step::{Power, criterion, quantised};
 use kernels_gpu::hermite::{TERMS, Taylor};
+use kernels_gpu::physics::pair::{potential, separation};
+use kernels_gpu::physics::softening::softening2;
+use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 use proptest::prelude::*;
 
 fn vec3(a: [f64; 3]) -> Vec3<f64> {
@@ -89,7 +90,14 @@ fn the_acceleration_is_the_slope_of_the_potential() {
     let (j, eps2) = (vec3([0.3, -0.4, 0.9]), softening2(0.05));
     let at = vec3([0.1, 0.2, -0.1]);
     let slope = |e: Vec3<f64>| {
-        derivative(|h| vec3([potential(at.add_scaled(h, e), j, 1.7, eps2), 0.0, 0.0])).x
+        derivative(|h| {
+            vec3([
+                potential(1.7, separation::<f64, 3>(at.add_scaled(h, e), j, eps2).1),
+                0.0,
+                0.0,
+            ])
+        })
+        .x
     };
     let mut sum = [ZERO; 2];
     Plain::<f64>::pull(&[at, ZERO], &[j, ZERO], 1.7, eps2, &mut sum);

@@ -1,6 +1,7 @@
 //! r⁻³: accuracy over the whole range, special values, and the same bits on every path.
 
-use kernels_gpu::inv_cube::{inv_cube, inv_cubes};
+use kernels_gpu::Real;
+use kernels_gpu::number::inv_cube::{inv_cube, inv_cube_or_zero};
 use proptest::prelude::*;
 use twofloat::TwoFloat;
 
@@ -38,6 +39,23 @@ fn squared_distances() -> impl Strategy<Value = f64> {
     })
 }
 
+/// `odd` among `K` - 1 others.
+fn several_are_as_one_by_one<const K: usize>(
+    odd: f64,
+    other: f64,
+    at: usize,
+) -> Result<(), TestCaseError> {
+    let mut r2 = [other; K];
+    r2[at % K] = odd;
+    let bits = |w: [f64; K]| w.map(f64::to_bits);
+    prop_assert_eq!(bits(f64::inv_cubes(r2)), bits(r2.map(inv_cube)));
+    prop_assert_eq!(
+        bits(f64::inv_cubes_or_zero(r2)),
+        bits(r2.map(inv_cube_or_zero))
+    );
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200_000))]
 
@@ -59,14 +77,21 @@ proptest! {
     }
 
     #[test]
-    fn testing_six_at_once_changes_no_bit(a in any::<f64>(), b in squared_distances(), c in 1e-3..1e3, at in 0usize..6) {
-        let mut r2 = [c; 6];
-        prop_assert_eq!(inv_cubes(r2), [inv_cube(c); 6]);
-        for odd in [a, b] {
-            r2[at] = odd;
-            let one_by_one = r2.map(|x| inv_cube(x).to_bits());
-            prop_assert_eq!(inv_cubes(r2).map(f64::to_bits), one_by_one);
+    fn testing_several_at_once_changes_no_bit(a in any::<f64>(), b in squared_distances(), c in 1e-3..1e3, at in 0usize..8) {
+        for odd in [a, b, c, 0.0] {
+            several_are_as_one_by_one::<1>(odd, c, at)?;
+            several_are_as_one_by_one::<2>(odd, c, at)?;
+            several_are_as_one_by_one::<3>(odd, c, at)?;
+            several_are_as_one_by_one::<6>(odd, c, at)?;
+            several_are_as_one_by_one::<8>(odd, c, at)?;
         }
+    }
+
+    #[test]
+    fn only_at_zero_is_the_other_form_zero(bits in any::<u64>()) {
+        let r2 = f64::from_bits(bits);
+        let expected = if r2 == 0.0 { 0.0 } else { inv_cube(r2) };
+        prop_assert_eq!(inv_cube_or_zero(r2).to_bits(), expected.to_bits());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Numbers of other precision: how exact their operations are.
 
 use kernels_gpu::Real;
-use kernels_gpu::number::{Fast, Fixed, FloatFloat, Mixed};
+use kernels_gpu::number::{Fast, FastF32, Fixed, FloatFloat, Mixed};
 use proptest::prelude::*;
 use twofloat::TwoFloat;
 
@@ -58,17 +58,17 @@ proptest! {
     fn fixed_point_rounds_to_the_nearest(a in -700.0..700.0f64, b in -700.0..700.0f64, c in -5e5..5e5f64) {
         let step = (-32f64).exp2();
         let (x, y, z) = (Fixed::from_f64(a), Fixed::from_f64(b), Fixed::from_f64(c));
-        prop_assert!((x.to_f64() - a).abs() <= step / 2.0);
-        let (a, b, c) = (x.to_f64(), y.to_f64(), z.to_f64());
-        prop_assert_eq!((x + y).to_f64(), a + b);
-        prop_assert!(((x * y).to_f64() - a * b).abs() <= step);
-        prop_assert!((x.mul_add(y, z).to_f64() - a.mul_add(b, c)).abs() <= step);
+        prop_assert!((x.to_f64(0) - a).abs() <= step / 2.0);
+        let (a, b, c) = (x.to_f64(0), y.to_f64(0), z.to_f64(0));
+        prop_assert_eq!((x + y).to_f64(0), a + b);
+        prop_assert!(((x * y).to_f64(0) - a * b).abs() <= step);
+        prop_assert!((x.mul_add(y, z).to_f64(0) - a.mul_add(b, c)).abs() <= step);
     }
 }
 
 /// The number as f64, exactly: its two parts by their bits.
 fn value(x: Pair) -> f64 {
-    x.to_f64()
+    x.to_f64(0)
 }
 
 #[test]
@@ -87,9 +87,31 @@ fn fixed_point_saturates() {
 #[test]
 fn halves_of_the_smallest_step_round_away_from_zero() {
     let step = (-32f64).exp2();
-    assert_eq!(Fixed::from_f64(0.5 * step).to_f64(), step);
-    assert_eq!(Fixed::from_f64(-0.5 * step).to_f64(), -step);
-    assert_eq!(Fixed::from_f64(0.49 * step).to_f64(), 0.0);
+    assert_eq!(Fixed::from_f64(0.5 * step).to_f64(0), step);
+    assert_eq!(Fixed::from_f64(-0.5 * step).to_f64(0), -step);
+    assert_eq!(Fixed::from_f64(0.49 * step).to_f64(0), 0.0);
+}
+
+#[test]
+fn every_number_has_an_inverse_cube_that_is_zero_at_zero() {
+    fn zero_at_zero<R: Real>(name: &str) {
+        let of = |x: f64| R::from_f64(x).inv_cube_or_zero().to_f64(0);
+        assert_eq!(of(0.0), 0.0, "{name}");
+        assert_eq!(of(0.25), R::from_f64(0.25).inv_cube().to_f64(0), "{name}");
+        let [a, b, c] = R::inv_cubes_or_zero([0.0, 1.0, 0.0].map(R::from_f64));
+        assert_eq!(
+            [a, b, c].map(|x| x.to_f64(0)),
+            [0.0, of(1.0), 0.0],
+            "{name}"
+        );
+    }
+    zero_at_zero::<f64>("f64");
+    zero_at_zero::<f32>("f32");
+    zero_at_zero::<FastF32>("fast f32");
+    zero_at_zero::<Fast>("fast");
+    zero_at_zero::<Mixed<f64>>("mixed");
+    zero_at_zero::<Fixed>("fixed");
+    zero_at_zero::<Pair>("float-float");
 }
 
 #[test]

@@ -23,7 +23,7 @@ import trisolar
         ({"size": (1, 2, 3)}, ValueError, "two numbers"),
         ({"shift": "far"}, ValueError, "three numbers"),
         ({"plane": "zx"}, ValueError, "xy"),
-        ({"precision": "best"}, ValueError, "exact, fast, mixed, f32"),
+        ({"precision": "best"}, ValueError, "f64, fast, mixed, f32"),
         ({"integrator": "magic"}, ValueError, "explicit-euler"),
         ({"integrator": "leapfrog", "precision": "f32"}, ValueError, "'leapfrog' for '--integrator'"),
         ({"masses": object()}, TypeError, "masses must be .* not object"),

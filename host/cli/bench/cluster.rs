@@ -311,7 +311,7 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
     lines.add("model", "Plummer, softening 4/N");
     lines.add(
         "count",
-        "60, 97, 144 operations a pair at order 4, 6, 8 in every precision; float-float does 15 more",
+        "60, 97, 144 operations a pair at order 4, 6, 8 in every precision; split-f32 does 15 more",
     );
     let mut text = lines.as_str().to_owned();
     text.push_str(&format!(

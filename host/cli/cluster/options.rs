@@ -64,8 +64,8 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     iterations: Option<u32>,
-    /// Precision of pairs: f64, or float-float (f32 pairs, positions and accelerations as sums of two f32) [default: f64]
-    #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = precision)]
+    /// Precision of pairs: f64, or split-f32 (f32 pairs, positions and accelerations as sums of two f32) [default: f64]
+    #[arg(long, value_name = "NAME", help_heading = "Integration")]
     precision: Option<Precision>,
     /// How forces are evaluated: plain (all at once), or ahmad-cohen (those of neighbours at shorter steps, order 4) [default: plain]
     #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = scheme)]
@@ -135,10 +135,6 @@ fn model(text: &str) -> Result<StartModel, String> {
 
 fn scheme(text: &str) -> Result<Scheme, String> {
     named(&Scheme::ALL, Scheme::name, text)
-}
-
-fn precision(text: &str) -> Result<Precision, String> {
-    named(&Precision::ALL, Precision::name, text)
 }
 
 impl Args {

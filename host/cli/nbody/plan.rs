@@ -140,6 +140,6 @@ impl OutputArgs {
 /// Steps that take as long as so many pulls, at least one.
 fn steps_of(pulls: u64, spec: &Specification, n: usize) -> u64 {
     // Not even two bodies are integrated in less than some hundred cycles.
-    let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.accelerations());
+    let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.evaluations());
     (pulls / step).max(1)
 }

@@ -273,7 +273,7 @@ impl Record<'_> {
         let spec = self.problem.specification();
         let n = self.problem.bodies().len();
         let interactions =
-            (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.accelerations());
+            (n as f64).powi(2) * steps as f64 * f64::from(spec.integrator.evaluations());
         let last = self.history.moments.last().map(|m| &m.diagnostics);
         if self.args.json {
             return report::json(&json!({

@@ -32,27 +32,17 @@ fn cases() -> Vec<Case> {
         },
     };
     let neighbours = AhmadCohen::new(PARTICLES);
-    use Precision::{F64, FloatFloat};
+    use Precision::{F64, SplitF32};
     vec![
         of("cluster of order 4", Order::Four, F64, None),
         of("cluster of order 6", Order::Six, F64, None),
         of("cluster of order 8", Order::Eight, F64, None),
+        of("cluster of order 4, split-f32", Order::Four, SplitF32, None),
+        of("cluster of order 6, split-f32", Order::Six, SplitF32, None),
         of(
-            "cluster of order 4, float-float",
-            Order::Four,
-            FloatFloat,
-            None,
-        ),
-        of(
-            "cluster of order 6, float-float",
-            Order::Six,
-            FloatFloat,
-            None,
-        ),
-        of(
-            "cluster of order 8, float-float",
+            "cluster of order 8, split-f32",
             Order::Eight,
-            FloatFloat,
+            SplitF32,
             None,
         ),
         of("cluster, Ahmad-Cohen", Order::Four, F64, Some(neighbours)),

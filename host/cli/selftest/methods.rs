@@ -27,7 +27,7 @@ fn methods() -> impl Iterator<Item = Specification> {
         precision,
         ..lively()
     });
-    let integrators = Integrator::ALL.into_iter().skip(1);
+    let integrators = Integrator::ALL.iter().copied().skip(1);
     precisions.chain(integrators.map(|integrator| Specification {
         integrator,
         start: if integrator.is_multistep() {

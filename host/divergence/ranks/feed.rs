@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kernels_gpu::kernels::TILE;
+use kernels_gpu::device::fetch::TILE;
 
 use super::Supply;
 use super::message::Message;

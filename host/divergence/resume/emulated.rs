@@ -1,9 +1,9 @@
 //! Pixels under way by the kernel under the emulator.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use kernels_gpu::divergence::Walker;
-use kernels_gpu::kernels::{Shared, divergence_resume};
+use kernels_gpu::device::fetch::{Shared, Thread};
+use kernels_gpu::kernels::map_resume_divergence_explicit_euler_f64;
 
 use super::super::EmulatorEngine;
 use super::super::engine::EngineError;
@@ -40,17 +40,21 @@ impl Stepper for EmulatorEngine {
 impl EmulatorEngine {
     fn step_items(&self, task: &Resuming<'_>, items: &mut [Item]) -> Result<(), EngineError> {
         let job = task.spec.job(0, items.len() as u32);
-        let mut threads = vec![Walker::fresh(); (self.blocks * self.block) as usize];
+        let mut threads = vec![Thread::fresh(&job); (self.blocks * self.block) as usize];
         let (list, threads) = (items.as_mut_ptr(), threads.as_mut_ptr());
-        let shared = Shared {
-            steps: AtomicU64::new(0),
-            next: AtomicU32::new(0),
-            unused: 0,
-        };
+        let shared = Shared::new();
         while shared.steps.load(Ordering::Relaxed) < items.len() as u64 * u64::from(job.steps) {
             self.launch(self.blocks, || {
-                // SAFETY: as many items as the job says, a walker for each thread; an item is one thread's at a time.
-                unsafe { divergence_resume(job, self.slice_ns, list, threads, &shared) }
+                // SAFETY: as many items as the job says, a state for each thread; an item is one thread's at a time.
+                unsafe {
+                    map_resume_divergence_explicit_euler_f64(
+                        job,
+                        self.slice_ns,
+                        list,
+                        threads,
+                        &shared,
+                    );
+                }
             })?;
         }
         Ok(())

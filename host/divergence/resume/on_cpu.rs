@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use kernels_gpu::divergence::{Course, Feed, Leave, Pixel, Twins, Walker};
-use kernels_gpu::gravity::Relative;
-use kernels_gpu::integrator::three_body::{ExplicitEuler, State};
-use kernels_gpu::{Lanes, Vec3};
+use kernels_gpu::integrator::ExplicitEuler;
+use kernels_gpu::lanes::{Ended, LaneState, Pixel, PixelSource, ResumableSource};
+use kernels_gpu::quantity::{Divergence, Quantity};
+use kernels_gpu::{PerLane, Real};
 
 use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
@@ -28,59 +28,8 @@ impl Stepper for CpuEngine {
     }
 }
 
-/// A [`Lanes`] whose numbers can be looked at.
-pub(super) trait Exposed: Lanes {
-    /// The number in a lane.
-    fn number(self, lane: usize) -> f64;
-}
-
-impl Exposed for f64 {
-    #[inline(always)]
-    fn number(self, _: usize) -> f64 {
-        self
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Exposed for crate::simd::F64x4 {
-    #[inline(always)]
-    fn number(self, lane: usize) -> f64 {
-        self.to_array()[lane]
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Exposed for crate::simd::F64x8 {
-    #[inline(always)]
-    fn number(self, lane: usize) -> f64 {
-        self.to_array()[lane]
-    }
-}
-
-type OneStep<R> = [Relative<R>; 0];
-
-/// One lane of twins.
-#[inline(always)]
-fn one_lane<R: Exposed>(twins: &Twins<R, OneStep<R>>, lane: usize) -> Twins<f64, OneStep<f64>> {
-    let vector = |v: Vec3<R>| Vec3 {
-        x: v.x.number(lane),
-        y: v.y.number(lane),
-        z: v.z.number(lane),
-    };
-    let relative = |r: &Relative<R>| Relative {
-        a: vector(r.a),
-        b: vector(r.b),
-    };
-    let state = |s: &State<R, OneStep<R>>| State {
-        q: relative(&s.q),
-        u: relative(&s.u),
-        memory: [],
-    };
-    Twins {
-        a: state(&twins.a),
-        b: state(&twins.b),
-    }
-}
+/// The state of pixels in the lanes of `R`.
+type State<R> = <Divergence as Quantity>::State<R, ExplicitEuler>;
 
 /// Items from where they are.
 impl Work for &Resuming<'_> {
@@ -96,7 +45,7 @@ impl Work for &Resuming<'_> {
     }
 }
 
-impl Feed for Batches<'_, &Resuming<'_>> {
+impl PixelSource<u32> for Batches<'_, &Resuming<'_>> {
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
         self.next_pixel()
@@ -108,25 +57,18 @@ impl Feed for Batches<'_, &Resuming<'_>> {
     }
 }
 
-impl<R: Exposed> Course<R, OneStep<R>> for Batches<'_, &Resuming<'_>> {
+impl<R: Real<Lane = f64>> ResumableSource<Divergence, ExplicitEuler, R>
+    for Batches<'_, &Resuming<'_>>
+{
     #[inline(always)]
-    fn resume(&mut self, slot: u32) -> Option<(Twins<R, OneStep<R>>, u32)> {
+    fn resume(&mut self, slot: u32) -> Option<(State<R>, u32)> {
         let item = self.value(slot);
-        let state = |s: &State<f64, OneStep<f64>>| State::new(&s.q, &s.u);
-        let twins = Twins {
-            a: state(&item.twins.a),
-            b: state(&item.twins.b),
-        };
-        Some((twins, item.taken))
+        Some((State::<R>::spread(&item.state), item.taken))
     }
 
     #[inline(always)]
-    fn leave(&mut self, slot: u32, end: Leave<'_, R, OneStep<R>>) {
-        *self.value(slot) = Item {
-            twins: one_lane(end.twins, end.lane),
-            taken: end.taken,
-            parted: end.parted,
-        };
+    fn leave(&mut self, slot: u32, end: Ended<'_, Divergence, ExplicitEuler, R>) {
+        *self.value(slot) = end.item();
     }
 }
 
@@ -137,7 +79,7 @@ fn work(
     thread: usize,
 ) -> Result<(), EngineError> {
     match simd {
-        Simd::Scalar => worker::<f64, 1>(task, shared, thread),
+        Simd::Scalar => worker::<f64>(task, shared, thread),
         // SAFETY: a CpuEngine holds only instruction sets that the machine has.
         #[cfg(target_arch = "x86_64")]
         Simd::Avx2 => unsafe { worker_avx2(task, shared, thread) },
@@ -150,7 +92,7 @@ fn work(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn worker_avx2(task: &Resuming<'_>, shared: &Shared<'_>, thread: usize) -> Result<(), EngineError> {
-    worker::<crate::simd::F64x4, 4>(task, shared, thread)
+    worker::<crate::simd::F64x4>(task, shared, thread)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -160,21 +102,21 @@ fn worker_avx512(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    worker::<crate::simd::F64x8, 8>(task, shared, thread)
+    worker::<crate::simd::F64x8>(task, shared, thread)
 }
 
 /// Steps items until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<R: Exposed, const N: usize>(
+fn worker<R: Real<Lane = f64>>(
     task: &Resuming<'_>,
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    let mut walker = Walker::<R, N, ExplicitEuler>::fresh();
-    let mut feed = Batches::new(shared, task);
+    let mut lanes = LaneState::<Divergence, ExplicitEuler, R>::fresh(shared.job);
+    let mut source = Batches::new(shared, task);
     loop {
-        let went = walker.walk_course(shared.job, SLICE, &mut feed);
-        if !feed.go_on(thread, &mut walker, went)? {
+        let went = lanes.resume(shared.job, SLICE, &mut source);
+        if !source.go_on(thread, &mut lanes, went)? {
             return Ok(());
         }
     }

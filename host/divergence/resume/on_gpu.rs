@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use kernels_gpu::divergence::Walker;
-use kernels_gpu::integrator::three_body::ExplicitEuler;
-use kernels_gpu::kernels::Shared;
+use kernels_gpu::device::fetch::{Shared, Thread};
+use kernels_gpu::integrator::ExplicitEuler;
+use kernels_gpu::quantity::Divergence;
 
 use super::super::engine::EngineError;
 use super::super::gpu::{GpuEngine, wait};
@@ -77,9 +77,9 @@ struct List<'a> {
 
 impl<'a> List<'a> {
     fn new(gpu: &'a Gpu, task: &'a Resuming<'a>) -> Result<Self, EngineError> {
-        let kernel = gpu.kernel("divergence_resume")?;
+        let kernel = gpu.kernel("map_resume_divergence_explicit_euler_f64")?;
         let blocks = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
-        let kept = size_of::<Walker<f64, 1, ExplicitEuler>>();
+        let kept = size_of::<Thread<Divergence, ExplicitEuler, f64>>();
         let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
         // A power of two, so that a frame finds the buffers of the one before.
         let room = task.pixels().max(1).next_power_of_two().min(BATCH) as usize;

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::{Correction, correction};
-use kernels_gpu::hermite::force::softening2;
-use kernels_gpu::hermite::order::partial_sums;
 use kernels_gpu::hermite::step::{
     criterion, first_criterion, is_abrupt, is_noise, lowest_step, power, quantised,
 };
 use kernels_gpu::hermite::{TERMS, Taylor};
+use kernels_gpu::physics::softening::softening2;
+use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::{Cluster, Counters, ZERO};
@@ -188,7 +188,7 @@ fn rest(n: usize, neighbours: &[u32], all: Forces, pull: &Irregular) -> [Vec3<f6
 fn difference_noise(precision: Precision) -> f64 {
     let sums = match precision {
         Precision::F64 => 256.0,
-        Precision::FloatFloat => 16.0,
+        Precision::SplitF32 => 16.0,
     };
     sums * precision.epsilon()
 }

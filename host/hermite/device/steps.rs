@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
 use kernels_gpu::Vec3;
-use kernels_gpu::hermite::device::steps::{
+use kernels_gpu::device::hermite::steps::{
     ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
     REPORT, REST, STEPS, State, Steps, TIME, moved_width,
 };
-use kernels_gpu::hermite::device::{lanes, star_width, tiles};
+use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::step::halvings;
 
 use super::{Call, Device, DeviceEngine, Memory, records, shape};

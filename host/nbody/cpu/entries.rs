@@ -1,8 +1,8 @@
 //! The solvers compiled for each instruction set.
 
+use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::narrow::Narrow;
 use super::solvers::{self, Field, ROW, Sums, T};
 use super::team::Shared;
 use super::vector::Vector;
@@ -29,8 +29,8 @@ pub(super) struct Entries {
 
 #[inline(always)]
 fn advance_in<V: Vector>(to: &mut [f64], by: &[f64], h: f64) {
-    let h = V::splat(h);
-    let vectors = to.chunks_exact_mut(V::WIDTH).zip(by.chunks_exact(V::WIDTH));
+    let h = V::from_f64(h);
+    let vectors = to.chunks_exact_mut(V::LANES).zip(by.chunks_exact(V::LANES));
     for (to, by) in vectors {
         h.mul_add(V::load(by), V::load(to)).store(to);
     }
@@ -43,14 +43,14 @@ macro_rules! entries {
         pub(super) mod $name {
             #[allow(unused_imports)]
             use super::{
-                Entries, Field, FloatFloat, Narrow, ROW, Shared, Sums, T, Vector, advance_in, solvers,
+                Entries, Field, FloatFloat, ROW, Real, Shared, Sums, T, Vector, advance_in, solvers,
             };
 
             pub(in super::super) const LANES: Entries = Entries {
                 basic: [basic::<$plane>, basic::<3>],
                 reduced: [reduced::<$plane>, reduced::<3>],
                 advance,
-                width: solvers::TOGETHER * <$vector>::WIDTH,
+                width: solvers::TOGETHER * <$vector as Real>::LANES,
             };
 
             /// # Safety
@@ -90,11 +90,11 @@ macro_rules! entries {
                 count: usize,
                 out: &[Shared<'_>; 3],
             ) {
-                const WIDTH: usize = <$vector>::WIDTH;
+                const WIDTH: usize = <$vector as Real>::LANES;
                 for i in (first..first + count).step_by(M * WIDTH) {
                     let sums = solvers::basic::<$vector, D, M>(f, i);
                     for (k, a) in sums.into_iter().enumerate() {
-                        for (out, a) in out.iter().zip(a) {
+                        for (out, a) in out.iter().zip([a.x, a.y, a.z]) {
                             // SAFETY: the caller's promise.
                             a.store(unsafe { out.range(i + k * WIDTH, WIDTH) });
                         }
@@ -124,10 +124,10 @@ entries! {
     avx2, crate::simd::F64x4, 2, "avx2,fma";
     #[cfg(target_arch = "x86_64")]
     avx512, crate::simd::F64x8, 2, "avx512f";
-    single, Narrow<f32>, 3;
+    single, f32, 3;
     #[cfg(target_arch = "x86_64")]
-    single_avx2, Narrow<crate::simd::F32x8>, 3, "avx2,fma";
-    double, Narrow<FloatFloat<f32>>, 3;
+    single_avx2, crate::simd::F32x8, 3, "avx2,fma";
+    double, FloatFloat<f32>, 3;
     #[cfg(target_arch = "x86_64")]
-    double_avx2, Narrow<FloatFloat<crate::simd::F32x8>>, 3, "avx2,fma";
+    double_avx2, FloatFloat<crate::simd::F32x8>, 3, "avx2,fma";
 }

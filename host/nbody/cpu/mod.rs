@@ -1,8 +1,7 @@
-//! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::nbody::order`].
+//! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::physics::summation::all_pairs`].
 
 mod entries;
 mod moves;
-mod narrow;
 mod ranks;
 mod solvers;
 mod sums;
@@ -13,16 +12,16 @@ mod vector;
 use std::ops::Range;
 use std::rc::Rc;
 
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::scalar::softening_floor_f32;
+use kernels_gpu::physics::softening::softening_floor_f32;
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
 pub use self::ranks::Ranks;
 use self::ranks::Shares;
 use self::solvers::{Field, ROW};
 use self::team::{Shared, Team};
-use super::engine::{LowerParts, Run, start};
-use super::{Bodies, Engine, Integrator, Partials, Precision, Schedule, Solver, Validated};
+use super::engine::{Integration, LowerParts, Run, saved_pairs};
+use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
 use crate::simd::Simd;
 
@@ -136,7 +135,7 @@ impl Engine for CpuEngine {
         _: Option<&LowerParts>,
     ) -> Result<Box<dyn Run + 'a>, EngineError> {
         let mut state = CpuRun::new(self, problem, bodies)?;
-        start(problem.specification().integrator, &mut state)?;
+        state.integration.prepare(&mut state)?;
         Ok(Box::new(state))
     }
 }
@@ -145,10 +144,9 @@ impl Engine for CpuEngine {
 struct CpuRun<'a> {
     engine: &'a CpuEngine,
     lanes: Entries,
-    integrator: Integrator,
+    integration: Integration,
     solver: Solver,
     planar: bool,
-    dt: f64,
     softening2: f64,
     n: usize,
     /// Planes of n numbers, filled up to whole rows.
@@ -159,8 +157,8 @@ struct CpuRun<'a> {
     /// Whether all bodies have the same strength.
     equal: bool,
     mass: Vec<f64>,
-    /// x₀, v₀, Σx, Σv of a Runge–Kutta step.
-    stages: Option<Box<[[Vec<f64>; 3]; 4]>>,
+    /// What the integrator saves.
+    saved: Vec<[[Vec<f64>; 3]; 2]>,
     /// Partial sums of the reduced solver: of rows, or of threads.
     partials: Vec<f64>,
     shares: Shares,
@@ -178,8 +176,8 @@ impl<'a> CpuRun<'a> {
         let n = bodies.len();
         let padded = n.next_multiple_of(ROW);
         let partials = engine.planes_of_partials(n, spec.solver);
-        let stages = spec.integrator == Integrator::RungeKutta4;
-        let planes = 10 + if stages { 12 } else { 0 } + partials;
+        let saved = saved_pairs(spec.integrator);
+        let planes = 10 + 6 * saved + partials;
         let bytes = planes * padded * size_of::<f64>();
         let available = crate::machine::available_memory();
         if available > 0 && bytes as u64 > available {
@@ -222,10 +220,9 @@ impl<'a> CpuRun<'a> {
         Ok(Self {
             engine,
             lanes: lanes(engine.simd, spec.precision),
-            integrator: spec.integrator,
+            integration: Integration::new(spec),
             solver: spec.solver,
             planar: spec.dimensions == 2,
-            dt: spec.dt,
             softening2,
             n,
             x,
@@ -234,7 +231,7 @@ impl<'a> CpuRun<'a> {
             g,
             equal,
             mass: bodies.mass.clone(),
-            stages: stages.then(|| Box::new([zero(), zero(), zero(), zero()])),
+            saved: (0..saved).map(|_| [zero(), zero()]).collect(),
             partials: vec![0.0; partials * padded],
             shares,
             own,
@@ -397,7 +394,6 @@ fn relay(
 
 impl Run for CpuRun<'_> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
-        let (integrator, dt) = (self.integrator, self.dt);
         // A step of few bodies is shorter than a look at the clock or at the monitor.
         let pairs = (self.n * self.n) as u64;
         let stride = (1_000_000 / pairs.max(1)).clamp(1, 4096);
@@ -408,7 +404,9 @@ impl Run for CpuRun<'_> {
                 return Err(EngineError::Cancelled);
             }
             for _ in 0..stride.min(steps - done) {
-                integrator.step(self, dt)?;
+                let mut integration = self.integration;
+                integration.step(self)?;
+                self.integration = integration;
                 done += 1;
             }
             monitor.progress(done, steps);

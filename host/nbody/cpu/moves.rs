@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use kernels_gpu::integrator::System;
+use kernels_gpu::integrator::system::{Combination, Pair, Target};
 
 use super::CpuRun;
 use super::entries::AdvanceEntry;
@@ -39,10 +40,13 @@ fn advance(
     }
 }
 
-/// to = from, in every plane.
-fn copy(to: &mut [Vec<f64>; 3], from: &[Vec<f64>; 3], n: usize) {
-    for (to, from) in to.iter_mut().zip(from) {
-        to[..n].copy_from_slice(&from[..n]);
+/// to = from, or 0, in every plane.
+fn set(to: &mut [Vec<f64>; 3], from: Option<&[Vec<f64>; 3]>, n: usize) {
+    for (d, to) in to.iter_mut().enumerate() {
+        match from {
+            Some(from) => to[..n].copy_from_slice(&from[d][..n]),
+            None => to[..n].fill(0.0),
+        }
     }
 }
 
@@ -64,33 +68,42 @@ impl System for CpuRun<'_> {
         Ok(())
     }
 
-    fn rk_begin(&mut self) -> Result<(), EngineError> {
-        let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
-        copy(x0, &self.x, self.n);
-        copy(v0, &self.v, self.n);
-        for sum in sum_x.iter_mut().chain(sum_v) {
-            sum.fill(0.0);
+    fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), EngineError> {
+        for combination in combinations {
+            for vector in 0..2 {
+                // Out of the way: the terms are other vectors.
+                let mut to = std::mem::take(self.target(combination.to, vector));
+                if combination.from != combination.to.into() {
+                    set(&mut to, self.vector(combination.from, vector), self.n);
+                }
+                for (pair, h) in combination.terms {
+                    if let Some(by) = self.vector(*pair, vector) {
+                        advance(self.lanes.advance, &mut to, by, *h, &self.own);
+                    }
+                }
+                *self.target(combination.to, vector) = to;
+            }
         }
         Ok(())
     }
+}
 
-    fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
-        let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
-        advance(self.lanes.advance, sum_x, &self.v, weight, &self.own);
-        advance(self.lanes.advance, sum_v, &self.a, weight, &self.own);
-        copy(&mut self.x, x0, self.n);
-        advance(self.lanes.advance, &mut self.x, &self.v, h, &self.own);
-        copy(&mut self.v, v0, self.n);
-        advance(self.lanes.advance, &mut self.v, &self.a, h, &self.own);
-        Ok(())
+impl CpuRun<'_> {
+    /// The first or second vector of a pair; none for zeros.
+    fn vector(&self, pair: Pair, vector: usize) -> Option<&[Vec<f64>; 3]> {
+        Some(match pair {
+            Pair::State => [&self.x, &self.v][vector],
+            Pair::Rates => [&self.v, &self.a][vector],
+            Pair::Saved(number) => &self.saved[number][vector],
+            Pair::Zero => return None,
+        })
     }
 
-    fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
-        let [x0, v0, sum_x, sum_v] = &mut **self.stages.as_mut().expect("made for this integrator");
-        copy(&mut self.x, x0, self.n);
-        advance(self.lanes.advance, &mut self.x, sum_x, h, &self.own);
-        copy(&mut self.v, v0, self.n);
-        advance(self.lanes.advance, &mut self.v, sum_v, h, &self.own);
-        Ok(())
+    fn target(&mut self, target: Target, vector: usize) -> &mut [Vec<f64>; 3] {
+        match (target, vector) {
+            (Target::State, 0) => &mut self.x,
+            (Target::State, _) => &mut self.v,
+            (Target::Saved(number), _) => &mut self.saved[number][vector],
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The solvers in lanes: the pulls on some bodies by all (`basic`), and those between a row and everything behind it
-//! (`reduced`), in the order of [`kernels_gpu::nbody::order`].
+//! (`reduced`), in the order of [`kernels_gpu::physics::summation::all_pairs`].
 
 use std::ops::Range;
 
-use kernels_gpu::nbody::Scalar;
-use kernels_gpu::nbody::order::TILE;
-use kernels_gpu::nbody::pull::{add_scaled, one_sided, separation};
+use kernels_gpu::Vec3;
+use kernels_gpu::device::DeviceNumber;
+use kernels_gpu::physics::pair::{one_sided, pull, separation};
+use kernels_gpu::physics::summation::all_pairs::TILE;
 
 use super::tile::{Row, tile};
 use super::vector::Vector;
@@ -15,7 +16,7 @@ pub(super) const T: usize = TILE as usize;
 /// Bodies of a row.
 pub(super) const ROW: usize = T * K;
 /// Bodies of a row over those of a tile.
-pub(super) const K: usize = <f64 as Scalar>::LANE_BODIES;
+pub(super) const K: usize = <f64 as DeviceNumber>::LANE_BODIES;
 /// Vectors of bodies that meet others together: enough independent work to hide the latencies of a weight, and an even number,
 /// since the seeds of two fill one vector.
 pub(super) const TOGETHER: usize = 8;
@@ -50,15 +51,15 @@ impl<const N: usize> Sums<N> {
 
 /// Vectors of bodies from `at` on.
 #[inline(always)]
-fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [[V; 3]; M] {
-    let mut p = [[V::zero(); 3]; M];
+fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [Vec3<V>; M] {
+    let mut p = [Vec3::zero(); M];
     for (k, p) in p.iter_mut().enumerate() {
-        let at = at + k * V::WIDTH;
-        *p = [
-            V::load(&f.x[at..]),
-            V::load(&f.y[at..]),
-            V::load(&f.z[at..]),
-        ];
+        let at = at + k * V::LANES;
+        *p = Vec3 {
+            x: V::load(&f.x[at..]),
+            y: V::load(&f.y[at..]),
+            z: V::load(&f.z[at..]),
+        };
     }
     p
 }
@@ -68,24 +69,23 @@ fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [[V; 3]; M]
 fn pulls_by<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
     i: usize,
-    p: &[[V; 3]; M],
+    p: &[Vec3<V>; M],
     by: Range<usize>,
-    a: &mut [[V; 3]; M],
+    a: &mut [Vec3<V>; M],
 ) {
     // Those that are among the pulled ones, in between.
-    let own = i.clamp(by.start, by.end)..(i + M * V::WIDTH).clamp(by.start, by.end);
+    let own = i.clamp(by.start, by.end)..(i + M * V::LANES).clamp(by.start, by.end);
     pulls_by_others::<V, D, M>(f, p, by.start..own.start, a);
-    let softening2 = V::splat(f.softening2);
+    let softening2 = V::from_f64(f.softening2);
     for j in own.clone() {
-        let body = [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])];
-        let g = V::splat(f.g[j]);
-        let (mut d, mut r2) = ([[V::zero(); 3]; M], [softening2; M]);
+        let g = V::from_f64(f.g[j]);
+        let (mut d, mut r2) = ([Vec3::zero(); M], [softening2; M]);
         for k in 0..M {
-            (d[k], r2[k]) = separation::<V, D>(&p[k], &body, softening2);
+            (d[k], r2[k]) = separation::<V, D>(p[k], body(f, j), softening2);
         }
-        let w = V::weights_of_some_zero(r2);
+        let w = V::inv_cubes_of_some_zero(r2);
         for k in 0..M {
-            add_scaled::<V, D>(&mut a[k], g * w[k], &d[k]);
+            pull::<V, D>(&mut a[k], g * w[k], d[k]);
         }
     }
     pulls_by_others::<V, D, M>(f, p, own.end..by.end, a);
@@ -95,20 +95,24 @@ fn pulls_by<V: Vector, const D: usize, const M: usize>(
 #[inline(always)]
 fn pulls_by_others<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
-    p: &[[V; 3]; M],
+    p: &[Vec3<V>; M],
     by: Range<usize>,
-    a: &mut [[V; 3]; M],
+    a: &mut [Vec3<V>; M],
 ) {
-    let softening2 = V::splat(f.softening2);
+    let softening2 = V::from_f64(f.softening2);
     for j in by {
-        one_sided::<V, M, D>(p, a, &body(f, j), V::splat(f.g[j]), softening2);
+        one_sided::<V, M, D>(p, a, body(f, j), V::from_f64(f.g[j]), softening2);
     }
 }
 
 /// Body j in every lane.
 #[inline(always)]
-fn body<V: Vector>(f: &Field<'_>, j: usize) -> [V; 3] {
-    [V::splat(f.x[j]), V::splat(f.y[j]), V::splat(f.z[j])]
+fn body<V: Vector>(f: &Field<'_>, j: usize) -> Vec3<V> {
+    Vec3 {
+        x: V::from_f64(f.x[j]),
+        y: V::from_f64(f.y[j]),
+        z: V::from_f64(f.z[j]),
+    }
 }
 
 /// The pulls by all bodies on the `M` vectors of them from `i` on.
@@ -116,18 +120,16 @@ fn body<V: Vector>(f: &Field<'_>, j: usize) -> [V; 3] {
 pub(super) fn basic<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
     i: usize,
-) -> [[V; 3]; M] {
+) -> [Vec3<V>; M] {
     let p = positions::<V, M>(f, i);
-    let mut total = [[V::zero(); 3]; M];
+    let mut total = [Vec3::zero(); M];
     let mut start = 0;
     while start < f.n {
         let end = (start + f.chunk).min(f.n);
-        let mut a = [[V::zero(); 3]; M];
+        let mut a = [Vec3::zero(); M];
         pulls_by::<V, D, M>(f, i, &p, start..end, &mut a);
         for (total, a) in total.iter_mut().zip(a) {
-            for (total, a) in total.iter_mut().zip(a) {
-                *total = *total + a;
-            }
+            *total = *total + a;
         }
         start = end;
     }
@@ -190,21 +192,21 @@ fn within<V: Vector, const D: usize, const M: usize>(
     a: &mut Sums<ROW>,
 ) {
     let count = (f.n - first).min(ROW);
-    for i in (0..count).step_by(M * V::WIDTH) {
+    for i in (0..count).step_by(M * V::LANES) {
         let p = positions::<V, M>(f, first + i);
-        let mut sums = [[V::zero(); 3]; M];
+        let mut sums = [Vec3::zero(); M];
         for (k, sums) in sums.iter_mut().enumerate() {
-            let at = i + k * V::WIDTH;
-            *sums = [
-                V::load(&a.0[0][at..]),
-                V::load(&a.0[1][at..]),
-                V::load(&a.0[2][at..]),
-            ];
+            let at = i + k * V::LANES;
+            *sums = Vec3 {
+                x: V::load(&a.0[0][at..]),
+                y: V::load(&a.0[1][at..]),
+                z: V::load(&a.0[2][at..]),
+            };
         }
         pulls_by::<V, D, M>(f, first + i, &p, by.clone(), &mut sums);
         for (k, sums) in sums.into_iter().enumerate() {
-            for (sums, a) in sums.into_iter().zip(&mut a.0) {
-                sums.store(&mut a[i + k * V::WIDTH..]);
+            for (sums, a) in [sums.x, sums.y, sums.z].into_iter().zip(&mut a.0) {
+                sums.store(&mut a[i + k * V::LANES..]);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The pulls between a row of bodies and a tile behind it, each pair once. The tile's bodies and the sums of the pulls on them travel
-//! along the row in the order of [`kernels_gpu::nbody::order`].
+//! along the row in the order of [`kernels_gpu::physics::summation::all_pairs`].
 
-use kernels_gpu::nbody::order::partner;
-use kernels_gpu::nbody::pull::{add_scaled, separation};
+use kernels_gpu::Vec3;
+use kernels_gpu::physics::pair::{self, separation};
+use kernels_gpu::physics::summation::all_pairs::partner;
 
 use super::solvers::{Field, K, ROW, Sums, T, TOGETHER};
 use super::vector::Vector;
@@ -83,9 +84,9 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
         g: take(f.g),
         a: [[0.0; T]; 3],
     };
-    let softening2 = V::splat(f.softening2);
+    let softening2 = V::from_f64(f.softening2);
     // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
-    let (lanes, vectors) = (V::WIDTH, T / V::WIDTH);
+    let (lanes, vectors) = (V::LANES, T / V::LANES);
     for low in 0..lanes {
         match partner((low * vectors) as u32) ^ partner((low.max(1) - 1) as u32 * vectors as u32) {
             0 => {}
@@ -124,7 +125,7 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
 
 /// Separations of bodies that meet, and their squares.
 struct Met<V> {
-    d: [[V; 3]; TOGETHER],
+    d: [Vec3<V>; TOGETHER],
     r2: [V; TOGETHER],
 }
 
@@ -132,7 +133,7 @@ struct Met<V> {
 /// that are the second number across.
 #[inline(always)]
 fn place<V: Vector>(q: usize, (lane, across): (usize, usize)) -> (usize, usize) {
-    let lane = lane + q / K * V::WIDTH;
+    let lane = lane + q / K * V::LANES;
     ((q % K) * T + lane, lane ^ across)
 }
 
@@ -145,7 +146,7 @@ fn meet<V: Vector, const D: usize>(
     softening2: V,
 ) -> Met<V> {
     let mut met = Met {
-        d: [[V::zero(); 3]; TOGETHER],
+        d: [Vec3::zero(); TOGETHER],
         r2: [softening2; TOGETHER],
     };
     for q in 0..TOGETHER {
@@ -161,13 +162,36 @@ fn apart<V: Vector, const D: usize>(
     t: &Travellers,
     (i, j): (usize, usize),
     softening2: V,
-) -> ([V; 3], V) {
-    let (mut p, mut body) = ([V::zero(); 3], [V::zero(); 3]);
-    for c in 0..D {
-        p[c] = V::load(&row.p[c][i..]);
-        body[c] = V::load(&t.p[c][j..]);
+) -> (Vec3<V>, V) {
+    separation::<V, D>(
+        load::<V, D, ROW>(&row.p, i),
+        load::<V, D, T>(&t.p, j),
+        softening2,
+    )
+}
+
+/// The first `D` components of the vectors from a place on, 0 for a third one that is not among them.
+#[inline(always)]
+fn load<V: Vector, const D: usize, const N: usize>(from: &[[f64; N]; 3], at: usize) -> Vec3<V> {
+    Vec3 {
+        x: V::load(&from[0][at..]),
+        y: V::load(&from[1][at..]),
+        z: if D == 3 {
+            V::load(&from[2][at..])
+        } else {
+            V::zero()
+        },
     }
-    separation::<V, D>(&p, &body, softening2)
+}
+
+/// Puts the first `D` components of vectors to a place.
+#[inline(always)]
+fn store<V: Vector, const D: usize, const N: usize>(v: Vec3<V>, to: &mut [[f64; N]; 3], at: usize) {
+    v.x.store(&mut to[0][at..]);
+    v.y.store(&mut to[1][at..]);
+    if D == 3 {
+        v.z.store(&mut to[2][at..]);
+    }
 }
 
 /// Separations of bodies that have met: those kept, or the same numbers computed [again](Vector::SEPARATIONS_AGAIN).
@@ -177,7 +201,7 @@ fn separations<V: Vector, const D: usize>(
     t: &Travellers,
     at: (usize, usize),
     met: &Met<V>,
-) -> [[V; 3]; TOGETHER] {
+) -> [Vec3<V>; TOGETHER] {
     let mut d = met.d;
     if V::SEPARATIONS_AGAIN {
         let row = forgotten(row);
@@ -212,18 +236,16 @@ fn pull<V: Vector, const D: usize, const EQUAL: bool>(
     row: &Row,
     t: &mut Travellers,
     at: (usize, usize),
-    d: &[[V; 3]; TOGETHER],
+    d: &[Vec3<V>; TOGETHER],
     w: &[V; TOGETHER],
     a: &mut Sums<ROW>,
 ) {
-    let mut on_tile = [[V::zero(); 3]; GROUPS];
+    let mut on_tile = [Vec3::zero(); GROUPS];
     for (g, on_tile) in on_tile.iter_mut().enumerate() {
         let (_, j) = place::<V>(g * K, at);
-        for (on_tile, a) in on_tile.iter_mut().zip(&t.a).take(D) {
-            *on_tile = V::load(&a[j..]);
-        }
+        *on_tile = load::<V, D, T>(&t.a, j);
     }
-    let minus_all = V::splat(row.minus_g[0]);
+    let minus_all = V::from_f64(row.minus_g[0]);
     for k in 0..K {
         for (g, on_tile) in on_tile.iter_mut().enumerate() {
             let q = g * K + k;
@@ -238,21 +260,14 @@ fn pull<V: Vector, const D: usize, const EQUAL: bool>(
             } else {
                 V::load(&t.g[j..]) * w[q]
             };
-            let mut on_row = [V::zero(); 3];
-            for (on_row, a) in on_row.iter_mut().zip(&a.0).take(D) {
-                *on_row = V::load(&a[i..]);
-            }
-            add_scaled::<V, D>(on_tile, minus, &d[q]);
-            add_scaled::<V, D>(&mut on_row, plus, &d[q]);
-            for (on_row, a) in on_row.iter().zip(&mut a.0).take(D) {
-                on_row.store(&mut a[i..]);
-            }
+            let mut on_row = load::<V, D, ROW>(&a.0, i);
+            pair::pull::<V, D>(on_tile, minus, d[q]);
+            pair::pull::<V, D>(&mut on_row, plus, d[q]);
+            store::<V, D, ROW>(on_row, &mut a.0, i);
         }
     }
     for (g, on_tile) in on_tile.iter().enumerate() {
         let (_, j) = place::<V>(g * K, at);
-        for (on_tile, a) in on_tile.iter().zip(&mut t.a).take(D) {
-            on_tile.store(&mut a[j..]);
-        }
+        store::<V, D, T>(*on_tile, &mut t.a, j);
     }
 }

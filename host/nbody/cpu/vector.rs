@@ -1,55 +1,54 @@
-//! What the solvers need of a vector of `f64` beyond the arithmetic of a pair: loads, stores, and the pull of a
-//! body on itself, in lanes.
+//! What the solvers need of lanes beyond the arithmetic of a pair: loads, stores, and the pull of a body on itself.
+//!
+//! Planes are of `f64` in every precision. Those of `f32` and of float-float numbers hold numbers that the narrower type has exactly, and
+//! sums of rows, which are rounded to it when they are next used. Their softening length has a
+//! [floor](kernels_gpu::physics::softening::softening_floor_f32), so that r² = 0 does not occur.
 
-use kernels_gpu::nbody::Pull;
+use kernels_gpu::Real;
+use kernels_gpu::number::FloatFloat;
 
 use super::solvers::TOGETHER;
 
-/// Lanes of `f64` that are loaded from and stored to slices.
-pub(super) trait Vector: Pull {
-    /// Lanes.
-    const WIDTH: usize;
-    /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the weights.
+/// Lanes that are loaded from and stored to slices of `f64`.
+pub(super) trait Vector: Real {
+    /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the inverse cubes.
     const FEW_REGISTERS: bool;
     /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: where they do
     /// not fit into the registers, and subtractions are cheaper than stores.
     const SEPARATIONS_AGAIN: bool;
-    /// [`weights`](Pull::weights) of r² among which some zeros are expected: those of bodies with themselves.
+    /// [`inv_cubes_or_zero`](Real::inv_cubes_or_zero) of r² among which some zeros are expected: those of bodies with themselves.
     #[inline(always)]
-    fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
-        Self::weights(r2)
+    fn inv_cubes_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        Self::inv_cubes(r2)
     }
-    /// [`weights`](Pull::weights) that have been begun.
+    /// Inverse cubes that have been begun.
     type Begun: Copy;
-    /// Begins the weights of these r²: the half of the work in which each instruction waits for the one before.
+    /// Begins the inverse cubes of these r²: the half of the work in which each instruction waits for the one before.
     fn begin(r2: &[Self; TOGETHER]) -> Self::Begun;
     /// Ends what was begun with these r².
     fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER];
-    /// `x` in every lane.
-    fn splat(x: f64) -> Self;
-    /// The first [`WIDTH`](Self::WIDTH) numbers of a slice.
+    /// As many numbers from a slice as there are lanes.
     fn load(from: &[f64]) -> Self;
-    /// Into the first [`WIDTH`](Self::WIDTH) numbers of a slice.
+    /// As many numbers to a slice as there are lanes.
     fn store(self, to: &mut [f64]);
 }
 
 impl Vector for f64 {
-    const WIDTH: usize = 1;
     const FEW_REGISTERS: bool = false;
     const SEPARATIONS_AGAIN: bool = false;
     type Begun = ();
+
+    #[inline(always)]
+    fn inv_cubes_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        Self::inv_cubes_or_zero(r2)
+    }
 
     #[inline(always)]
     fn begin(_: &[Self; TOGETHER]) {}
 
     #[inline(always)]
     fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
-        Self::weights(*r2)
-    }
-
-    #[inline(always)]
-    fn splat(x: f64) -> Self {
-        x
+        Self::inv_cubes_or_zero(*r2)
     }
 
     #[inline(always)]
@@ -65,103 +64,29 @@ impl Vector for f64 {
 
 #[cfg(target_arch = "x86_64")]
 mod lanes {
-    use kernels_gpu::{Real, inv_cube};
+    use kernels_gpu::number::inv_cube::{Seeded, inv_cube_or_zero};
 
     use super::super::solvers::TOGETHER;
-    use super::{Pull, Vector};
+    use super::Vector;
     use crate::simd::{F64x4, F64x8};
 
     macro_rules! vector {
-        ($($name:ident, $n:literal, $slow:ident, $module:ident;)*) => {$(
-            impl Pull for $name {
-                const TOGETHER: bool = true;
-
-                #[inline(always)]
-                fn zero() -> Self {
-                    Self::from_f64(0.0)
-                }
-
-                #[inline(always)]
-                fn mul_add(self, a: Self, b: Self) -> Self {
-                    Real::mul_add(self, a, b)
-                }
-
-                #[inline(always)]
-                fn weight(self) -> Self {
-                    Self::weights([self])[0]
-                }
-
-                #[inline(always)]
-                fn weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
-                    if let Some(w) = Self::ordinary_weights(r2) {
-                        return w;
-                    }
-                    Self::slow_weights(r2)
-                }
-            }
-
-            impl $name {
-                /// Weights of any r².
-                #[inline(always)]
-                fn slow_weights<const K: usize>(r2: [Self; K]) -> [Self; K] {
-                    let mut w = [[0.0; $n]; K];
-                    for k in 0..K {
-                        w[k] = r2[k].to_array();
-                        $slow(&mut w[k]);
-                    }
-                    let mut weights = r2;
-                    for k in 0..K {
-                        weights[k] = Self::from_array(w[k]);
-                    }
-                    weights
-                }
-
-                /// Weights if all r² are ordinary.
-                #[inline(always)]
-                fn ordinary_weights<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
-                    match K {
-                        2 => return Self::ordinary_pairs::<K, 1>(r2),
-                        4 => return Self::ordinary_pairs::<K, 2>(r2),
-                        8 => return Self::ordinary_pairs::<K, 4>(r2),
-                        _ => {}
-                    }
-                    if !Self::all_ordinary(&r2) {
-                        return None;
-                    }
-                    let mut w = r2;
-                    for k in 0..K {
-                        w[k] = inv_cube::ordinary(r2[k]);
-                    }
-                    Some(w)
-                }
-            }
-
-            /// Weights among which some are very large or small. Through memory, so that the way that is always taken keeps to
-            /// registers.
-            #[cold]
-            #[inline(never)]
-            fn $slow(r2: &mut [f64; $n]) {
-                for x in r2 {
-                    *x = x.weight();
-                }
-            }
-
+        ($($name:ident, $n:literal, $module:ident;)*) => {$(
             impl Vector for $name {
-                const WIDTH: usize = $n;
                 // 16 of 4 lanes, 32 of 8.
                 const FEW_REGISTERS: bool = $n == 4;
                 // Stores of 8 lanes take two cycles; of 4 lanes one, and keeping is faster.
                 const SEPARATIONS_AGAIN: bool = $n == 8;
 
                 #[inline(always)]
-                fn weights_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+                fn inv_cubes_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
                     // (No `map`: it would not be inlined into a function with this instruction set.)
                     let mut filled = r2;
                     for k in 0..K {
                         filled[k] = r2[k].zero_to_one();
                     }
-                    let Some(mut w) = Self::ordinary_weights(filled) else {
-                        return Self::slow_weights(r2);
+                    let Some(mut w) = Self::if_ordinary(filled) else {
+                        return Self::by_lane(r2, inv_cube_or_zero);
                     };
                     for k in 0..K {
                         w[k] = w[k].zero_where_zero(r2[k]);
@@ -179,14 +104,9 @@ mod lanes {
                 #[inline(always)]
                 fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER] {
                     if !begun.all_ordinary {
-                        return Self::slow_weights(*r2);
+                        return Self::by_lane(*r2, inv_cube_or_zero);
                     }
                     $name::end(r2, &begun)
-                }
-
-                #[inline(always)]
-                fn splat(x: f64) -> Self {
-                    Self::from_f64(x)
                 }
 
                 #[inline(always)]
@@ -205,7 +125,126 @@ mod lanes {
     }
 
     vector! {
-        F64x4, 4, slow4, avx2;
-        F64x8, 8, slow8, avx512;
+        F64x4, 4, avx2;
+        F64x8, 8, avx512;
     }
 }
+
+/// `f32` numbers side by side that can be had one by one.
+trait Singles: Copy {
+    const COUNT: usize;
+    fn put(from: &[f32]) -> Self;
+    fn get(self, to: &mut [f32]);
+}
+
+impl Singles for f32 {
+    const COUNT: usize = 1;
+
+    #[inline(always)]
+    fn put(from: &[f32]) -> Self {
+        from[0]
+    }
+
+    #[inline(always)]
+    fn get(self, to: &mut [f32]) {
+        to[0] = self;
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Singles for crate::simd::F32x8 {
+    const COUNT: usize = 8;
+
+    #[inline(always)]
+    fn put(from: &[f32]) -> Self {
+        let mut a = [0.0; 8];
+        a.copy_from_slice(&from[..8]);
+        Self::from_array(a)
+    }
+
+    #[inline(always)]
+    fn get(self, to: &mut [f32]) {
+        to[..8].copy_from_slice(&self.to_array());
+    }
+}
+
+/// The most `f32` numbers side by side.
+const MOST: usize = 8;
+
+macro_rules! vector_of_singles {
+    ($($single:ty),*) => {$(
+        impl Vector for $single {
+            const FEW_REGISTERS: bool = true;
+            const SEPARATIONS_AGAIN: bool = false;
+            type Begun = ();
+
+            #[inline(always)]
+            fn begin(_: &[Self; TOGETHER]) {}
+
+            #[inline(always)]
+            fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+                Self::inv_cubes(*r2)
+            }
+
+            #[inline(always)]
+            fn load(from: &[f64]) -> Self {
+                let mut a = [0.0; MOST];
+                for (a, x) in a.iter_mut().zip(&from[..<$single as Singles>::COUNT]) {
+                    *a = *x as f32;
+                }
+                <$single>::put(&a)
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [f64]) {
+                let mut a = [0.0; MOST];
+                self.get(&mut a);
+                for (x, a) in to[..<$single as Singles>::COUNT].iter_mut().zip(a) {
+                    *x = f64::from(a);
+                }
+            }
+        }
+
+        impl Vector for FloatFloat<$single> {
+            // Their sums are in memory anyway.
+            const FEW_REGISTERS: bool = false;
+            const SEPARATIONS_AGAIN: bool = false;
+            type Begun = ();
+
+            #[inline(always)]
+            fn begin(_: &[Self; TOGETHER]) {}
+
+            #[inline(always)]
+            fn end(r2: &[Self; TOGETHER], (): ()) -> [Self; TOGETHER] {
+                Self::inv_cubes(*r2)
+            }
+
+            #[inline(always)]
+            fn load(from: &[f64]) -> Self {
+                let (mut high, mut low) = ([0.0; MOST], [0.0; MOST]);
+                let from = &from[..<$single as Singles>::COUNT];
+                for ((high, low), x) in high.iter_mut().zip(&mut low).zip(from) {
+                    *high = *x as f32;
+                    *low = (*x - f64::from(*high)) as f32;
+                }
+                Self::from_parts(<$single>::put(&high), <$single>::put(&low))
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [f64]) {
+                let (mut high, mut low) = ([0.0; MOST], [0.0; MOST]);
+                let parts = self.parts();
+                parts.0.get(&mut high);
+                parts.1.get(&mut low);
+                let to = &mut to[..<$single as Singles>::COUNT];
+                for ((x, high), low) in to.iter_mut().zip(high).zip(low) {
+                    *x = f64::from(high) + f64::from(low);
+                }
+            }
+        }
+    )*};
+}
+
+vector_of_singles!(f32);
+#[cfg(target_arch = "x86_64")]
+vector_of_singles!(crate::simd::F32x8);

@@ -10,16 +10,17 @@ mod share;
 
 use std::time::Duration;
 
+use kernels_gpu::device::Body;
 use kernels_gpu::integrator::System;
-use kernels_gpu::nbody::Body;
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::integrator::system::Combination;
+use kernels_gpu::number::{FastF32, FloatFloat};
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::names::Names;
 use self::part::{Part, Range};
-use super::engine::{LowerParts, Run, start};
+use super::engine::{Integration, LowerParts, Run};
 use super::kernel::{Arrays, NbodyKernel, Plan, row_length};
-use super::{Bodies, Engine, Integrator, Precision, Solver, Validated};
+use super::{Bodies, Engine, Precision, Solver, Validated};
 use crate::divergence::{EngineError, Monitor};
 use crate::gpu::{Gpu, Mark};
 
@@ -161,7 +162,7 @@ impl Engine for GpuEngine {
         let chunk = chunk_length(bodies.len() as u32);
         plan.splits = plan.splits.min((bodies.len() as u32).div_ceil(chunk));
         Ok(match spec.precision {
-            Precision::F32 => Box::new(GpuRun::<f32>::new(self, plan, problem, bodies, lower)?),
+            Precision::F32 => Box::new(GpuRun::<FastF32>::new(self, plan, problem, bodies, lower)?),
             Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies, lower)?),
             Precision::FloatFloat => Box::new(GpuRun::<FloatFloat<f32>>::new(
                 self, plan, problem, bodies, lower,
@@ -173,8 +174,7 @@ impl Engine for GpuEngine {
 /// Bodies under way on GPUs.
 struct GpuRun<'a, S: Names> {
     plan: Plan,
-    integrator: Integrator,
-    dt: f64,
+    integration: Integration,
     mass: Vec<f64>,
     host: Arrays<S>,
     parts: Vec<Part<'a, S>>,
@@ -225,14 +225,13 @@ impl<'a, S: Names> GpuRun<'a, S> {
         }
         let mut run = Self {
             plan,
-            integrator: spec.integrator,
-            dt: spec.dt,
+            integration: Integration::new(spec),
             mass: bodies.mass.clone(),
             host,
             parts,
             rounds: rounds.len(),
         };
-        start(spec.integrator, &mut run)?;
+        run.integration.prepare(&mut run)?;
         run.synchronise()?;
         Ok(run)
     }
@@ -347,26 +346,15 @@ impl<S: Names> System for GpuRun<'_, S> {
             .try_for_each(|part| part.kick_drift(h, h_x))
     }
 
-    fn rk_begin(&mut self) -> Result<(), EngineError> {
-        self.parts.iter_mut().try_for_each(Part::rk_begin)
-    }
-
-    fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), EngineError> {
-        let (weight, h) = (S::from_f64(weight), S::from_f64(h));
+    fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), EngineError> {
         self.parts
             .iter()
-            .try_for_each(|part| part.rk_stage(weight, h))
-    }
-
-    fn rk_end(&mut self, h: f64) -> Result<(), EngineError> {
-        let h = S::from_f64(h);
-        self.parts.iter().try_for_each(|part| part.rk_end(h))
+            .try_for_each(|part| part.combine(combinations))
     }
 }
 
 impl<S: Names> Run for GpuRun<'_, S> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
-        let (integrator, dt) = (self.integrator, self.dt);
         let pairs = u64::from(self.host.n) * u64::from(self.host.n);
         let stride = (QUEUED / pairs).clamp(1, 4096);
         let mut queued = 0;
@@ -379,7 +367,9 @@ impl<S: Names> Run for GpuRun<'_, S> {
                 self.parts[0].many(&self.host, count as u32)?;
             } else {
                 for _ in 0..count {
-                    integrator.step(self, dt)?;
+                    let mut integration = self.integration;
+                    integration.step(self)?;
+                    self.integration = integration;
                 }
             }
             queued += count;

@@ -1,13 +1,15 @@
 //! The names of each precision's kernels.
 
-use kernels_gpu::nbody::Body;
-use kernels_gpu::nbody::steps::Operation;
-use kernels_gpu::number::FloatFloat;
+use kernels_gpu::device::Body;
+use kernels_gpu::device::steps::Operation;
+use kernels_gpu::number::{FastF32, FloatFloat};
 
 use crate::gpu::Plain;
 use crate::nbody::Precision;
 use crate::nbody::kernel::Pairs;
 
+// SAFETY: repr(transparent).
+unsafe impl Plain for FastF32 {}
 // SAFETY: repr(C) of two numbers, without padding.
 unsafe impl Plain for FloatFloat<f32> {}
 // SAFETY: repr(C) of numbers, without padding.
@@ -24,8 +26,7 @@ pub(super) trait Names: Pairs + Plain {
     const KICK: &'static str;
     const DRIFT: &'static str;
     const KICK_DRIFT: &'static str;
-    const RK_STAGE: &'static str;
-    const RK_END: &'static str;
+    const LINEAR: &'static str;
     const PRECISION: Precision;
 }
 
@@ -38,15 +39,14 @@ macro_rules! names {
             const KICK: &'static str = concat!("nbody_kick_", $suffix);
             const DRIFT: &'static str = concat!("nbody_drift_", $suffix);
             const KICK_DRIFT: &'static str = concat!("nbody_kick_drift_", $suffix);
-            const RK_STAGE: &'static str = concat!("nbody_rk_stage_", $suffix);
-            const RK_END: &'static str = concat!("nbody_rk_end_", $suffix);
+            const LINEAR: &'static str = concat!("nbody_linear_", $suffix);
             const PRECISION: Precision = Precision::$precision;
         }
     )*};
 }
 
 names! {
-    f32, F32: "f32";
+    FastF32, F32: "f32";
     f64, F64: "f64";
     FloatFloat<f32>, FloatFloat: "ff";
 }

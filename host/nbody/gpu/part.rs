@@ -1,17 +1,19 @@
 //! What one GPU does: its arrays, its kernels, its part of the work.
 
-use kernels_gpu::kernels::Stages;
-use kernels_gpu::nbody::Body;
-use kernels_gpu::nbody::order::chunk_length;
-use kernels_gpu::nbody::steps::{Operation, State};
-use kernels_gpu::nbody::tile::Basic;
+use kernels_gpu::device::Body;
+use kernels_gpu::device::linear::TOGETHER;
+use kernels_gpu::device::steps::{Operation, State};
+use kernels_gpu::device::tile::Basic;
+use kernels_gpu::integrator::system::{Combination, Pair};
+use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::names::Names;
 use super::share::Rows;
 use crate::divergence::EngineError;
 use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel, Residency};
-use crate::nbody::kernel::{Arrays, NbodyKernel, Plan, operations};
-use crate::nbody::{Integrator, Precision, Validated};
+use crate::nbody::engine::{Integration, saved_pairs};
+use crate::nbody::kernel::{Arrays, NbodyKernel, Plan, linear_jobs, operations};
+use crate::nbody::{Precision, Validated};
 
 /// Threads of a block that moves bodies or adds up sums.
 const MOVING: u32 = 256;
@@ -34,8 +36,7 @@ struct Kernels<'a> {
     kick: Kernel<'a>,
     drift: Kernel<'a>,
     kick_drift: Kernel<'a>,
-    rk_stage: Kernel<'a>,
-    rk_end: Kernel<'a>,
+    linear: Kernel<'a>,
 }
 
 /// What takes many steps in one launch.
@@ -54,8 +55,8 @@ pub(super) struct Part<'a, S: Names> {
     pub x: DeviceMemory<'a, Body<S>>,
     pub v: DeviceMemory<'a, Body<S>>,
     a: DeviceMemory<'a, Body<S>>,
-    /// x₀, v₀, Σx, Σv of a Runge–Kutta step.
-    stages: Option<[DeviceMemory<'a, Body<S>>; 4]>,
+    /// What the integrator saves.
+    saved: Vec<[DeviceMemory<'a, Body<S>>; 2]>,
     /// Sums of each chunk.
     sums: Option<DeviceMemory<'a, Body<S>>>,
     /// P and Q of the reduced solver.
@@ -101,10 +102,9 @@ impl<'a, S: Names> Part<'a, S> {
         } else {
             None
         };
-        let stages = match problem.specification().integrator {
-            Integrator::RungeKutta4 => Some([memory()?, memory()?, memory()?, memory()?]),
-            _ => None,
-        };
+        let saved = (0..saved_pairs(problem.specification().integrator))
+            .map(|_| Ok([memory()?, memory()?]))
+            .collect::<Result<_, EngineError>>()?;
         let name = plan.kernel.entry(S::PRECISION);
         let fills = plan.kernel.is_reduced() || plan.kernel == NbodyKernel::Tile8;
         let accelerate = if fills && S::PRECISION != Precision::FloatFloat {
@@ -120,8 +120,7 @@ impl<'a, S: Names> Part<'a, S> {
             kick: gpu.kernel(S::KICK)?,
             drift: gpu.kernel(S::DRIFT)?,
             kick_drift: gpu.kernel(S::KICK_DRIFT)?,
-            rk_stage: gpu.kernel(S::RK_STAGE)?,
-            rk_end: gpu.kernel(S::RK_END)?,
+            linear: gpu.kernel(S::LINEAR)?,
         };
         let mut part = Self {
             gpu,
@@ -130,7 +129,7 @@ impl<'a, S: Names> Part<'a, S> {
             x: memory()?,
             v: memory()?,
             a: memory()?,
-            stages,
+            saved,
             sums,
             partials,
             steps,
@@ -149,11 +148,10 @@ impl<'a, S: Names> Part<'a, S> {
         problem: &Validated,
         units: u32,
     ) -> Result<Option<Steps<'a, S>>, EngineError> {
-        let spec = problem.specification();
         if plan.kernel != NbodyKernel::Steps || !gpu.is_cooperative()? {
             return Ok(None);
         }
-        let Some(list) = operations::<S>(spec.integrator, spec.dt) else {
+        let Some(list) = operations::<S>(Integration::new(problem.specification())) else {
             return Ok(None);
         };
         let kernel = gpu.kernel(S::STEPS)?;
@@ -394,51 +392,34 @@ impl<'a, S: Names> Part<'a, S> {
         })
     }
 
-    /// Saves the state and clears the sums of a Runge–Kutta step.
-    pub fn rk_begin(&mut self) -> Result<(), EngineError> {
-        self.gpu.enter()?;
-        let stages = self.stages.as_mut().expect("made for this integrator");
-        stages[2].fill(0)?;
-        stages[3].fill(0)?;
-        stages[0].copy_from(&self.x)?;
-        stages[1].copy_from(&self.v)?;
-        Ok(())
-    }
-
-    /// Ends a Runge–Kutta stage.
-    pub fn rk_stage(&self, weight: S, h: S) -> Result<(), EngineError> {
+    /// Linear combinations, one after the other.
+    pub fn combine(&self, combinations: &[Combination<'_>]) -> Result<(), EngineError> {
         self.each(|range| {
-            let (x, v) = (at(&self.x, range.first), at(&self.v, range.first));
-            let (a, stages) = (at(&self.a, range.first), self.saved(range.first));
-            let arguments = [
-                Argument::new(&x),
-                Argument::new(&v),
-                Argument::new(&a),
-                Argument::new(&stages),
-                Argument::new(&weight),
-                Argument::new(&h),
-                Argument::new(&range.count),
-            ];
-            // SAFETY: as above.
-            unsafe { launch(&self.kernels.rk_stage, range.count, &arguments) }
+            for combinations in combinations.chunks(TOGETHER) {
+                let place = |pair| self.place(pair, range.first);
+                let ([first, second], both) = linear_jobs(combinations, place);
+                let arguments = [
+                    Argument::new(&first),
+                    Argument::new(&second),
+                    Argument::new(&both),
+                    Argument::new(&range.count),
+                ];
+                // SAFETY: as above.
+                unsafe { launch(&self.kernels.linear, range.count, &arguments)? };
+            }
+            Ok(())
         })
     }
 
-    /// Ends a Runge–Kutta step.
-    pub fn rk_end(&self, h: S) -> Result<(), EngineError> {
-        self.each(|range| {
-            let (x, v) = (at(&self.x, range.first), at(&self.v, range.first));
-            let stages = self.saved(range.first);
-            let arguments = [
-                Argument::new(&x),
-                Argument::new(&v),
-                Argument::new(&stages),
-                Argument::new(&h),
-                Argument::new(&range.count),
-            ];
-            // SAFETY: as above.
-            unsafe { launch(&self.kernels.rk_end, range.count, &arguments) }
-        })
+    /// Where the vectors of a pair have a body.
+    fn place(&self, pair: Pair, first: u32) -> [*mut Body<S>; 2] {
+        match pair {
+            Pair::State => [&self.x, &self.v],
+            Pair::Rates => [&self.v, &self.a],
+            Pair::Saved(number) => self.saved[number].each_ref(),
+            Pair::Zero => return [std::ptr::null_mut(); 2],
+        }
+        .map(|vector| at(vector, first) as *mut Body<S>)
     }
 
     fn each(
@@ -450,19 +431,6 @@ impl<'a, S: Names> Part<'a, S> {
             .iter()
             .filter(|range| range.count > 0)
             .try_for_each(|range| what(*range))
-    }
-
-    fn saved(&self, first: u32) -> Stages<S> {
-        let place = |i: usize| {
-            let stages = self.stages.as_ref().expect("made for this integrator");
-            at(&stages[i], first) as *mut Body<S>
-        };
-        Stages {
-            x0: place(0),
-            v0: place(1),
-            sum_x: place(2),
-            sum_v: place(3),
-        }
     }
 }
 

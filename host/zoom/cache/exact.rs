@@ -398,8 +398,8 @@ impl Items for Work<'_> {
         self.ended.steps.fetch_add(taken, Ordering::Relaxed);
         let mut ends = self.ended.lock();
         for (pixel, item) in self.pixels[first as usize..].iter().zip(items) {
-            if item.parted > 0 {
-                ends.parted(*pixel, item.taken - item.parted, self.steps);
+            if item.over > 0 {
+                ends.parted(*pixel, item.taken - item.over, self.steps);
             } else {
                 ends.going.push((*pixel as u32, *item));
             }

@@ -1,13 +1,49 @@
-//! Explicit Euler: first order, x advances with the old v. The textbook's order: forces, then x += dt·v, then v += dt·a.
+//! Explicit Euler: positions advance with the old velocities, velocities by the accelerations at the old positions. First order, one
+//! evaluation a step, not symplectic: orbits spiral outwards. Pacheco's textbook and the published divergence maps integrate with it.
 
-use super::System;
+use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes, positions};
+use super::{Integrator, System, SystemIntegrator};
+use crate::Real;
+use crate::number::each;
+use crate::physics::three_body::{Relative, kick};
 
-/// One step of `dt`.
-///
-/// # Errors
-/// What the system says.
-pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
-    s.accelerate()?;
-    s.drift(dt)?;
-    s.kick(dt)
+/// First order, one evaluation a step, not symplectic.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplicitEuler;
+
+impl Integrator for ExplicitEuler {
+    const NAME: &'static str = "explicit-euler";
+    const ORDER: u32 = 1;
+    const EVALUATIONS: u32 = 1;
+    type OnMaps = Self;
+}
+
+impl SystemIntegrator for ExplicitEuler {
+    #[inline(always)]
+    fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+        s.accelerate()?;
+        s.drift(dt)?;
+        s.kick(dt)
+    }
+}
+
+/// On maps the pulls are added to the velocities one by one, without their sum: six operations fewer.
+impl FixedSteps for ExplicitEuler {
+    type Memory<R: Real> = [Relative<R>; 0];
+
+    #[inline(always)]
+    fn step<R: Real, const N: usize>(s: [&mut State<R, Self::Memory<R>>; N], masses: &MassesOf<R>) {
+        let w = inv_cubes(positions(&s), masses);
+        each!(N, |n| advance(s[n], w[n], masses));
+    }
+}
+
+/// Positions by the old velocities, velocities by the accelerations at the old positions.
+#[inline(always)]
+fn advance<R: Real, M>(s: &mut State<R, M>, w: [R::Force; 3], masses: &MassesOf<R>) {
+    let old = s.u;
+    kick(&mut s.u, &s.q.to_force(), w, masses);
+    // Now: postponed, these sums would hold old and new velocities in registers.
+    s.q = (s.q + old).now();
+    s.u = s.u.now();
 }

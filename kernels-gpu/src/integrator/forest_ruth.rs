@@ -1,6 +1,6 @@
-//! Forest–Ruth: fourth order, symplectic, three accelerations a step (Forest & Ruth 1990, Physica D 43, 105).
+//! Forest–Ruth: fourth order, three evaluations a step, symplectic (Forest & Ruth 1990, Physica D 43, 105).
 
-use super::System;
+use super::{General, Integrator, System, SystemIntegrator};
 
 /// θ = 1 / (2 - 2^(1/3)).
 const THETA: f64 = 1.351_207_191_959_657_6;
@@ -14,19 +14,29 @@ const DRIFTS: [f64; 4] = [
 ];
 const KICKS: [f64; 3] = [THETA, 1.0 - 2.0 * THETA, THETA];
 
-/// One step of `dt`.
-///
-/// # Errors
-/// What the system says.
-pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
-    s.drift(DRIFTS[0] * dt)?;
-    let mut stage = 0;
-    while stage < 3 {
-        s.accelerate()?;
-        s.kick_drift(KICKS[stage] * dt, DRIFTS[stage + 1] * dt)?;
-        stage += 1;
+/// Fourth order, three evaluations a step, symplectic.
+#[derive(Clone, Copy, Debug)]
+pub struct ForestRuth;
+
+impl Integrator for ForestRuth {
+    const NAME: &'static str = "forest-ruth";
+    const ORDER: u32 = 4;
+    const EVALUATIONS: u32 = 3;
+    type OnMaps = General<Self, 0, 0>;
+}
+
+impl SystemIntegrator for ForestRuth {
+    #[inline(always)]
+    fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+        s.drift(DRIFTS[0] * dt)?;
+        let mut stage = 0;
+        while stage < 3 {
+            s.accelerate()?;
+            s.kick_drift(KICKS[stage] * dt, DRIFTS[stage + 1] * dt)?;
+            stage += 1;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,12 +1,51 @@
-//! Semi-implicit Euler: first order and symplectic, x advances with the new v. What the vendor's sample integrates with.
+//! Symplectic (semi-implicit) Euler: velocities by the accelerations at the old positions, positions by the new velocities. First order,
+//! one evaluation a step. NVIDIA's sample of N-body computation integrates with it.
 
-use super::System;
+use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes, positions};
+use super::{Integrator, System, SystemIntegrator};
+use crate::Real;
+use crate::number::each;
+use crate::physics::three_body::{Relative, kick};
 
-/// One step of `dt`.
-///
-/// # Errors
-/// What the system says.
-pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
-    s.accelerate()?;
-    s.kick_drift(dt, dt)
+/// First order, one evaluation a step, symplectic: energies oscillate instead of drifting.
+#[derive(Clone, Copy, Debug)]
+pub struct SymplecticEuler;
+
+impl Integrator for SymplecticEuler {
+    const NAME: &'static str = "symplectic-euler";
+    const FORMER_NAMES: &'static [&'static str] = &["semi-implicit-euler"];
+    const ORDER: u32 = 1;
+    const EVALUATIONS: u32 = 1;
+    type OnMaps = Self;
+}
+
+impl SystemIntegrator for SymplecticEuler {
+    #[inline(always)]
+    fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+        s.accelerate()?;
+        s.kick_drift(dt, dt)
+    }
+}
+
+/// On maps the pulls are added to the velocities one by one, without their sum.
+impl FixedSteps for SymplecticEuler {
+    type Memory<R: Real> = [Relative<R>; 0];
+
+    #[inline(always)]
+    fn step<R: Real, const N: usize>(s: [&mut State<R, Self::Memory<R>>; N], masses: &MassesOf<R>) {
+        let w = inv_cubes(positions(&s), masses);
+        each!(N, |n| kick_and_drift(s[n], w[n], masses));
+    }
+}
+
+/// Velocities, then positions.
+#[inline(always)]
+pub(super) fn kick_and_drift<R: Real, M>(
+    s: &mut State<R, M>,
+    w: [R::Force; 3],
+    masses: &MassesOf<R>,
+) {
+    kick(&mut s.u, &s.q.to_force(), w, masses);
+    s.u = s.u.now();
+    s.q = (s.q + s.u).now();
 }

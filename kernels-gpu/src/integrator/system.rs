@@ -1,6 +1,9 @@
-//! What the integrators of many bodies work on: positions x, velocities v and the accelerations a(x), moved as wholes.
+//! What integrators work on: positions x, velocities v and the accelerations a(x) of bodies, moved as wholes.
 
-/// Bodies somewhere (in host memory, on a GPU, spread over ranks) that integrators can move.
+/// Bodies somewhere (in registers, in host memory, on GPUs, spread over ranks) that integrators can move.
+///
+/// Besides its state and the rates at which that changes, a system holds pairs of vectors that an integrator saves: as many as
+/// [`SAVED`](super::SystemIntegrator::SAVED) says.
 pub trait System {
     /// Why an operation failed.
     type Error;
@@ -32,22 +35,57 @@ pub trait System {
         self.drift(h_x)
     }
 
-    /// Begins a Runge–Kutta step: x₀ = x, v₀ = v, Σx = Σv = 0.
+    /// Does these linear combinations of pairs of vectors, one after the other; in each, the first vectors before the second.
     ///
     /// # Errors
     /// What the engine says.
-    fn rk_begin(&mut self) -> Result<(), Self::Error>;
-
-    /// Ends a stage: Σx += weight · v, Σv += weight · a, then x = x₀ + h · v and v = v₀ + h · a with the v and a of the
-    /// stage.
-    ///
-    /// # Errors
-    /// What the engine says.
-    fn rk_stage(&mut self, weight: f64, h: f64) -> Result<(), Self::Error>;
-
-    /// Ends the step: x = x₀ + h · Σx, v = v₀ + h · Σv.
-    ///
-    /// # Errors
-    /// What the engine says.
-    fn rk_end(&mut self, h: f64) -> Result<(), Self::Error>;
+    fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), Self::Error>;
 }
+
+/// A pair of vectors of all bodies, of which the first has the dimension of a length times that of the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pair {
+    /// Positions and velocities.
+    State,
+    /// Velocities and accelerations, the rates at which the state changes.
+    Rates,
+    /// A saved pair, by its number.
+    Saved(usize),
+    /// Zeros.
+    Zero,
+}
+
+/// What a [`Combination`] writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Positions and velocities.
+    State,
+    /// A saved pair, by its number.
+    Saved(usize),
+}
+
+impl From<Target> for Pair {
+    #[inline(always)]
+    fn from(target: Target) -> Self {
+        match target {
+            Target::State => Self::State,
+            Target::Saved(number) => Self::Saved(number),
+        }
+    }
+}
+
+/// to = from + Σ cₖ · termₖ, by fused multiply-adds in the order of the terms.
+#[derive(Clone, Copy, Debug)]
+pub struct Combination<'a> {
+    /// What is written.
+    pub to: Target,
+    /// What the sum begins with.
+    pub from: Pair,
+    /// At most [`MOST_TERMS`] pairs with their coefficients. None of them is the pair that is written.
+    pub terms: &'a [(Pair, f64)],
+}
+
+/// The most terms of a [`Combination`].
+pub const MOST_TERMS: usize = 4;
+/// The most combinations at a time.
+pub const MOST_COMBINATIONS: usize = 8;

@@ -1,21 +1,30 @@
-//! Velocity Verlet, kick–drift–kick: second order, symplectic, time-reversible (Swope et al. 1982, J. Chem. Phys. 76, 637).
+//! Velocity Verlet, kick–drift–kick: second order, one evaluation a step, symplectic and time-reversible (Swope et al. 1982, J. Chem.
+//! Phys. 76, 637).
 
-use super::System;
+use super::{General, Integrator, System, SystemIntegrator};
 
-/// Before the first step: the accelerations of the start.
-///
-/// # Errors
-/// What the system says.
-pub fn start<S: System>(s: &mut S) -> Result<(), S::Error> {
-    s.accelerate()
+/// Second order, one evaluation a step, symplectic and time-reversible.
+#[derive(Clone, Copy, Debug)]
+pub struct VelocityVerlet;
+
+impl Integrator for VelocityVerlet {
+    const NAME: &'static str = "velocity-verlet";
+    const ORDER: u32 = 2;
+    const EVALUATIONS: u32 = 1;
+    type OnMaps = General<Self, 1, 0>;
 }
 
-/// One step of `dt`, from the accelerations of the positions it begins with; leaves those it ends with.
-///
-/// # Errors
-/// What the system says.
-pub fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
-    s.kick_drift(0.5 * dt, dt)?;
-    s.accelerate()?;
-    s.kick(0.5 * dt)
+/// A step begins with the accelerations that the one before ended with.
+impl SystemIntegrator for VelocityVerlet {
+    #[inline(always)]
+    fn prepare<S: System>(s: &mut S) -> Result<(), S::Error> {
+        s.accelerate()
+    }
+
+    #[inline(always)]
+    fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+        s.kick_drift(0.5 * dt, dt)?;
+        s.accelerate()?;
+        s.kick(0.5 * dt)
+    }
 }

@@ -2,12 +2,14 @@
 
 use cuda_std::prelude::*;
 
-use crate::divergence::{self, Job};
-use crate::integrator::three_body::ExplicitEuler;
+use crate::integrator::ExplicitEuler;
+use crate::lanes::one_pixel;
+use crate::map::Job;
+use crate::quantity::Divergence;
 
 /// `times` of every pixel of a job: the kernel to read first, and what the tuned one is tested against.
 ///
-/// A warp is busy until the last of its 32 pixels has parted, see [`divergence_fetch`](super::divergence_fetch).
+/// A warp is busy until the last of its 32 pixels has parted, see [`map`](fn@super::map).
 ///
 /// # Parameters
 /// - `job`: the map, by value
@@ -23,6 +25,9 @@ pub unsafe fn divergence_plain(job: Job, times: *mut u32) {
     let i = thread::index_1d();
     if i < job.count {
         // SAFETY: i < job.count, for which the caller vouches; each thread has an i of its own.
-        unsafe { *times.add(i as usize) = divergence::pixel::<f64, ExplicitEuler>(&job, i) };
+        unsafe {
+            *times.add(i as usize) =
+                one_pixel::<Divergence, ExplicitEuler, f64>(&job, job.first + i as u64)
+        };
     }
 }

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::hermite::arithmetic::{FloatFloat, Plain};
-use crate::hermite::device::{self, Launch, lanes, tiles};
+use crate::device::hermite::{self as device, Launch, lanes, tiles};
+use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// Adds up what the blocks of a `hermite_tiles_*` kernel have left: one number for each component and body.
 ///
@@ -114,7 +114,7 @@ forces! {
     hermite_tiles_4 hermite_lanes_4 Plain<f64>, 2, 2, "order 4";
     hermite_tiles_6 hermite_lanes_6 Plain<f64>, 3, 2, "order 6";
     hermite_tiles_8 hermite_lanes_8 Plain<f64>, 4, 2, "order 8";
-    hermite_tiles_4_float_float hermite_lanes_4_float_float FloatFloat<f32>, 2, 4, "order 4, float-float";
-    hermite_tiles_6_float_float hermite_lanes_6_float_float FloatFloat<f32>, 3, 4, "order 6, float-float";
-    hermite_tiles_8_float_float hermite_lanes_8_float_float FloatFloat<f32>, 4, 4, "order 8, float-float";
+    hermite_tiles_4_split_f32 hermite_lanes_4_split_f32 SplitF32<f32>, 2, 4, "order 4, split-f32";
+    hermite_tiles_6_split_f32 hermite_lanes_6_split_f32 SplitF32<f32>, 3, 4, "order 6, split-f32";
+    hermite_tiles_8_split_f32 hermite_lanes_8_split_f32 SplitF32<f32>, 4, 4, "order 8, split-f32";
 }

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use crate::hermite::device::neighbours::{self, ListLaunch};
+use crate::device::hermite::neighbours::{self, ListLaunch};
 
 /// Lists the neighbours of active particles.
 ///

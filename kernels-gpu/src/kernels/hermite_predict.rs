@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use crate::hermite::device;
+use crate::device::hermite as device;
 
 /// Copies records to their places: renews stars after a step, or puts corrected motions in the place of predicted ones.
 ///

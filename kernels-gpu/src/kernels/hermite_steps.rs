@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use cuda_std::prelude::*;
 
-use crate::hermite::arithmetic::{FloatFloat, Plain};
-use crate::hermite::device::steps::{State, Steps, steps};
+use crate::device::hermite::steps::{State, Steps, steps};
+use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
 /// The kernel of an order and a precision.
 macro_rules! steps {
@@ -64,7 +64,7 @@ steps! {
     hermite_steps_4 Plain<f64>, 4, 2, 2, "order 4";
     hermite_steps_6 Plain<f64>, 6, 3, 2, "order 6";
     hermite_steps_8 Plain<f64>, 8, 4, 2, "order 8";
-    hermite_steps_4_float_float FloatFloat<f32>, 4, 2, 4, "order 4, float-float";
-    hermite_steps_6_float_float FloatFloat<f32>, 6, 3, 4, "order 6, float-float";
-    hermite_steps_8_float_float FloatFloat<f32>, 8, 4, 4, "order 8, float-float";
+    hermite_steps_4_split_f32 SplitF32<f32>, 4, 2, 4, "order 4, split-f32";
+    hermite_steps_6_split_f32 SplitF32<f32>, 6, 3, 4, "order 6, split-f32";
+    hermite_steps_8_split_f32 SplitF32<f32>, 8, 4, 4, "order 8, split-f32";
 }

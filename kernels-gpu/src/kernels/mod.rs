@@ -1,17 +1,12 @@
 //! The kernels' entry points, one file a kernel; the plain version beside the tuned one.
 
-mod divergence_fetch;
-mod divergence_integrators;
 mod divergence_ladder;
-mod divergence_masses;
 mod divergence_plain;
-mod divergence_points;
-mod divergence_precisions;
-mod divergence_resume;
 mod hermite_force;
 mod hermite_neighbours;
 mod hermite_predict;
 mod hermite_steps;
+mod map;
 mod nbody_combine;
 mod nbody_move;
 mod nbody_plain;
@@ -19,57 +14,32 @@ mod nbody_reduced;
 mod nbody_steps;
 mod nbody_tile;
 
-pub use divergence_fetch::{Ring, Shared, TILE, Thread, Tile, Weighted, divergence_fetch};
-pub use divergence_integrators::{
-    divergence_fetch_adams_bashforth_2, divergence_fetch_adams_bashforth_4,
-    divergence_fetch_hermite_4, divergence_fetch_leapfrog, divergence_fetch_runge_kutta_4,
-    divergence_fetch_semi_implicit_euler,
-};
 pub use divergence_ladder::{
     STATE as LADDER_STATE, divergence_ladder_early_exit, divergence_ladder_fetch,
     divergence_ladder_memory, divergence_ladder_products, divergence_ladder_registers,
     divergence_ladder_single_root,
 };
-pub use divergence_masses::{
-    divergence_masses, divergence_masses_adams_bashforth_2, divergence_masses_adams_bashforth_4,
-    divergence_masses_f32, divergence_masses_fast, divergence_masses_fixed,
-    divergence_masses_float_float, divergence_masses_hermite_4, divergence_masses_leapfrog,
-    divergence_masses_mixed, divergence_masses_runge_kutta_4,
-    divergence_masses_semi_implicit_euler,
-};
 pub use divergence_plain::divergence_plain;
-pub use divergence_points::{
-    divergence_points, divergence_points_adams_bashforth_2, divergence_points_adams_bashforth_4,
-    divergence_points_f32, divergence_points_fast, divergence_points_fixed,
-    divergence_points_float_float, divergence_points_hermite_4, divergence_points_leapfrog,
-    divergence_points_mixed, divergence_points_runge_kutta_4,
-    divergence_points_semi_implicit_euler,
-};
-pub use divergence_precisions::{
-    divergence_fetch_f32, divergence_fetch_fast, divergence_fetch_fixed,
-    divergence_fetch_float_float, divergence_fetch_mixed,
-};
-pub use divergence_resume::{Item, divergence_resume};
 pub use hermite_force::{
-    hermite_fold, hermite_lanes_4, hermite_lanes_4_float_float, hermite_lanes_6,
-    hermite_lanes_6_float_float, hermite_lanes_8, hermite_lanes_8_float_float, hermite_potential,
-    hermite_tiles_4, hermite_tiles_4_float_float, hermite_tiles_6, hermite_tiles_6_float_float,
-    hermite_tiles_8, hermite_tiles_8_float_float,
+    hermite_fold, hermite_lanes_4, hermite_lanes_4_split_f32, hermite_lanes_6,
+    hermite_lanes_6_split_f32, hermite_lanes_8, hermite_lanes_8_split_f32, hermite_potential,
+    hermite_tiles_4, hermite_tiles_4_split_f32, hermite_tiles_6, hermite_tiles_6_split_f32,
+    hermite_tiles_8, hermite_tiles_8_split_f32,
 };
 pub use hermite_neighbours::hermite_neighbours;
 pub use hermite_predict::{
     hermite_predict_4, hermite_predict_6, hermite_predict_8, hermite_scatter,
 };
 pub use hermite_steps::{
-    hermite_steps_4, hermite_steps_4_float_float, hermite_steps_6, hermite_steps_6_float_float,
-    hermite_steps_8, hermite_steps_8_float_float,
+    hermite_steps_4, hermite_steps_4_split_f32, hermite_steps_6, hermite_steps_6_split_f32,
+    hermite_steps_8, hermite_steps_8_split_f32,
 };
+pub use map::*;
 pub use nbody_combine::{nbody_combine_f32, nbody_combine_f64, nbody_combine_ff};
 pub use nbody_move::{
-    Stages, nbody_drift_f32, nbody_drift_f64, nbody_drift_ff, nbody_kick_drift_f32,
-    nbody_kick_drift_f64, nbody_kick_drift_ff, nbody_kick_f32, nbody_kick_f64, nbody_kick_ff,
-    nbody_rk_end_f32, nbody_rk_end_f64, nbody_rk_end_ff, nbody_rk_stage_f32, nbody_rk_stage_f64,
-    nbody_rk_stage_ff,
+    nbody_drift_f32, nbody_drift_f64, nbody_drift_ff, nbody_kick_drift_f32, nbody_kick_drift_f64,
+    nbody_kick_drift_ff, nbody_kick_f32, nbody_kick_f64, nbody_kick_ff, nbody_linear_f32,
+    nbody_linear_f64, nbody_linear_ff,
 };
 pub use nbody_plain::{nbody_plain_f32, nbody_plain_f64, nbody_plain_ff};
 pub use nbody_reduced::{

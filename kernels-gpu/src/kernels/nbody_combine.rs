@@ -2,9 +2,9 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::tile::combine;
-use crate::number::FloatFloat;
+use crate::device::Body;
+use crate::device::tile::combine;
+use crate::number::{FastF32, FloatFloat};
 
 /// Accelerations from what a tile kernel left of each chunk.
 ///
@@ -19,8 +19,8 @@ use crate::number::FloatFloat;
 /// The pointers must be valid for what is said above; nobody else may use `accelerations` meanwhile.
 #[kernel]
 pub unsafe fn nbody_combine_f32(
-    sums: *const Body<f32>,
-    accelerations: *mut Body<f32>,
+    sums: *const Body<FastF32>,
+    accelerations: *mut Body<FastF32>,
     count: u32,
     chunks: u32,
 ) {

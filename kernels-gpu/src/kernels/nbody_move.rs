@@ -2,26 +2,13 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::steps::advance;
-use crate::number::FloatFloat;
-
-/// Saved state and sums of a Runge–Kutta step: n values each.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Stages<S> {
-    /// Positions at the start of the step.
-    pub x0: *mut Body<S>,
-    /// Velocities at the start of the step.
-    pub v0: *mut Body<S>,
-    /// Weighted sum of the stages' velocities.
-    pub sum_x: *mut Body<S>,
-    /// Weighted sum of the stages' accelerations.
-    pub sum_v: *mut Body<S>,
-}
+use crate::device::Body;
+use crate::device::linear::{self, Linear};
+use crate::device::steps::advance;
+use crate::number::{FastF32, FloatFloat};
 
 macro_rules! moves {
-    ($($ty:ty: $kick:ident, $drift:ident, $both:ident, $stage:ident, $end:ident;)*) => {$(
+    ($($ty:ty: $kick:ident, $drift:ident, $both:ident, $linear:ident;)*) => {$(
         #[doc = concat!("v += h · a for `n` bodies, in `", stringify!($ty), "`.")]
         ///
         /// # Thread mapping
@@ -80,60 +67,24 @@ macro_rules! moves {
             }
         }
 
-        #[doc = concat!("Ends a Runge–Kutta stage in `", stringify!($ty), "`, see [`rk_stage`](crate::integrator::System::rk_stage).")]
+        #[doc = concat!("One or two linear combinations of `n` bodies' vectors, one after the other, in `", stringify!($ty), "`.")]
         ///
         /// # Thread mapping
         /// As above.
         ///
         /// # Safety
-        /// All pointers must be valid for `n` values; nobody else may use `x`, `v` and the sums meanwhile.
+        /// The pointers of `first`, and of `second` if `both` is not 0, must be valid for `n` values; nobody else may use what is
+        /// written meanwhile.
         #[kernel]
-        pub unsafe fn $stage(
-            x: *mut Body<$ty>,
-            v: *mut Body<$ty>,
-            a: *const Body<$ty>,
-            stages: Stages<$ty>,
-            weight: $ty,
-            h: $ty,
-            n: u32,
-        ) {
+        pub unsafe fn $linear(first: Linear<$ty>, second: Linear<$ty>, both: u32, n: u32) {
             let i = thread::index_1d() as usize;
             if i < n as usize {
                 // SAFETY: the caller's promise; each thread has an i of its own.
                 unsafe {
-                    advance(stages.sum_x, v, weight, i);
-                    advance(stages.sum_v, a, weight, i);
-                    *x.add(i) = *stages.x0.add(i);
-                    advance(x, v, h, i);
-                    *v.add(i) = *stages.v0.add(i);
-                    advance(v, a, h, i);
-                }
-            }
-        }
-
-        #[doc = concat!("Ends a Runge–Kutta step in `", stringify!($ty), "`, see [`rk_end`](crate::integrator::System::rk_end).")]
-        ///
-        /// # Thread mapping
-        /// As above.
-        ///
-        /// # Safety
-        /// All pointers must be valid for `n` values; nobody else may use `x` and `v` meanwhile.
-        #[kernel]
-        pub unsafe fn $end(
-            x: *mut Body<$ty>,
-            v: *mut Body<$ty>,
-            stages: Stages<$ty>,
-            h: $ty,
-            n: u32,
-        ) {
-            let i = thread::index_1d() as usize;
-            if i < n as usize {
-                // SAFETY: the caller's promise; each thread has an i of its own.
-                unsafe {
-                    *x.add(i) = *stages.x0.add(i);
-                    advance(x, stages.sum_x, h, i);
-                    *v.add(i) = *stages.v0.add(i);
-                    advance(v, stages.sum_v, h, i);
+                    linear::combine(&first, i);
+                    if both != 0 {
+                        linear::combine(&second, i);
+                    }
                 }
             }
         }
@@ -141,7 +92,7 @@ macro_rules! moves {
 }
 
 moves! {
-    f32: nbody_kick_f32, nbody_drift_f32, nbody_kick_drift_f32, nbody_rk_stage_f32, nbody_rk_end_f32;
-    f64: nbody_kick_f64, nbody_drift_f64, nbody_kick_drift_f64, nbody_rk_stage_f64, nbody_rk_end_f64;
-    FloatFloat<f32>: nbody_kick_ff, nbody_drift_ff, nbody_kick_drift_ff, nbody_rk_stage_ff, nbody_rk_end_ff;
+    FastF32: nbody_kick_f32, nbody_drift_f32, nbody_kick_drift_f32, nbody_linear_f32;
+    f64: nbody_kick_f64, nbody_drift_f64, nbody_kick_drift_f64, nbody_linear_f64;
+    FloatFloat<f32>: nbody_kick_ff, nbody_drift_ff, nbody_kick_drift_ff, nbody_linear_ff;
 }

@@ -2,9 +2,9 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::tile::{Basic, plain};
-use crate::number::FloatFloat;
+use crate::device::Body;
+use crate::device::tile::{Basic, plain};
+use crate::number::{FastF32, FloatFloat};
 
 /// Accelerations by the basic solver: the kernel to read first, and what the tuned ones are tested against.
 ///
@@ -21,7 +21,11 @@ use crate::number::FloatFloat;
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use `sums` meanwhile.
 #[kernel]
-pub unsafe fn nbody_plain_f32(job: Basic<f32>, bodies: *const Body<f32>, sums: *mut Body<f32>) {
+pub unsafe fn nbody_plain_f32(
+    job: Basic<FastF32>,
+    bodies: *const Body<FastF32>,
+    sums: *mut Body<FastF32>,
+) {
     let i = thread::index_1d();
     if i < job.count {
         // SAFETY: the caller vouches for the pointers; each thread has an i of its own.

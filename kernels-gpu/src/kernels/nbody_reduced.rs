@@ -2,16 +2,16 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::sweep::{Atomics, Partials, Reduced, gather, sweep};
-use crate::nbody::{Body, Scalar};
-use crate::number::FloatFloat;
+use crate::device::sweep::{Atomics, Partials, Reduced, gather, sweep};
+use crate::device::{Body, DeviceNumber};
+use crate::number::{FastF32, FloatFloat};
 
 macro_rules! reduced {
     ($($ty:ty, $unroll:literal: $name:ident;)*) => {$(
         #[doc = concat!("The sums of each pair of row and chunk of a launch, in `", stringify!($ty), "`. A gather kernel adds them up.")]
         ///
         /// # Parameters
-        /// - `job`: what to compute, by value; a row has 32 · [`LANE_BODIES`](Scalar::LANE_BODIES) bodies
+        /// - `job`: what to compute, by value; a row has 32 · [`LANE_BODIES`](DeviceNumber::LANE_BODIES) bodies
         /// - `bodies`: `job.n` bodies, filled up to whole rows with bodies of strength 0 that lie apart from each other and
         ///   from all others
         /// - `p`: rows × 3 × stride numbers
@@ -29,7 +29,7 @@ macro_rules! reduced {
                 let sink = Partials::new(&job, p, q);
                 // SAFETY: the caller's promise; a warp's lanes have the same row and chunk.
                 unsafe {
-                    sweep::<$ty, { <$ty as Scalar>::LANE_BODIES }, $unroll, false>(&job, bodies, row, chunk, &sink)
+                    sweep::<$ty, { <$ty as DeviceNumber>::LANE_BODIES }, $unroll, false>(&job, bodies, row, chunk, &sink)
                 };
             }
         }
@@ -37,7 +37,7 @@ macro_rules! reduced {
 }
 
 reduced! {
-    f32, 8: nbody_reduced_f32;
+    FastF32, 8: nbody_reduced_f32;
     f64, 4: nbody_reduced_f64;
     FloatFloat<f32>, 1: nbody_reduced_ff;
 }
@@ -65,7 +65,7 @@ macro_rules! atomic {
                 let sink = Atomics { sums: accelerations, scale };
                 // SAFETY: the caller's promise; a warp's lanes have the same row and chunk.
                 unsafe {
-                    sweep::<$ty, { <$ty as Scalar>::LANE_BODIES }, $unroll, $equal>(&job, bodies, row, chunk, &sink)
+                    sweep::<$ty, { <$ty as DeviceNumber>::LANE_BODIES }, $unroll, $equal>(&job, bodies, row, chunk, &sink)
                 };
             }
         }
@@ -75,10 +75,10 @@ macro_rules! atomic {
 atomic! {
     /// As [`nbody_reduced_f32`], but adds to the accelerations atomically: no second pass and no memory for it, but the order of
     /// the sums, and with it their last bits, differ from launch to launch.
-    f32, 8, false: nbody_atomic_f32;
+    FastF32, 8, false: nbody_atomic_f32;
     /// As [`nbody_atomic_f32`], for bodies that all have the strength of the first: it is multiplied into sums, not into
     /// pulls.
-    f32, 8, true: nbody_equal_f32;
+    FastF32, 8, true: nbody_equal_f32;
     /// [`nbody_atomic_f32`] in `f64`.
     f64, 4, false: nbody_atomic_f64;
     /// [`nbody_equal_f32`] in `f64`.
@@ -120,7 +120,7 @@ macro_rules! gathers {
 }
 
 gathers! {
-    f32: nbody_gather_f32;
+    FastF32: nbody_gather_f32;
     f64: nbody_gather_f64;
     FloatFloat<f32>: nbody_gather_ff;
 }

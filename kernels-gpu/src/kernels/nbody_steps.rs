@@ -4,8 +4,8 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::prelude::*;
 
-use crate::nbody::steps::{Operation, State, Steps, steps};
-use crate::number::FloatFloat;
+use crate::device::steps::{Operation, State, Steps, steps};
+use crate::number::{FastF32, FloatFloat};
 
 /// Takes steps of the basic solver with a barrier for the whole grid instead of launches.
 ///
@@ -23,9 +23,9 @@ use crate::number::FloatFloat;
 /// The pointers must be valid for what is said above; nobody else may use what they point to meanwhile.
 #[kernel]
 pub unsafe fn nbody_steps_f32(
-    job: Steps<f32>,
-    at: State<f32>,
-    operations: *const Operation<f32>,
+    job: Steps<FastF32>,
+    at: State<FastF32>,
+    operations: *const Operation<FastF32>,
     arrived: *const AtomicU32,
 ) {
     // SAFETY: the caller's promise is the same.

@@ -2,9 +2,9 @@
 
 use cuda_std::prelude::*;
 
-use crate::nbody::Body;
-use crate::nbody::tile::{Basic, basic};
-use crate::number::FloatFloat;
+use crate::device::Body;
+use crate::device::tile::{Basic, basic};
+use crate::number::{FastF32, FloatFloat};
 
 macro_rules! tile {
     ($($(#[$doc:meta])* $name:ident: $ty:ty, $k:literal, $unroll:literal;)*) => {$(
@@ -36,17 +36,17 @@ macro_rules! tile {
 
 tile! {
     /// `f32`, one body a thread: for few bodies.
-    nbody_tile_f32_k1: f32, 1, 16;
+    nbody_tile_f32_k1: FastF32, 1, 16;
     /// `f32`, two bodies a thread.
-    nbody_tile_f32_k2: f32, 2, 16;
+    nbody_tile_f32_k2: FastF32, 2, 16;
     /// `f32`, four bodies a thread: a body that is read from shared memory serves four pairs.
-    nbody_tile_f32_k4: f32, 4, 8;
+    nbody_tile_f32_k4: FastF32, 4, 8;
     /// `f32`, four bodies a thread, the loop not unrolled: to see what unrolling is worth.
-    nbody_tile_f32_k4_u1: f32, 4, 1;
+    nbody_tile_f32_k4_u1: FastF32, 4, 1;
     /// `f32`, four bodies a thread, the loop unrolled 16 times.
-    nbody_tile_f32_k4_u16: f32, 4, 16;
+    nbody_tile_f32_k4_u16: FastF32, 4, 16;
     /// `f32`, eight bodies a thread, the loop unrolled eight times: for many bodies.
-    nbody_tile_f32_k8: f32, 8, 8;
+    nbody_tile_f32_k8: FastF32, 8, 8;
     /// `f64`, one body a thread.
     nbody_tile_f64_k1: f64, 1, 4;
     /// `f64`, two bodies a thread.

@@ -1,24 +1,35 @@
 //! `f64` with the GPU's own approximation of the reciprocal root as the seed of r⁻³.
 
-use super::forward;
-use crate::{Lanes, Real};
+use super::inv_cube::Seeded;
+use super::{Precision, Real, Single, forward, single_lane};
 
 /// `f64`, but [`inv_cube`](Real::inv_cube) on a GPU starts from `rsqrt.approx.ftz.f64`, an instruction whose bits no CPU has.
-/// Refined to the precision of exact mode by the same step, with fewer instructions for the seed. r² = 0 and r² = ∞ give NaN.
+/// Refined to the precision of `f64` by the same step, with fewer instructions for the seed. r² = 0 and r² = ∞ give NaN.
 ///
-/// On a CPU it is exact mode: there the portable seed is what is fastest.
+/// On a CPU it computes as `f64` does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct Fast(pub f64);
 
 forward!(Fast);
+single_lane!(Fast);
 
 impl Real for Fast {
+    type Lane = Self;
+    const LANES: usize = 1;
+    const TOGETHER: bool = false;
+    const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = bool;
+    crate::own_constants_and_forces!(1);
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
         Self(x)
+    }
+
+    #[inline(always)]
+    fn to_f64(self, _lane: usize) -> f64 {
+        self.0
     }
 
     #[inline(always)]
@@ -37,10 +48,15 @@ impl Real for Fast {
     }
 
     #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
+    #[inline(always)]
     fn inv_cube(self) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
-            use crate::real::fma;
+            use super::fma;
 
             let (r2, y): (f64, f64) = (self.0, cuda_std::approx::rsqrt_f64(self.0));
             // y has 21 bits, so y² is exact and e has full relative precision.
@@ -54,13 +70,19 @@ impl Real for Fast {
             Self(self.0.inv_cube())
         }
     }
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        if self.0 == 0.0 {
+            Self(0.0)
+        } else {
+            self.inv_cube()
+        }
+    }
 }
 
-impl Lanes for Fast {
-    const COUNT: usize = 1;
-
-    #[inline(always)]
-    fn set_lane(&mut self, _lane: usize, from: Self) {
-        *self = from;
-    }
+impl Precision for Fast {
+    const NAME: &'static str = "fast";
+    const IS_PORTABLE: bool = false;
+    /// On a CPU the portable seed is the fastest.
+    type OnLanes<D: Seeded, S: Single> = D;
 }

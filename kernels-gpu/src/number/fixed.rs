@@ -1,11 +1,12 @@
 //! Signed fixed point: positions and velocities as whole numbers of a smallest length, so that sums are free of rounding.
 //!
 //! The number of fraction bits is the host's choice: it scales all lengths by a power of two such that the smallest length is
-//! 2⁻³² here (see [`Job::scaled`](crate::divergence::Job::scaled)). Sums and products saturate instead of overflowing.
+//! 2⁻³² here (see [`Job::scaled`](crate::map::Job::scaled)). Sums and products saturate instead of overflowing.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
-use crate::{Lanes, Real};
+use super::inv_cube::Seeded;
+use super::{Precision, Real, Single, single_lane};
 
 /// Bits after the point, before the host's scaling.
 pub const FRACTION_BITS: u32 = 32;
@@ -17,12 +18,6 @@ const ONE: f64 = (1u64 << FRACTION_BITS) as f64;
 pub struct Fixed(i64);
 
 impl Fixed {
-    /// The nearest `f64`.
-    #[inline(always)]
-    pub fn to_f64(self) -> f64 {
-        self.0 as f64 * (1.0 / ONE)
-    }
-
     /// Of a product with twice the fraction bits, rounded to nearest, halves up.
     #[inline(always)]
     fn narrow(wide: i128) -> Self {
@@ -69,8 +64,39 @@ impl Neg for Fixed {
     }
 }
 
+single_lane!(Fixed);
+
 impl Real for Fixed {
+    type Lane = Self;
+    const LANES: usize = 1;
+    const TOGETHER: bool = false;
+    const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = bool;
+    type Counts = [u32; 1];
+    type Constant = Self;
+    /// A pull is computed in `f64` and rounded once, as Rein & Tamayo (2018, MNRAS 473, 3351) do for reversible integration: velocities
+    /// change by whole numbers of the smallest length.
+    type Force = f64;
+
+    #[inline(always)]
+    fn counts(x: u32) -> [u32; 1] {
+        [x]
+    }
+
+    #[inline(always)]
+    fn from_constant(k: Self) -> Self {
+        k
+    }
+
+    #[inline(always)]
+    fn to_force(self) -> f64 {
+        self.to_f64(0)
+    }
+
+    #[inline(always)]
+    fn add_pulls(self, factors: [f64; 2], vectors: [f64; 2]) -> Self {
+        self + Self::from_f64(0.0.add_pulls(factors, vectors))
+    }
 
     /// To the nearest, halves away from zero; NaN becomes 0.
     #[inline(always)]
@@ -90,6 +116,11 @@ impl Real for Fixed {
     }
 
     #[inline(always)]
+    fn to_f64(self, _lane: usize) -> f64 {
+        self.0 as f64 * (1.0 / ONE)
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         Self::narrow(self.0 as i128 * a.0 as i128 + ((b.0 as i128) << FRACTION_BITS))
     }
@@ -99,18 +130,26 @@ impl Real for Fixed {
         self.0 <= other.0
     }
 
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
     /// Through `f64`: a fixed number of bits has few left for r⁻³. Saturates for r² = 0.
     #[inline(always)]
     fn inv_cube(self) -> Self {
-        Self::from_f64(self.to_f64().inv_cube())
+        Self::from_f64(self.to_f64(0).inv_cube())
+    }
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        if self.0 == 0 { self } else { self.inv_cube() }
     }
 }
 
-impl Lanes for Fixed {
-    const COUNT: usize = 1;
-
-    #[inline(always)]
-    fn set_lane(&mut self, _lane: usize, from: Self) {
-        *self = from;
-    }
+impl Precision for Fixed {
+    const NAME: &'static str = "fixed";
+    const LARGEST: f64 = (1u64 << (62 - FRACTION_BITS)) as f64;
+    const LARGEST_TO_SQUARE: f64 = (1u64 << ((62 - FRACTION_BITS) / 2)) as f64;
+    /// One number at a time: vector units have no 64-bit products.
+    type OnLanes<D: Seeded, S: Single> = Self;
 }

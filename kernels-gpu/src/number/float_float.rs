@@ -5,8 +5,8 @@
 
 use core::ops::{Add, Mul, Neg, Sub};
 
-use super::Single;
-use crate::{Lanes, Real};
+use super::inv_cube::Seeded;
+use super::{Mask as _, PerLane, Precision, Real, Single};
 
 /// `hi` + `lo`, |lo| at most half a unit in the last place of `hi`. The exponent's range is that of `f32`, and digits are lost
 /// where `lo` falls below 1e-38.
@@ -73,13 +73,6 @@ impl Default for FloatFloat<f32> {
     }
 }
 
-impl FloatFloat<f32> {
-    /// The same number as `f64`.
-    pub fn to_f64(self) -> f64 {
-        self.hi as f64 + self.lo as f64
-    }
-}
-
 impl<S: Single> Add for FloatFloat<S> {
     type Output = Self;
     #[inline(always)]
@@ -120,8 +113,61 @@ impl<S: Single> Neg for FloatFloat<S> {
     }
 }
 
+impl<S: Single> PerLane for FloatFloat<S> {
+    type One = FloatFloat<S::Alone>;
+
+    #[inline(always)]
+    fn spread(one: &Self::One) -> Self {
+        Self {
+            hi: S::spread(&one.hi),
+            lo: S::spread(&one.lo),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        FloatFloat {
+            hi: self.hi.lane(lane),
+            lo: self.lo.lane(lane),
+        }
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.hi.set_lane(lane, &from.hi);
+        self.lo.set_lane(lane, &from.lo);
+    }
+}
+
 impl<S: Single> Real for FloatFloat<S> {
+    type Lane = FloatFloat<S::Alone>;
+    const LANES: usize = S::LANES;
+    const TOGETHER: bool = S::TOGETHER;
+    const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = S::Mask;
+    type Counts = S::Counts;
+    type Constant = Self;
+    type Force = Self;
+
+    #[inline(always)]
+    fn counts(x: u32) -> S::Counts {
+        S::counts(x)
+    }
+
+    #[inline(always)]
+    fn from_constant(k: Self) -> Self {
+        k
+    }
+
+    #[inline(always)]
+    fn to_force(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn add_pulls(self, [a, b]: [Self; 2], [x, y]: [Self; 2]) -> Self {
+        Real::mul_add(a, x, Real::mul_add(b, y, self))
+    }
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -132,6 +178,11 @@ impl<S: Single> Real for FloatFloat<S> {
             hi: S::from_f64(hi as f64),
             lo: S::from_f64(rest),
         }
+    }
+
+    #[inline(always)]
+    fn to_f64(self, lane: usize) -> f64 {
+        self.hi.to_f64(lane) + self.lo.to_f64(lane)
     }
 
     #[inline(always)]
@@ -151,6 +202,14 @@ impl<S: Single> Real for FloatFloat<S> {
     #[inline(always)]
     fn at_most(self, other: Self) -> S::Mask {
         (self - other).hi.at_most(S::from_f64(0.0))
+    }
+
+    #[inline(always)]
+    fn select(mask: S::Mask, yes: Self, no: Self) -> Self {
+        Self {
+            hi: S::select(mask, yes.hi, no.hi),
+            lo: S::select(mask, yes.lo, no.lo),
+        }
     }
 
     /// To within 2⁻⁴²; NaN for r² = 0 or r² = ∞.
@@ -175,14 +234,28 @@ impl<S: Single> Real for FloatFloat<S> {
         let t = fast_two_sum(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
         y3 + y3 * t
     }
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        let zero = S::from_f64(0.0);
+        let zero = Self { hi: zero, lo: zero };
+        // (r² is not negative.)
+        let at_zero = self.hi.at_most(zero.hi);
+        // A branch is shorter than what it skips.
+        if S::LANES == 1 && at_zero.all() {
+            return zero;
+        }
+        let w = self.inv_cube();
+        if S::LANES == 1 {
+            w
+        } else {
+            Self::select(at_zero, zero, w)
+        }
+    }
 }
 
-impl<S: Single + Lanes> Lanes for FloatFloat<S> {
-    const COUNT: usize = S::COUNT;
-
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: Self) {
-        self.hi.set_lane(lane, from.hi);
-        self.lo.set_lane(lane, from.lo);
-    }
+impl Precision for FloatFloat<f32> {
+    const NAME: &'static str = "float-float";
+    /// Squares must be numbers.
+    const LARGEST: f64 = 1e18;
+    type OnLanes<D: Seeded, S: Single> = FloatFloat<S>;
 }

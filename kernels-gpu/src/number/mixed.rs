@@ -1,23 +1,73 @@
 //! State and sums in `f64`, r⁻³ in `f32`: the source document's single-precision square root.
 
-use super::forward;
-use crate::inv_cube::{Seeded, ordinary_single};
-use crate::{Lanes, Real};
+use super::inv_cube::{Seeded, ordinary_single};
+use super::{PerLane, Precision, Real, Single, each, forward};
 
 /// `V` (`f64`, or lanes of it) with r⁻³ of `f32` precision: to within 3 units in the 24th bit. r² outside the ordinary range
-/// of [`inv_cube`](crate::inv_cube) take the slow path of exact mode.
+/// of [`inv_cube`](mod@super::inv_cube) take the slow path of `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct Mixed<V>(pub V);
 
 forward!(Mixed<V: Seeded>);
 
+impl<V: Seeded> PerLane for Mixed<V> {
+    type One = Mixed<V::Alone>;
+
+    #[inline(always)]
+    fn spread(one: &Self::One) -> Self {
+        Self(V::spread(&one.0))
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        Mixed(self.0.lane(lane))
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.0.set_lane(lane, &from.0);
+    }
+}
+
 impl<V: Seeded> Real for Mixed<V> {
+    type Lane = Mixed<V::Alone>;
+    const LANES: usize = V::LANES;
+    const TOGETHER: bool = true;
+    const HAS_SOFTENING_FLOOR: bool = false;
     type Mask = V::Mask;
+    type Counts = V::Counts;
+    type Constant = Self;
+    type Force = Self;
+
+    #[inline(always)]
+    fn counts(x: u32) -> V::Counts {
+        V::counts(x)
+    }
+
+    #[inline(always)]
+    fn from_constant(k: Self) -> Self {
+        k
+    }
+
+    #[inline(always)]
+    fn to_force(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn add_pulls(self, [a, b]: [Self; 2], [x, y]: [Self; 2]) -> Self {
+        a.mul_add(x, b.mul_add(y, self))
+    }
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
         Self(V::from_f64(x))
+    }
+
+    #[inline(always)]
+    fn to_f64(self, lane: usize) -> f64 {
+        self.0.to_f64(lane)
     }
 
     #[inline(always)]
@@ -36,44 +86,64 @@ impl<V: Seeded> Real for Mixed<V> {
     }
 
     #[inline(always)]
-    fn inv_cube(self) -> Self {
-        Self::inv_cubes([self; 6])[0]
+    fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+        Self(V::select(mask, yes.0, no.0))
     }
 
     #[inline(always)]
-    fn inv_cubes(r2: [Self; 6]) -> [Self; 6] {
-        let [a, b, c, d, e, f] = r2;
-        let r2 = [a.0, b.0, c.0, d.0, e.0, f.0];
-        let [a, b, c, d, e, f] = if V::six_ordinary(&r2) {
-            [
-                ordinary_single(r2[0]),
-                ordinary_single(r2[1]),
-                ordinary_single(r2[2]),
-                ordinary_single(r2[3]),
-                ordinary_single(r2[4]),
-                ordinary_single(r2[5]),
-            ]
-        } else {
-            V::six_by_lane(r2, inv_cube_of_one)
-        };
-        [Self(a), Self(b), Self(c), Self(d), Self(e), Self(f)]
+    fn inv_cube(self) -> Self {
+        Self::inv_cubes([self])[0]
+    }
+
+    #[inline(always)]
+    fn inv_cubes<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        each_or_by_lane(r2, inv_cube_of_one)
+    }
+
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        Self::inv_cubes_or_zero([self])[0]
+    }
+
+    #[inline(always)]
+    fn inv_cubes_or_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        each_or_by_lane(r2, inv_cube_or_zero_of_one)
     }
 }
 
-/// Each number goes its own way: what is in other lanes, or in other pairs, does not show.
+/// r⁻³ of each number if all are ordinary, otherwise `slow` of each lane of each number.
+#[inline(always)]
+fn each_or_by_lane<V: Seeded, const K: usize>(
+    r2: [Mixed<V>; K],
+    slow: fn(f64) -> f64,
+) -> [Mixed<V>; K] {
+    let mut bare = [r2[0].0; K];
+    each!(K, |k| bare[k] = r2[k].0);
+    if V::all_ordinary(&bare) {
+        each!(K, |k| bare[k] = ordinary_single(bare[k]));
+    } else {
+        bare = V::by_lane(bare, slow);
+    }
+    let mut w = r2;
+    each!(K, |k| w[k] = Mixed(bare[k]));
+    w
+}
+
+/// Each number takes the path of its own size: what is in other lanes, or in other pairs, does not show.
 fn inv_cube_of_one(r2: f64) -> f64 {
-    if f64::six_ordinary(&[r2; 6]) {
+    if f64::all_ordinary(&[r2]) {
         ordinary_single(r2)
     } else {
         r2.inv_cube()
     }
 }
 
-impl<V: Seeded + Lanes> Lanes for Mixed<V> {
-    const COUNT: usize = V::COUNT;
+/// As [`inv_cube_of_one`], but 0 for 0.
+fn inv_cube_or_zero_of_one(r2: f64) -> f64 {
+    if r2 == 0.0 { 0.0 } else { inv_cube_of_one(r2) }
+}
 
-    #[inline(always)]
-    fn set_lane(&mut self, lane: usize, from: Self) {
-        self.0.set_lane(lane, from.0);
-    }
+impl Precision for Mixed<f64> {
+    const NAME: &'static str = "mixed";
+    type OnLanes<D: Seeded, S: Single> = Mixed<D>;
 }

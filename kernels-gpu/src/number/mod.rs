@@ -1,27 +1,331 @@
-//! Numbers other than `f64` as a [`Real`](crate::Real): a precision mode of divergence maps each.
+//! The numbers that physics is computed in: one trait, [`Real`], and a file for each number that implements it.
 //!
-//! | mode | state | r⁻³ | CPU and GPU |
-//! |---|---|---|---|
-//! | exact | `f64` | `f64`, [`inv_cube`](crate::inv_cube) | equal bits |
-//! | fast | [`Fast`]: `f64` | `f64`, seeded by the GPU's approximate reciprocal root | equal to within rounding |
-//! | mixed | [`Mixed`]: `f64` | `f32` | equal bits |
-//! | f32 | `f32` | `f32` | equal bits |
-//! | fixed | [`Fixed`]: 64-bit integers | `f64` | equal bits |
-//! | float-float | [`FloatFloat`]: a sum of two `f32` | float-float, seeded in `f32` | equal bits |
+//! | precision | number | state | r⁻³ | CPU and GPU |
+//! |---|---|---|---|---|
+//! | `f64` | `f64` | `f64` | `f64`, [`inv_cube`] | equal bits |
+//! | `fast` | [`Fast`] | `f64` | `f64`, seeded by the GPU's approximate reciprocal root | equal to within rounding |
+//! | `mixed` | [`Mixed`] | `f64` | `f32` | equal bits |
+//! | `f32` of maps | `f32` | `f32` | `f32` | equal bits |
+//! | `f32` of N-body runs on GPUs | [`FastF32`] | `f32` | the GPU's approximate reciprocal root | equal to within rounding |
+//! | `fixed` | [`Fixed`] | 64-bit integers | `f64` | equal bits |
+//! | `float-float` | [`FloatFloat`] | a sum of two `f32` | float-float, seeded in `f32` | equal bits |
+//!
+//! The CPU's vectors of `f64` and `f32` implement the trait too. They live with the instruction sets of the host; the wrappers above
+//! are generic over them.
+//!
+//! A precision of maps is one file here and one row of [`precisions`](crate::precisions).
 
+use core::fmt::Debug;
+use core::ops::{Add, Mul, Neg, Sub};
+
+mod f32;
+mod f64;
 mod fast;
+mod fast_f32;
 mod fixed;
 mod float_float;
+pub mod inv_cube;
 mod mixed;
-mod single;
 
+pub use self::f32::{GUESS, Single, fma_f32};
+pub use self::f64::{fma, sqrt};
 pub use fast::Fast;
+pub use fast_f32::FastF32;
 pub use fixed::{FRACTION_BITS, Fixed};
 pub use float_float::FloatFloat;
 pub use mixed::Mixed;
-pub use single::{GUESS, Single};
 
-/// Sums, products and the sign of a wrapper, by those of what it wraps.
+/// Data of several lanes side by side. What belongs to one lane can be taken out and replaced.
+pub trait PerLane: Copy {
+    /// The same data of a single lane.
+    type One: Copy;
+
+    /// The same data in every lane.
+    fn spread(one: &Self::One) -> Self;
+    /// The data of one lane.
+    fn lane(&self, lane: usize) -> Self::One;
+    /// Replaces one lane by the same lane of `from`.
+    fn set_lane(&mut self, lane: usize, from: &Self);
+}
+
+impl<T: PerLane, const N: usize> PerLane for [T; N] {
+    type One = [T::One; N];
+
+    #[inline(always)]
+    fn spread(one: &Self::One) -> Self {
+        one.each_ref().map(T::spread)
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        self.each_ref().map(|x| x.lane(lane))
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        let mut i = 0;
+        while i < N {
+            self[i].set_lane(lane, &from[i]);
+            i += 1;
+        }
+    }
+}
+
+/// A real number, or several that go through the same operations side by side, one in each lane.
+///
+/// Every operation is correctly rounded IEEE arithmetic or made of such operations in a fixed order, so that a computation has the
+/// same bits wherever it runs. ([`Fast`] and [`FastF32`] are the exceptions, on GPUs.)
+pub trait Real:
+    PerLane<One = <Self as Real>::Lane>
+    + Debug
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The number of a single lane.
+    type Lane: Real;
+
+    /// How many numbers there are side by side.
+    const LANES: usize;
+
+    /// Whether the inverse cubes of several numbers are cheaper computed together than one after the other.
+    const TOGETHER: bool;
+
+    /// Whether all-pairs sums put a [floor](crate::physics::softening) under the softening length, so that r² = 0 does
+    /// not occur in them.
+    const HAS_SOFTENING_FLOOR: bool;
+
+    /// The answer of a comparison: a `bool`, or one for each lane.
+    type Mask: Mask;
+
+    /// A count for each lane: an array of them.
+    type Counts: Copy + Debug + AsRef<[u32]> + AsMut<[u32]>;
+
+    /// Numbers that only scale, such as coefficients and masses. (A number with a derivative would have constants without.)
+    type Constant: Real<Lane = <Self::Lane as Real>::Constant>;
+
+    /// Numbers that forces are computed in, if not in these.
+    type Force: Real<Lane = <Self::Lane as Real>::Force>;
+
+    /// The same count for each lane.
+    fn counts(x: u32) -> Self::Counts;
+
+    /// The nearest number to `x`, in every lane.
+    fn from_f64(x: f64) -> Self;
+
+    /// The nearest constant to `x`.
+    #[inline(always)]
+    fn constant(x: f64) -> Self::Constant {
+        Self::Constant::from_f64(x)
+    }
+
+    /// A constant as one of these numbers.
+    fn from_constant(k: Self::Constant) -> Self;
+
+    /// The nearest `f64` to the number in a lane.
+    fn to_f64(self, lane: usize) -> f64;
+
+    /// The number as forces are computed in.
+    fn to_force(self) -> Self::Force;
+
+    /// `self` + b · y + a · x, which is a pull: fused, the last term first, or rounded once to these numbers where forces are
+    /// computed in others.
+    fn add_pulls(self, factors: [Self::Force; 2], vectors: [Self::Force; 2]) -> Self;
+
+    /// +0.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::from_f64(0.0)
+    }
+
+    /// The number itself, computed here rather than later: on a GPU a postponed sum keeps both of its terms in
+    /// registers.
+    #[inline(always)]
+    fn now(self) -> Self {
+        self
+    }
+
+    /// `self · a + b`, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+
+    /// k · `self`.
+    #[inline(always)]
+    fn scaled(self, k: Self::Constant) -> Self {
+        Self::from_constant(k) * self
+    }
+
+    /// `self` + k · x, rounded once.
+    #[inline(always)]
+    fn plus_scaled(self, k: Self::Constant, x: Self) -> Self {
+        Self::from_constant(k).mul_add(x, self)
+    }
+
+    /// `self <= other`; false where either is NaN.
+    fn at_most(self, other: Self) -> Self::Mask;
+
+    /// `yes` in the lanes where `mask` holds, `no` in the others.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    /// r⁻³ for `self` = r². The documentation of each number says which range and accuracy it has.
+    fn inv_cube(self) -> Self;
+
+    /// [`inv_cube`](Self::inv_cube) of several numbers, which are tested together for needing a slow path.
+    #[inline(always)]
+    fn inv_cubes<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        let mut w = r2;
+        each!(K, |k| w[k] = r2[k].inv_cube());
+        w
+    }
+
+    /// r⁻³ for `self` = r², but 0 for r² = 0: neither a body nor two bodies in the same place pull themselves or each other.
+    fn inv_cube_or_zero(self) -> Self;
+
+    /// [`inv_cube_or_zero`](Self::inv_cube_or_zero) of several numbers, which are tested together for needing a slow path.
+    #[inline(always)]
+    fn inv_cubes_or_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        let mut w = r2;
+        each!(K, |k| w[k] = r2[k].inv_cube_or_zero());
+        w
+    }
+}
+
+/// The items of [`Real`] for a number of `$lanes` lanes that is a constant itself and in which forces are computed.
+#[macro_export]
+macro_rules! own_constants_and_forces {
+    ($lanes:literal) => {
+        type Counts = [u32; $lanes];
+        type Constant = Self;
+        type Force = Self;
+
+        #[inline(always)]
+        fn counts(x: u32) -> Self::Counts {
+            [x; $lanes]
+        }
+
+        #[inline(always)]
+        fn from_constant(k: Self) -> Self {
+            k
+        }
+
+        #[inline(always)]
+        fn to_force(self) -> Self {
+            self
+        }
+
+        #[inline(always)]
+        fn add_pulls(self, factors: [Self; 2], vectors: [Self; 2]) -> Self {
+            let ([a, b], [x, y]) = (factors, vectors);
+            $crate::Real::mul_add(a, x, $crate::Real::mul_add(b, y, self))
+        }
+    };
+}
+
+/// A precision of maps: a number, and what takes its place in a CPU's lanes.
+pub trait Precision: Real<Lane = Self> {
+    /// Its name on the command line and in files.
+    const NAME: &'static str;
+    /// Names by which it is read as well.
+    const FORMER_NAMES: &'static [&'static str] = &[];
+    /// Whether CPUs and GPUs give the same bits.
+    const IS_PORTABLE: bool = true;
+    /// The largest distance that bodies may start at, with room left to move (length).
+    const LARGEST: f64 = f64::INFINITY;
+    /// The largest critical distance, which is squared (length).
+    const LARGEST_TO_SQUARE: f64 = Self::LARGEST;
+
+    /// Numbers of this precision side by side, in lanes of `f64` or of `f32`.
+    type OnLanes<D: inv_cube::Seeded, S: Single>: Real;
+}
+
+/// The table of precisions. Calls `$callback` (the path of a macro, in braces) with the context and a row for each precision: its name as
+/// a type, its number, its name in those of kernels, and whether lengths are `scaled` by a power of two of the user's choice before
+/// they are computed with, or `plain`. The first is the default.
+#[macro_export]
+macro_rules! precisions {
+    ($callback:tt $context:tt) => {
+        $crate::call! { $callback $context
+            F64 {f64} f64 plain,
+            Fast {$crate::number::Fast} fast plain,
+            Mixed {$crate::number::Mixed<f64>} mixed plain,
+            F32 {f32} f32 plain,
+            Fixed {$crate::number::Fixed} fixed scaled,
+            FloatFloat {$crate::number::FloatFloat<f32>} float_float plain,
+        }
+    };
+}
+
+/// Calls a macro whose path stands in braces: `call! { {path} arguments }`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! call {
+    ({$($callback:tt)+} $($arguments:tt)*) => {
+        $($callback)+ ! { $($arguments)* }
+    };
+}
+
+/// The answer of a comparison, lane by lane.
+pub trait Mask: Copy {
+    /// Whether it holds in every lane.
+    fn all(self) -> bool;
+    /// Whether it holds in `lane`.
+    fn lane(self, lane: usize) -> bool;
+}
+
+impl Mask for bool {
+    #[inline(always)]
+    fn all(self) -> bool {
+        self
+    }
+    #[inline(always)]
+    fn lane(self, _lane: usize) -> bool {
+        self
+    }
+}
+
+/// The most numbers that functions of several numbers can be given.
+pub const MOST_TOGETHER: usize = 8;
+
+/// Evaluates an expression for each number below a constant, which is at most [`MOST_TOGETHER`]. The repetitions are written out, so
+/// that arrays indexed by the number stay in a GPU's registers whether or not LLVM unrolls loops. (A closure would not do: it might not
+/// be inlined into a function with a CPU's vector instructions.)
+macro_rules! each {
+    ($count:expr, |$k:ident| $what:expr) => {
+        const { assert!($count <= $crate::number::MOST_TOGETHER) };
+        $crate::number::each!(@ $count, $k, $what, 0 1 2 3 4 5 6 7);
+    };
+    (@ $count:expr, $k:ident, $what:expr, $($number:literal)*) => {$(
+        if $count > $number {
+            let $k: usize = $number;
+            $what;
+        }
+    )*};
+}
+pub(crate) use each;
+
+/// [`PerLane`] of a number that is alone in its type.
+macro_rules! single_lane {
+    ($($name:ty),*) => {$(
+        impl $crate::number::PerLane for $name {
+            type One = Self;
+            #[inline(always)]
+            fn spread(one: &Self) -> Self {
+                *one
+            }
+            #[inline(always)]
+            fn lane(&self, _lane: usize) -> Self {
+                *self
+            }
+            #[inline(always)]
+            fn set_lane(&mut self, _lane: usize, from: &Self) {
+                *self = *from;
+            }
+        }
+    )*};
+}
+use single_lane;
+
+/// Sums, products and the sign of a wrapper, by those of the number it wraps.
 macro_rules! forward {
     ($name:ident $(<$v:ident: $bound:path>)?) => {
         impl$(<$v: $bound>)? core::ops::Add for $name$(<$v>)? {

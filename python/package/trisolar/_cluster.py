@@ -186,7 +186,7 @@ def cluster(
     :param max_step: longest step, a power of two (time) [0.0625].
     :param min_step: shortest step, a power of two (time); without it a step too small to be told from 0 is an error.
     :param iterations: evaluations and corrections a step, 1 to 100 [1].
-    :param precision: of pairs: "f64", or "float-float" (f32 pairs, positions and accelerations as sums of two f32)
+    :param precision: of pairs: "f64", or "split-f32" (f32 pairs, positions and accelerations as sums of two f32)
         ["f64"].
     :param scheme: how forces are evaluated: "plain" (all at once) or "ahmad-cohen" (those of neighbours at shorter
         steps, order 4) ["plain"].

@@ -309,9 +309,9 @@ def divergence(
     :param dt: time step (time) [0.001].
     :param shift: of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
     :param critical_distance: up to which the grid body counts as together with its twin (length) [0.5].
-    :param precision: the arithmetic: "exact", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
-        point) or "float-float" ["exact"].
-    :param integrator: what steps the trajectories (others than the default with "exact" only): "explicit-euler",
+    :param precision: the arithmetic: "f64", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
+        point) or "float-float" ["f64"].
+    :param integrator: what steps the trajectories (others than the default with "f64" only): "explicit-euler",
         "semi-implicit-euler", "leapfrog", "adams-bashforth-2", "adams-bashforth-4", "runge-kutta-4" or "hermite-4"
         ["explicit-euler"].
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or

@@ -1,0 +1,130 @@
+//! The integrators of maps and of N-body runs, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kernels_gpu::integrator as by;
+use serde::{Deserialize, Serialize};
+
+macro_rules! define {
+    ([] $($name:ident $entry:ident $bodies:ident,)*) => {
+        /// How positions and velocities advance. Written by [`name`](Self::name).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(into = "String", try_from = "String")]
+        pub enum Integrator {
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`](kernels_gpu::integrator::", stringify!($name), ").")]
+                $name,
+            )*
+        }
+
+        impl Integrator {
+            /// All of them: those of maps.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The name on the command line and in files.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => <by::$name as by::Integrator>::NAME,)* }
+            }
+
+            /// Names by which it is read as well.
+            pub fn former_names(self) -> &'static [&'static str] {
+                match self { $(Self::$name => <by::$name as by::Integrator>::FORMER_NAMES,)* }
+            }
+
+            /// By which power of dt the error after a fixed time shrinks.
+            pub fn order(self) -> u32 {
+                match self { $(Self::$name => <by::$name as by::Integrator>::ORDER,)* }
+            }
+
+            /// Accelerations of all bodies computed in a step.
+            pub fn evaluations(self) -> u32 {
+                match self { $(Self::$name => <by::$name as by::Integrator>::EVALUATIONS,)* }
+            }
+
+            /// Whether its first steps need a method of their own.
+            pub fn is_multistep(self) -> bool {
+                match self { $(Self::$name => <by::$name as by::Integrator>::IS_MULTISTEP,)* }
+            }
+
+            /// Whether it integrates any number of bodies, or only the three of a map.
+            pub fn is_of_any_bodies(self) -> bool {
+                match self { $(Self::$name => define!(@$bodies),)* }
+            }
+        }
+    };
+    (@any) => { true };
+    (@three) => { false };
+}
+kernels_gpu::integrators!({define} []);
+
+impl Integrator {
+    /// Those of N-body runs.
+    pub fn of_any_bodies() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.iter().copied().filter(|i| i.is_of_any_bodies())
+    }
+
+    /// Finds one among some by its name.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub(crate) fn named(text: &str, among: impl Iterator<Item = Self>) -> Result<Self, String> {
+        let among: Vec<Self> = among.collect();
+        let found = |i: &&Self| i.name() == text || i.former_names().contains(&text);
+        among.iter().find(found).copied().ok_or_else(|| {
+            let names: Vec<&str> = among.iter().map(|i| i.name()).collect();
+            let (last, others) = names.split_last().expect("there are some");
+            format!("must be {} or {last}", others.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Integrator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Integrator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::named(text, Self::ALL.iter().copied())
+    }
+}
+
+impl From<Integrator> for String {
+    fn from(integrator: Integrator) -> Self {
+        integrator.name().into()
+    }
+}
+
+impl TryFrom<String> for Integrator {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_former_names_too() {
+        for integrator in Integrator::ALL.iter().copied() {
+            assert_eq!(integrator.name().parse(), Ok(integrator));
+            assert_eq!(serde_json::to_value(integrator).unwrap(), integrator.name());
+        }
+        assert_eq!(
+            "semi-implicit-euler".parse(),
+            Ok(Integrator::SymplecticEuler)
+        );
+        let refused = "euler".parse::<Integrator>().unwrap_err();
+        assert!(
+            refused.starts_with("must be explicit-euler, symplectic-euler, leapfrog, "),
+            "{refused}"
+        );
+    }
+}

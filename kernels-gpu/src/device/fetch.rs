@@ -1,0 +1,380 @@
+//! Threads that fetch the next pixel when theirs is done: what the kernels of maps are made of.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use cuda_std::thread;
+
+use super::timer_ns;
+use crate::Real;
+use crate::integrator::MapIntegrator;
+use crate::lanes::{
+    Ended, FRESH, IDLE, Item, LaneMasses, LaneState, Pixel, PixelSource, ResumableSource,
+};
+use crate::map::{Job, Masses, MassivePoint, Point};
+use crate::quantity::Quantity;
+
+/// Pixels of a tile. Whole tiles have a place in memory; those at the end of something are filled in part.
+pub const TILE: u32 = 1024;
+
+/// Consecutive pixels to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Tile {
+    /// The first of them.
+    pub first: u64,
+    /// How many, 1 to [`TILE`].
+    pub count: u32,
+    /// Where their values go: from `slot` · [`TILE`] on.
+    pub slot: u32,
+}
+
+/// The tiles that the threads fetch pixels from, and where values go. The host adds tiles between launches.
+///
+/// Threads draw tickets in their order: ticket `t` is pixel `t % TILE` of the tile that the ring `tiles` holds at
+/// `t / TILE`. Counts of tickets may wrap.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Ring<V> {
+    /// A ring of `mask` + 1 (a power of two) tiles.
+    pub tiles: *const Tile,
+    /// [`TILE`] values for each slot.
+    pub values: *mut V,
+    /// How many pixels have ever been done in each slot (wrapping).
+    pub done: *const AtomicU32,
+    /// See `tiles`.
+    pub mask: u32,
+    /// The first ticket that there is no tile for.
+    pub limit: u32,
+}
+
+/// What the threads of a launch share. All zero before the first launch.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Shared {
+    /// Steps accounted for: those taken, and those that pixels which ended early will not take. In the end it is
+    /// the steps of a pixel times the pixels done.
+    pub steps: AtomicU64,
+    /// The next ticket.
+    pub next: AtomicU32,
+    /// Nothing: every byte is data.
+    pub unused: u32,
+}
+
+impl Shared {
+    /// As it is before the first launch.
+    pub const fn new() -> Self {
+        Self {
+            steps: AtomicU64::new(0),
+            next: AtomicU32::new(0),
+            unused: 0,
+        }
+    }
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Rounds of steps between two looks at the clock.
+pub const ROUNDS: u32 = 256;
+
+/// What a thread keeps from launch to launch: a pixel under way.
+pub type Thread<Q, I, R> = LaneState<Q, I, R>;
+
+/// What a thread keeps whose pixels have masses of their own.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MassiveThread<Q: Quantity, I: MapIntegrator, R: Real> {
+    /// The pixel under way.
+    pub lanes: LaneState<Q, I, R>,
+    /// Its masses; before the first launch any bits will do.
+    pub masses: LaneMasses<Q, I, R>,
+}
+
+/// The values of pixels that threads fetch from a ring of tiles: the body of [`kernels::map`](crate::kernels::map).
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
+    job: &Job,
+    slice_ns: u64,
+    ring: &Ring<Q::Value>,
+    threads: *mut Thread<Q, I, R>,
+    shared: *const Shared,
+    points: *const Point,
+) {
+    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
+    let slot = unsafe { threads.add(thread::index_1d() as usize) };
+    // SAFETY: as above.
+    let mut lanes = unsafe { *slot };
+    let starts = Starts { points };
+    // SAFETY: the caller's promise.
+    unsafe { go::<Q, I, R, _>(job, slice_ns, ring, &mut lanes, None, shared, starts) };
+    // SAFETY: as above.
+    unsafe { *slot = lanes };
+}
+
+/// [`fetch`] for pixels with masses of their own: the body of [`kernels::map_masses`](crate::kernels::map_masses).
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub unsafe fn fetch_massive<Q: Quantity, I: MapIntegrator, R: Real>(
+    job: &Job,
+    slice_ns: u64,
+    ring: &Ring<Q::Value>,
+    threads: *mut MassiveThread<Q, I, R>,
+    shared: *const Shared,
+    points: *const MassivePoint,
+) {
+    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
+    let slot = unsafe { threads.add(thread::index_1d() as usize) };
+    // SAFETY: as above.
+    let MassiveThread {
+        mut lanes,
+        mut masses,
+    } = unsafe { *slot };
+    let starts = MassiveStarts { points };
+    let own = Some(&mut masses);
+    // SAFETY: the caller's promise.
+    unsafe { go::<Q, I, R, _>(job, slice_ns, ring, &mut lanes, own, shared, starts) };
+    // SAFETY: as above.
+    unsafe { *slot = MassiveThread { lanes, masses } };
+}
+
+/// Takes steps until the time is over or there is no pixel.
+///
+/// # Safety
+/// `ring`, `shared` and `starts` as for [`kernels::map`](crate::kernels::map).
+#[inline(always)]
+unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, S: StartStates>(
+    job: &Job,
+    slice_ns: u64,
+    ring: &Ring<Q::Value>,
+    lanes: &mut LaneState<Q, I, R>,
+    mut own: Option<&mut LaneMasses<Q, I, R>>,
+    shared: *const Shared,
+    starts: S,
+) {
+    // SAFETY: the caller vouches for `shared`.
+    let shared = unsafe { &*shared };
+    lanes.ask_again();
+    let mut source = Fetching {
+        steps: job.steps,
+        ring,
+        shared,
+        starts,
+        // A thread without a pixel may hold anything.
+        credited: if lanes.pixel.as_ref()[0] == FRESH {
+            0
+        } else {
+            lanes.taken.as_ref()[0]
+        },
+    };
+    let start = timer_ns();
+    loop {
+        match &mut own {
+            None => lanes.run(job, ROUNDS, &mut source),
+            Some(masses) => lanes.run_with_masses(job, ROUNDS, masses, &mut source),
+        };
+        if lanes.pixel.as_ref()[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
+            break;
+        }
+    }
+    if lanes.pixel.as_ref()[0] != IDLE {
+        let taken = lanes.taken.as_ref()[0] - source.credited;
+        shared.steps.fetch_add(taken as u64, Ordering::Relaxed);
+    }
+}
+
+/// Where a kernel's pixels have their start states from.
+trait StartStates {
+    /// Whether pixels have masses of their own.
+    const OWN_MASSES: bool;
+    /// The start state of a pixel by its number in the map.
+    fn point(&self, job: &Job, number: u64) -> Point;
+    /// Its masses, if it has some of its own.
+    fn masses(&self, number: u64) -> Option<Masses>;
+}
+
+/// From an array of the map's pixels; from the job's grid, if there is none.
+struct Starts {
+    points: *const Point,
+}
+
+impl StartStates for Starts {
+    const OWN_MASSES: bool = false;
+
+    #[inline(always)]
+    fn point(&self, job: &Job, number: u64) -> Point {
+        if self.points.is_null() {
+            job.grid.point(number)
+        } else {
+            // SAFETY: the kernel's caller vouches for a point for every pixel of its tiles.
+            unsafe { *self.points.add(number as usize) }
+        }
+    }
+
+    #[inline(always)]
+    fn masses(&self, _: u64) -> Option<Masses> {
+        None
+    }
+}
+
+/// From an array of the map's pixels, with their masses.
+struct MassiveStarts {
+    points: *const MassivePoint,
+}
+
+impl StartStates for MassiveStarts {
+    const OWN_MASSES: bool = true;
+
+    #[inline(always)]
+    fn point(&self, _: &Job, number: u64) -> Point {
+        // SAFETY: the kernel's caller vouches for a point for every pixel of its tiles.
+        unsafe { (*self.points.add(number as usize)).point }
+    }
+
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        // SAFETY: as above.
+        Some(unsafe { (*self.points.add(number as usize)).masses })
+    }
+}
+
+/// Pixels from the ring by the shared counter, values to memory.
+struct Fetching<'a, V, S> {
+    steps: u32,
+    ring: &'a Ring<V>,
+    shared: &'a Shared,
+    starts: S,
+    /// Steps of the present pixel that `shared.steps` already holds.
+    credited: u32,
+}
+
+impl<V, S: StartStates> PixelSource<V> for Fetching<'_, V, S> {
+    const OWN_MASSES: bool = S::OWN_MASSES;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Pixel> {
+        loop {
+            let ticket = self.shared.next.fetch_add(1, Ordering::Relaxed);
+            if self.ring.limit.wrapping_sub(ticket) as i32 <= 0 {
+                // Every ticket below the limit is taken by now, so what is given back here is none of them.
+                self.shared.next.fetch_sub(1, Ordering::Relaxed);
+                return None;
+            }
+            let position = ((ticket / TILE) & self.ring.mask) as usize;
+            // SAFETY: the kernel's caller vouches for the tiles of tickets below the limit.
+            let tile = unsafe { *self.ring.tiles.add(position) };
+            let within = ticket % TILE;
+            if within < tile.count {
+                return Some(Pixel {
+                    number: tile.first + within as u64,
+                    slot: tile.slot * TILE + within,
+                });
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn done(&mut self, slot: u32, value: V) {
+        self.shared
+            .steps
+            .fetch_add((self.steps - self.credited) as u64, Ordering::Relaxed);
+        self.credited = 0;
+        // SAFETY: the kernel's caller vouches for the slots of its tiles; this pixel was handed to this thread alone.
+        unsafe {
+            *self.ring.values.add(slot as usize) = value;
+            (*self.ring.done.add((slot / TILE) as usize)).fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn point(&self, job: &Job, number: u64) -> Point {
+        self.starts.point(job, number)
+    }
+
+    #[inline(always)]
+    fn masses(&self, number: u64) -> Option<Masses> {
+        self.starts.masses(number)
+    }
+}
+
+/// Steps pixels that are under way to their ends: the body of [`kernels::map_resume`](crate::kernels::map_resume).
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
+    job: &Job,
+    slice_ns: u64,
+    items: *mut Item<Q::State<R, I>>,
+    threads: *mut Thread<Q, I, R>,
+    shared: *const Shared,
+) {
+    // SAFETY: the caller vouches for `shared` and for a value for every thread of the grid.
+    let (shared, slot) = unsafe { (&*shared, threads.add(thread::index_1d() as usize)) };
+    // SAFETY: as above; the slot is this thread's alone.
+    let mut lanes = unsafe { *slot };
+    if lanes.pixel.as_ref()[0] == IDLE {
+        return;
+    }
+    let mut list = List { job, items, shared };
+    let start = timer_ns();
+    loop {
+        lanes.resume(job, ROUNDS, &mut list);
+        if lanes.pixel.as_ref()[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
+            break;
+        }
+    }
+    // SAFETY: as above.
+    unsafe { *slot = lanes };
+}
+
+/// Items from the shared counter, and back to where they were.
+struct List<'a, S> {
+    job: &'a Job,
+    items: *mut Item<S>,
+    shared: &'a Shared,
+}
+
+impl<V, S> PixelSource<V> for List<'_, S> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<Pixel> {
+        let slot = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        (slot < self.job.count).then_some(Pixel { number: 0, slot })
+    }
+
+    #[inline(always)]
+    fn done(&mut self, _: u32, _: V) {
+        self.shared
+            .steps
+            .fetch_add(self.job.steps as u64, Ordering::Relaxed);
+    }
+}
+
+impl<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>> ResumableSource<Q, I, R>
+    for List<'_, Q::State<R, I>>
+{
+    #[inline(always)]
+    fn resume(&mut self, index: u32) -> Option<(Q::State<R, I>, u32)> {
+        // SAFETY: index < job.count, which the kernel's caller vouches for; it was handed to this thread alone.
+        let item = unsafe { &*self.items.add(index as usize) };
+        Some((item.state, item.taken))
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, index: u32, end: Ended<'_, Q, I, R>) {
+        let item = Item {
+            state: *end.state,
+            taken: end.taken,
+            over: end.over,
+        };
+        // SAFETY: as above.
+        unsafe { *self.items.add(index as usize) = item };
+    }
+}

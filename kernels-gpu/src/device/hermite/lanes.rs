@@ -1,0 +1,148 @@
+//! Forces on few bodies, and potentials: a block pulls at one body, a thread a partial sum, and folds them itself.
+
+use cuda_std::shared::SharedSlice;
+use cuda_std::thread;
+
+use super::record::vector;
+use super::{Launch, Record, fold, width};
+use crate::physics::pair;
+
+/// Threads of a block for this many partial sums.
+pub const fn threads(parts: u32) -> u32 {
+    if parts < 32 { 32 } else { parts }
+}
+
+/// Bytes of dynamic shared memory for `values` numbers of each partial sum.
+pub const fn shared_bytes(values: usize, parts: u32) -> u32 {
+    8 * values as u32 * parts
+}
+
+/// The pull on the body of this block, written to `out[body · 3D + component]`.
+///
+/// # Safety
+/// `predicted` is valid for sums · terms records, `places` for `count` numbers below that, `out` for
+/// count · 3D numbers; blocks have [`threads`], and [`shared_bytes`] for 3D values; all threads call this.
+#[inline(always)]
+pub unsafe fn pull<A: Record<D>, const D: usize>(
+    launch: &Launch,
+    predicted: *const f64,
+    places: *const u32,
+    out: *mut f64,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { pull_at::<A, D>(launch, predicted, places, out, thread::block_idx_x()) };
+}
+
+/// The pull on one body by a block.
+///
+/// # Safety
+/// As [`pull`], with body < count, the same for all threads of the block. Between two of these there is a barrier.
+#[inline(always)]
+pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
+    launch: &Launch,
+    predicted: *const f64,
+    places: *const u32,
+    out: *mut f64,
+    body: u32,
+) {
+    let part = thread::thread_idx_x();
+    let parts = launch.parts();
+    // SAFETY: places are those of predicted bodies.
+    let record = |place: u32| unsafe { predicted.add(place as usize * const { width(D) }) };
+    // SAFETY: the caller gives this much.
+    let values = unsafe { SharedSlice::<f64>::dynamic(0, 3 * D * parts as usize) };
+    if part < parts {
+        // SAFETY: body < count.
+        let i = unsafe { A::read(record(*places.add(body as usize))).1 };
+        let softening2 = A::number(launch.softening2);
+        let mut sum = A::zero();
+        let mut place = launch.first + part * launch.stride;
+        let mut term = 0;
+        while term < launch.terms {
+            // SAFETY: below sums · terms.
+            let (mass, j) = unsafe { A::read(record(place)) };
+            A::pull(&i, &j, mass, softening2, &mut sum);
+            sum = A::now(sum);
+            place += launch.sums;
+            term += 1;
+        }
+        let totals = A::totals(&sum);
+        let stride = parts as usize;
+        let mut at = part as usize;
+        let mut d = 0;
+        while d < D {
+            // SAFETY: within 3D · parts; a barrier follows.
+            unsafe {
+                values.set(at, totals[d].x);
+                values.set(at + stride, totals[d].y);
+                values.set(at + 2 * stride, totals[d].z);
+            }
+            at += 3 * stride;
+            d += 1;
+        }
+    }
+    // SAFETY: every part has set its values; out has 3D numbers for the body.
+    unsafe { fold_block(values, 3 * D as u32, parts, out.add(body as usize * 3 * D)) };
+}
+
+/// Folds `values` numbers of each of `parts` partial sums, a warp a number.
+///
+/// # Safety
+/// All threads of the block call this, after they have set `from[value · parts + part]`; `out` is valid for `values`
+/// numbers.
+#[inline(always)]
+unsafe fn fold_block(from: SharedSlice<f64>, values: u32, parts: u32, out: *mut f64) {
+    thread::sync_threads();
+    let warps = thread::block_dim_x() / 32;
+    let lane = thread::thread_idx_x() % 32;
+    let mut value = thread::thread_idx_x() / 32;
+    while value < values {
+        // SAFETY: value < values, and the part below `parts`; whole warps are here.
+        let sum = unsafe {
+            fold::by_warp(
+                |part| from.get(value as usize * parts as usize + part as usize),
+                parts,
+            )
+        };
+        if lane == 0 {
+            // SAFETY: value < values.
+            unsafe { *out.add(value as usize) = sum };
+        }
+        value += warps;
+    }
+}
+
+/// Potential at the body of this block, of all others.
+///
+/// # Safety
+/// As [`pull`], with `out` for `count` numbers and one value in shared memory; body i is at place i, and a record
+/// has `width` numbers.
+#[inline(always)]
+pub unsafe fn potential(launch: &Launch, predicted: *const f64, out: *mut f64, width: u32) {
+    let body = thread::block_idx_x();
+    let part = thread::thread_idx_x();
+    let parts = launch.parts();
+    // SAFETY: places below sums · terms.
+    let record = |place: u32| unsafe { predicted.add(place as usize * width as usize) };
+    // SAFETY: the caller gives this much.
+    let values = unsafe { SharedSlice::<f64>::dynamic(0, parts as usize) };
+    if part < parts {
+        // SAFETY: the second to fourth number of a record.
+        let i = unsafe { vector(record(body).add(1)) };
+        let mut sum = 0.0;
+        let mut place = launch.first + part * launch.stride;
+        let mut term = 0;
+        while term < launch.terms {
+            // SAFETY: as above.
+            let (mass, j) = unsafe { (*record(place), vector(record(place).add(1))) };
+            let mass = if place == body { 0.0 } else { mass };
+            sum += pair::potential(mass, pair::separation::<f64, 3>(i, j, launch.softening2).1);
+            place += launch.sums;
+            term += 1;
+        }
+        // SAFETY: part < parts; a barrier follows.
+        unsafe { values.set(part as usize, sum) };
+    }
+    // SAFETY: every part has set its value; body < count.
+    unsafe { fold_block(values, 1, parts, out.add(body as usize)) };
+}

@@ -1,0 +1,148 @@
+//! Hermite forces on a GPU: what the kernels are made of.
+//!
+//! A body is a record of f64. Of a star: mass, time, `order` vectors. Predicted: mass and `order` / 2 vectors, padded
+//! to an even number ([`width`]). Body s has place s; the places up to the next multiple of the number of partial sums
+//! ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
+//!
+//! Many bodies are pulled by [`tiles`], which leaves partial sums for [`fold`](mod@fold); few by [`lanes`]. The bits are the same.
+//! [`steps`] takes whole block steps, many in a launch.
+
+pub mod fold;
+pub mod lanes;
+pub mod neighbours;
+mod record;
+pub mod steps;
+pub mod tiles;
+
+pub use record::{Record, split_body, star_width, width};
+
+use cuda_std::thread;
+
+use crate::Vec3;
+use crate::physics::hermite::predict;
+use record::vector;
+
+/// What a launch of a force kernel is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Launch {
+    /// Softening length squared, [`softening2`](crate::physics::softening::softening2).
+    pub softening2: f64,
+    /// Partial sums G, a power of two.
+    pub sums: u32,
+    /// Bodies of each, those of mass 0 included.
+    pub terms: u32,
+    /// Bodies that are pulled.
+    pub count: u32,
+    /// First of the partial sums to compute, below `stride`.
+    pub first: u32,
+    /// From one of them to the next, a power of two up to G: 1 unless several devices share the work.
+    pub stride: u32,
+}
+
+impl Launch {
+    /// Partial sums to compute.
+    #[inline(always)]
+    pub const fn parts(&self) -> u32 {
+        self.sums / self.stride
+    }
+}
+
+/// Writes three numbers.
+///
+/// # Safety
+/// `to` is valid for three numbers.
+#[inline(always)]
+unsafe fn put(to: *mut f64, v: Vec3<f64>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        *to = v.x;
+        *to.add(1) = v.y;
+        *to.add(2) = v.z;
+    }
+}
+
+/// Predicts the star of this thread to `time`.
+///
+/// # Safety
+/// `stars` and `predicted` are valid for `places` records each; a thread a place is enough.
+#[inline(always)]
+pub unsafe fn predict_star<const P: usize, const D: usize>(
+    stars: *const f64,
+    predicted: *mut f64,
+    time: f64,
+    places: u32,
+) {
+    let place = thread::index_1d();
+    if place >= places {
+        return;
+    }
+    // SAFETY: place < places.
+    unsafe {
+        let star = stars.add(place as usize * star_width(P));
+        let to = predicted.add(place as usize * width(D));
+        let x = vectors::<P>(star.add(2));
+        let motion = predict::predict::<f64, P, D>(&x, time - *star.add(1));
+        *to = *star;
+        put_all(to.add(1), &motion);
+    }
+}
+
+/// `N` vectors from memory.
+///
+/// # Safety
+/// `from` is valid for 3 `N` numbers.
+#[inline(always)]
+unsafe fn vectors<const N: usize>(from: *const f64) -> [Vec3<f64>; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut x = [vector(from); N];
+        let mut k = 1;
+        while k < N {
+            x[k] = vector(from.add(3 * k));
+            k += 1;
+        }
+        x
+    }
+}
+
+/// Writes `N` vectors.
+///
+/// # Safety
+/// `to` is valid for 3 `N` numbers.
+#[inline(always)]
+unsafe fn put_all<const N: usize>(to: *mut f64, vectors: &[Vec3<f64>; N]) {
+    let mut k = 0;
+    while k < N {
+        // SAFETY: the caller's promise.
+        unsafe { put(to.add(3 * k), vectors[k]) };
+        k += 1;
+    }
+}
+
+/// Copies records to their places: `width` numbers each, from the number `skip` of a place on.
+///
+/// # Safety
+/// `from` is valid for count · width numbers, `places` for `count`, `to` for records of `stride` numbers at those
+/// places; they differ.
+#[inline(always)]
+pub unsafe fn scatter(
+    from: *const f64,
+    places: *const u32,
+    to: *mut f64,
+    count: u32,
+    width: u32,
+    stride: u32,
+    skip: u32,
+) {
+    let at = thread::index_1d();
+    if at >= count * width {
+        return;
+    }
+    let (record, number) = (at / width, at % width);
+    // SAFETY: record < count.
+    unsafe {
+        let place = *places.add(record as usize) as usize;
+        *to.add(place * stride as usize + (skip + number) as usize) = *from.add(at as usize);
+    }
+}

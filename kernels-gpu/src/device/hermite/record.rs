@@ -1,0 +1,297 @@
+//! Bodies in the memory of a GPU, and as a force kernel holds them in shared memory and registers.
+
+use cuda_std::shared::{F2, F4, SharedSlice, SharedValue};
+
+use crate::Vec3;
+use crate::physics::hermite::arithmetic::{
+    Arithmetic, Plain, SplitBody, SplitF32, SplitSum, split,
+};
+
+/// Numbers of a predicted body with `d` vectors: mass and vectors, padded to an even number.
+pub const fn width(d: usize) -> usize {
+    (1 + 3 * d).next_multiple_of(2)
+}
+
+/// Numbers of a star of order `p`: mass, time and vectors.
+pub const fn star_width(p: usize) -> usize {
+    2 + 3 * p
+}
+
+/// The most numbers of a predicted body.
+const WIDEST: usize = width(4);
+
+/// Two neighbours in memory, loaded together.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Two(f64, f64);
+
+/// Three numbers from memory.
+///
+/// # Safety
+/// `from` is valid for three numbers.
+#[inline(always)]
+pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        Vec3 {
+            x: *from,
+            y: *from.add(1),
+            z: *from.add(2),
+        }
+    }
+}
+
+/// A precision as the force kernels need it.
+pub trait Record<const D: usize>: Arithmetic<D> {
+    /// What shared memory is made of.
+    type Word: SharedValue;
+    /// Words of a body in shared memory, 16 bytes each.
+    const WORDS: usize;
+    /// Bodies that a thread pulls at.
+    const BODIES: usize;
+
+    /// The number nearest to `x`.
+    fn number(x: f64) -> Self::Number;
+
+    /// A predicted body and its mass.
+    ///
+    /// # Safety
+    /// `from` is valid for [`width`] numbers and aligned to 16 bytes.
+    unsafe fn read(from: *const f64) -> (Self::Number, Self::Body);
+
+    /// Puts a body into a tile.
+    ///
+    /// # Safety
+    /// As [`SharedSlice::set`], for the words of body `index`.
+    unsafe fn stage(
+        tile: SharedSlice<Self::Word>,
+        index: usize,
+        mass: Self::Number,
+        body: &Self::Body,
+    );
+
+    /// A body of a tile.
+    ///
+    /// # Safety
+    /// As [`SharedSlice::get`], for the words of body `index`.
+    unsafe fn staged(tile: SharedSlice<Self::Word>, index: usize) -> (Self::Number, Self::Body);
+
+    /// A sum in `f64`.
+    fn totals(sum: &Self::Sum) -> [Vec3<f64>; D];
+}
+
+/// The numbers of a predicted body.
+///
+/// # Safety
+/// As [`Record::read`].
+#[inline(always)]
+unsafe fn numbers<const D: usize>(from: *const f64) -> [f64; WIDEST] {
+    let mut n = [0.0; WIDEST];
+    let mut k = 0;
+    while k < const { width(D) / 2 } {
+        // SAFETY: the caller's promise.
+        let two = unsafe { *from.cast::<Two>().add(k) };
+        n[2 * k] = two.0;
+        n[2 * k + 1] = two.1;
+        k += 1;
+    }
+    n
+}
+
+/// The vectors of a body from its numbers, the first of which is the mass.
+#[inline(always)]
+fn vectors<const D: usize>(n: &[f64; WIDEST]) -> [Vec3<f64>; D] {
+    let at = |k: usize| Vec3 {
+        x: n[1 + 3 * k],
+        y: n[2 + 3 * k],
+        z: n[3 + 3 * k],
+    };
+    let mut v = [at(0); D];
+    let mut k = 1;
+    while k < D {
+        v[k] = at(k);
+        k += 1;
+    }
+    v
+}
+
+impl<const D: usize> Record<D> for Plain<f64> {
+    type Word = F2;
+    const WORDS: usize = width(D) / 2;
+    const BODIES: usize = 2;
+
+    #[inline(always)]
+    fn number(x: f64) -> f64 {
+        x
+    }
+
+    #[inline(always)]
+    unsafe fn read(from: *const f64) -> (f64, Self::Body) {
+        // SAFETY: the caller's promise.
+        let n = unsafe { numbers::<D>(from) };
+        (n[0], vectors(&n))
+    }
+
+    #[inline(always)]
+    unsafe fn stage(tile: SharedSlice<F2>, index: usize, mass: f64, body: &Self::Body) {
+        let mut n = [0.0; WIDEST];
+        n[0] = mass;
+        let mut k = 0;
+        while k < D {
+            n[1 + 3 * k] = body[k].x;
+            n[2 + 3 * k] = body[k].y;
+            n[3 + 3 * k] = body[k].z;
+            k += 1;
+        }
+        let mut k = 0;
+        while k < const { width(D) / 2 } {
+            // SAFETY: the caller's promise.
+            unsafe {
+                tile.set(
+                    index * const { width(D) / 2 } + k,
+                    F2::new(n[2 * k], n[2 * k + 1]),
+                )
+            };
+            k += 1;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn staged(tile: SharedSlice<F2>, index: usize) -> (f64, Self::Body) {
+        let mut n = [0.0; WIDEST];
+        let mut k = 0;
+        while k < const { width(D) / 2 } {
+            // SAFETY: the caller's promise.
+            let two = unsafe { tile.get(index * const { width(D) / 2 } + k) };
+            n[2 * k] = two.x;
+            n[2 * k + 1] = two.y;
+            k += 1;
+        }
+        (n[0], vectors(&n))
+    }
+
+    #[inline(always)]
+    fn totals(sum: &Self::Sum) -> [Vec3<f64>; D] {
+        *sum
+    }
+}
+
+/// The parts of a vector that [`split`] makes.
+#[inline(always)]
+fn split_vector(v: Vec3<f64>) -> (Vec3<f32>, Vec3<f32>) {
+    let (x, y, z) = (split(v.x), split(v.y), split(v.z));
+    (
+        Vec3 {
+            x: x.0,
+            y: y.0,
+            z: z.0,
+        },
+        Vec3 {
+            x: x.1,
+            y: y.1,
+            z: z.1,
+        },
+    )
+}
+
+#[inline(always)]
+fn narrowed(v: Vec3<f64>) -> Vec3<f32> {
+    Vec3 {
+        x: v.x as f32,
+        y: v.y as f32,
+        z: v.z as f32,
+    }
+}
+
+#[inline(always)]
+fn widened(v: Vec3<f32>) -> Vec3<f64> {
+    Vec3 {
+        x: v.x as f64,
+        y: v.y as f64,
+        z: v.z as f64,
+    }
+}
+
+/// A body in two parts from its vectors.
+#[inline(always)]
+pub fn split_body<const D: usize>(v: &[Vec3<f64>; D]) -> SplitBody<f32> {
+    let (high, low) = split_vector(v[0]);
+    let mut rates = [low; 3];
+    let mut k = 1;
+    while k < D {
+        rates[k - 1] = narrowed(v[k]);
+        k += 1;
+    }
+    SplitBody { high, low, rates }
+}
+
+impl<const D: usize> Record<D> for SplitF32<f32> {
+    type Word = F4;
+    const WORDS: usize = (4 + 3 * D).div_ceil(4);
+    const BODIES: usize = 4;
+
+    #[inline(always)]
+    fn number(x: f64) -> f32 {
+        x as f32
+    }
+
+    #[inline(always)]
+    unsafe fn read(from: *const f64) -> (f32, SplitBody<f32>) {
+        // SAFETY: the caller's promise.
+        let n = unsafe { numbers::<D>(from) };
+        (n[0] as f32, split_body::<D>(&vectors(&n)))
+    }
+
+    #[inline(always)]
+    unsafe fn stage(tile: SharedSlice<F4>, index: usize, mass: f32, body: &SplitBody<f32>) {
+        let (h, l, [v, a, j]) = (body.high, body.low, body.rates);
+        let first = index * const { (4 + 3 * D).div_ceil(4) };
+        // SAFETY: the caller's promise.
+        unsafe {
+            tile.set(first, F4::new(mass, h.x, h.y, h.z));
+            tile.set(first + 1, F4::new(l.x, l.y, l.z, v.x));
+            if D == 2 {
+                tile.set(first + 2, F4::new(v.y, v.z, 0.0, 0.0));
+            } else {
+                tile.set(first + 2, F4::new(v.y, v.z, a.x, a.y));
+            }
+            if D == 3 {
+                tile.set(first + 3, F4::new(a.z, 0.0, 0.0, 0.0));
+            } else if D == 4 {
+                tile.set(first + 3, F4::new(a.z, j.x, j.y, j.z));
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn staged(tile: SharedSlice<F4>, index: usize) -> (f32, SplitBody<f32>) {
+        let first = index * const { (4 + 3 * D).div_ceil(4) };
+        // SAFETY: the caller's promise.
+        let (p, q, r, s) = unsafe {
+            let s = if D >= 3 {
+                tile.get(first + 3)
+            } else {
+                F4::new(0.0, 0.0, 0.0, 0.0)
+            };
+            (tile.get(first), tile.get(first + 1), tile.get(first + 2), s)
+        };
+        let vec = |x, y, z| Vec3 { x, y, z };
+        let body = SplitBody {
+            high: vec(p.y, p.z, p.w),
+            low: vec(q.x, q.y, q.z),
+            rates: [vec(q.w, r.x, r.y), vec(r.z, r.w, s.x), vec(s.y, s.z, s.w)],
+        };
+        (p.x, body)
+    }
+
+    #[inline(always)]
+    fn totals(sum: &SplitSum<f32>) -> [Vec3<f64>; D] {
+        let mut v = [widened(sum.high) + widened(sum.low); D];
+        let mut k = 1;
+        while k < D {
+            v[k] = widened(sum.rates[k - 1]);
+            k += 1;
+        }
+        v
+    }
+}

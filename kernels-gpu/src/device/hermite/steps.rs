@@ -1,0 +1,612 @@
+//! Whole block steps on the device, many in a launch: which particles are due, prediction, forces, correction and the choice
+//! of the next steps, with barriers for the whole grid between them and nothing copied.
+//!
+//! A launch ends at a time, after a number of steps, or before a block that the host has to look at: one with a step that
+//! was much too long, cannot be told from 0, or leads to what is no number. Nothing of such a block is kept.
+//!
+//! Steps are corrected into records of their own and become the stars' in the next block's first phase, where everybody
+//! knows whether the block counts.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use cuda_std::misc::clock;
+use cuda_std::thread;
+use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
+
+use super::record::vector;
+use super::{Launch, Record, fold, lanes, put, put_all, star_width, tiles, vectors, width};
+use crate::Vec3;
+use crate::device::grid_barrier::GridBarrier;
+use crate::physics::hermite::correct::correct;
+use crate::physics::hermite::predict::predict;
+use crate::physics::hermite::step::{
+    Accuracy, Limits, halved, halvings, judge, longest_at, lowest_step,
+};
+use crate::physics::hermite::{TERMS, Taylor};
+
+/// Lengths of steps there may be, each half of the one before.
+pub const LEVELS: u32 = 64;
+
+/// What a launch is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Steps {
+    /// The sums; `count` is of no meaning, and all sums are this device's.
+    pub force: Launch,
+    /// How accurate steps are to be.
+    pub accuracy: Accuracy,
+    /// The longest step, a power of two.
+    pub longest: f64,
+    /// The shortest step, or 0: the shortest that can be told from 0.
+    pub shortest: f64,
+    /// Time of the last block.
+    pub time: f64,
+    /// No block after this time.
+    pub end: f64,
+    /// Blocks after which to stop.
+    pub most_blocks: u64,
+    /// Pairs after which to stop.
+    pub most_pairs: u64,
+    /// Bodies.
+    pub bodies: u32,
+    /// How often each step is evaluated and corrected.
+    pub iterations: u32,
+    /// Active bodies up to which each gets a block.
+    pub few: u32,
+    /// Active bodies for whose partial sums there is room.
+    pub room: u32,
+}
+
+/// Where everything is.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// Records of [`star_width`] numbers for sums · terms places.
+    pub stars: *mut f64,
+    /// What a star has beyond that, [`REST`] numbers for each body.
+    pub rest: *mut f64,
+    /// Corrected steps, [`moved_width`] numbers for each body.
+    pub moved: *mut f64,
+    /// Records of [`width`] numbers for sums · terms places.
+    pub predicted: *mut f64,
+    /// Places of active bodies, as many as there are bodies.
+    pub active: *mut u32,
+    /// Their forces, 3D numbers for each body.
+    pub forces: *mut f64,
+    /// 3D · sums · room numbers.
+    pub partial: *mut f64,
+    /// How many bodies have steps of each of [`LEVELS`] lengths, the longest first.
+    pub levels: *const AtomicU32,
+    /// [`CONTROL`] numbers, 0 before the launch.
+    pub control: *const AtomicU32,
+    /// What the launch tells, [`REPORT`] numbers, 0 before the launch.
+    pub report: *const AtomicU64,
+}
+
+/// Numbers of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
+pub const REST: usize = 7;
+
+/// Numbers of a corrected step of order `p`: the next step, what is to be counted, p + 2 vectors.
+pub const fn moved_width(p: usize) -> usize {
+    2 + 3 * (p + 2)
+}
+
+/// Numbers that threads share: the barrier's, three counters of active bodies that take turns, whether to stop.
+pub const CONTROL: usize = 5;
+const COUNTS: usize = 1;
+const STOPPED: usize = 4;
+
+/// Numbers of the report: those below, then blocks by the binary logarithm of the number of active bodies, then steps
+/// by length.
+pub const REPORT: usize = ACTIVE + 32 + LEVELS as usize;
+/// Time of the last block, as bits.
+pub const TIME: usize = 0;
+/// Block steps.
+pub const BLOCKS: usize = 1;
+/// Steps of bodies.
+pub const STEPS: usize = 2;
+/// 1 if no block is due up to the end, 2 if the host has to look at the next one, 0 otherwise.
+pub const ENDED: usize = 3;
+/// Steps that were not shortened for noise.
+pub const NOISY: usize = 4;
+/// Steps that were lengthened to the shortest.
+pub const CLAMPED: usize = 5;
+/// Cycles of the first block: prediction and the list of active bodies; forces; correction.
+pub const CYCLES: usize = 6;
+/// Where the counts of blocks begin.
+pub const ACTIVE: usize = 9;
+/// Where the counts of steps begin.
+pub const LENGTHS: usize = ACTIVE + 32;
+
+/// The end of a launch: [`ENDED`].
+pub const AT_END: u64 = 1;
+/// The end of a launch: [`ENDED`].
+pub const FOR_HOST: u64 = 2;
+
+/// What [`Verdict`](crate::physics::hermite::step::Verdict) says that is counted.
+const IS_NOISY: f64 = 1.0;
+const IS_CLAMPED: f64 = 2.0;
+
+/// A block that is being made.
+struct Block {
+    /// Time of the block before.
+    before: f64,
+    /// Its time.
+    time: f64,
+    /// Its number in this launch.
+    number: u64,
+}
+
+/// Takes block steps. Called by all threads of the grid.
+///
+/// # Safety
+/// The pointers are valid for what [`State`] says, and nobody else uses what they point to; blocks have as many threads as
+/// [`lanes::threads`] asks for and shared memory for [`lanes`] and [`tiles`]; all blocks of the grid are resident at the same
+/// time.
+#[inline(always)]
+pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize>(
+    job: &Steps,
+    at: &State,
+) {
+    const { assert!(P == 2 * D, "order P has P / 2 forces") };
+    let mut barrier = GridBarrier::new(at.control);
+    let leader = thread::index_1d() == 0;
+    let (mut time, mut number, mut taken, mut pairs, mut ended) = (job.time, 0, 0, 0, 0);
+    let mut cycles = [0; 3];
+    loop {
+        let begin = clock();
+        // SAFETY: whole warps are here; whoever changed levels has passed the barrier.
+        let next = time + unsafe { shortest_step(at.levels, job.longest) };
+        let block = Block {
+            before: time,
+            time: next,
+            number,
+        };
+        if next > job.end {
+            ended = AT_END;
+        }
+        let last = ended == AT_END || number >= job.most_blocks || pairs >= job.most_pairs;
+        // SAFETY: each thread has places of its own.
+        unsafe { settle::<P, D>(job, at, &block, last) };
+        if last {
+            break;
+        }
+        // SAFETY: all threads are here.
+        unsafe { barrier.wait() };
+        let listed = clock();
+        // SAFETY: a counter of which nobody changes the value before the next barrier.
+        let count = unsafe { counter(at, number).load(Relaxed) };
+        if leader {
+            // SAFETY: the next block's counter; whoever used it has passed two barriers.
+            unsafe { counter(at, number + 1).store(0, Relaxed) };
+        }
+        // SAFETY: all threads are here; `count` places are listed.
+        let correcting = unsafe { evaluate::<A, P, D, I>(job, at, &block, count, &mut barrier) };
+        // SAFETY: all threads are here.
+        unsafe { barrier.wait() };
+        cycles[0] += listed - begin;
+        cycles[1] += clock() - listed - correcting;
+        cycles[2] += correcting;
+        // SAFETY: nobody sets it before the next barrier.
+        if unsafe { (*at.control.add(STOPPED)).load(Relaxed) } != 0 {
+            ended = FOR_HOST;
+            break;
+        }
+        if leader {
+            // SAFETY: below 32.
+            unsafe { count_up(at.report, ACTIVE + count.ilog2() as usize, 1) };
+        }
+        time = next;
+        number += 1;
+        taken += count as u64;
+        pairs += count as u64 * (job.bodies as u64 * job.iterations as u64);
+    }
+    if leader {
+        let tell = |what: usize, value: u64| {
+            // SAFETY: what is below REPORT.
+            unsafe { (*at.report.add(what)).store(value, Relaxed) };
+        };
+        tell(TIME, time.to_bits());
+        tell(BLOCKS, number);
+        tell(STEPS, taken);
+        tell(ENDED, ended);
+        tell(CYCLES, cycles[0]);
+        tell(CYCLES + 1, cycles[1]);
+        tell(CYCLES + 2, cycles[2]);
+    }
+}
+
+/// The counter of a block's active bodies.
+///
+/// # Safety
+/// `at.control` is valid.
+#[inline(always)]
+unsafe fn counter(at: &State, number: u64) -> &AtomicU32 {
+    // SAFETY: below CONTROL.
+    unsafe { &*at.control.add(COUNTS + (number % 3) as usize) }
+}
+
+/// # Safety
+/// `report` is valid at `what`.
+#[inline(always)]
+unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { (*report.add(what)).fetch_add(by, Relaxed) };
+}
+
+/// The shortest step of all bodies, found by every warp for itself.
+///
+/// # Safety
+/// `levels` is valid; whole warps call this.
+#[inline(always)]
+unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
+    let lane = thread::thread_idx_x() % 32;
+    // SAFETY: below LEVELS.
+    let any = |level: u32| unsafe { (*levels.add(level as usize)).load(Relaxed) != 0 };
+    // SAFETY: whole warps are here.
+    let (low, high) = unsafe {
+        (
+            warp_vote_ballot(u32::MAX, any(lane)),
+            warp_vote_ballot(u32::MAX, any(lane + 32)),
+        )
+    };
+    let level = if high != 0 {
+        63 - high.leading_zeros()
+    } else {
+        31 - low.leading_zeros()
+    };
+    halved(longest, level)
+}
+
+/// Makes the last block's corrected steps those of the stars; then, unless this was the last block, predicts all stars and
+/// lists those that are due.
+///
+/// # Safety
+/// As [`steps`]; whoever corrected steps has passed a barrier.
+#[inline(always)]
+unsafe fn settle<const P: usize, const D: usize>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    last: bool,
+) {
+    let lane = thread::thread_idx_x() % 32;
+    let threads = thread::grid_dim_x() * thread::block_dim_x();
+    let places = job.force.sums * job.force.terms;
+    // The same for all lanes of a warp, so that they vote together.
+    let mut first = thread::index_1d() - lane;
+    while first < places {
+        let place = first + lane;
+        let mut due = false;
+        if place < places {
+            // SAFETY: place < places, and the body is this thread's.
+            due = unsafe { settle_star::<P, D>(job, at, block, place, last) };
+        }
+        if !last {
+            // SAFETY: whole warps are here: first is the same for all lanes.
+            unsafe { list(at, block.number, place, due) };
+        }
+        first += threads;
+    }
+}
+
+/// [`settle`] for one star; whether it is due.
+///
+/// # Safety
+/// As [`settle`], for places of this thread alone.
+#[inline(always)]
+unsafe fn settle_star<const P: usize, const D: usize>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    place: u32,
+    last: bool,
+) -> bool {
+    let index = place as usize;
+    // SAFETY: the caller's promise; only bodies have records beyond those of stars.
+    unsafe {
+        let star = at.stars.add(index * const { star_width(P) });
+        let mut time = *star.add(1);
+        let mut from = star.add(2);
+        let mut due = false;
+        if place < job.bodies {
+            let rest = at.rest.add(index * REST);
+            let mut step = *rest;
+            let moved = at.moved.add(index * const { moved_width(P) });
+            if time + step == block.before {
+                // It was active in the last block.
+                from = moved.add(2);
+                take_over::<P>(job, at, rest, moved, step);
+                time = block.before;
+                step = *moved;
+                *star.add(1) = time;
+                put_all(star.add(2), &vectors::<P>(from));
+            }
+            due = time + step == block.time;
+        }
+        if !last {
+            let to = at.predicted.add(index * const { width(D) });
+            let motion = predict::<f64, P, D>(&vectors::<P>(from), block.time - time);
+            *to = *star;
+            put_all(to.add(1), &motion);
+        }
+        due
+    }
+}
+
+/// Takes over what a corrected step has beyond the star's record, and counts the step, which was `taken` long.
+///
+/// # Safety
+/// `rest` and `moved` are the body's.
+#[inline(always)]
+unsafe fn take_over<const P: usize>(
+    job: &Steps,
+    at: &State,
+    rest: *mut f64,
+    moved: *const f64,
+    taken: f64,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        *rest = *moved;
+        put_all(rest.add(1), &vectors::<2>(moved.add(2 + 3 * P)));
+        let level = halvings(job.longest, taken);
+        count_up(at.report, LENGTHS + level as usize, 1);
+        let what = *moved.add(1);
+        if what == IS_NOISY {
+            count_up(at.report, NOISY, 1);
+        } else if what == IS_CLAMPED {
+            count_up(at.report, CLAMPED, 1);
+        }
+    }
+}
+
+/// Appends the places of a warp that are due to the list of active bodies, in any order: no sum depends on it.
+///
+/// # Safety
+/// Whole warps call this; the list has room for all bodies.
+#[inline(always)]
+unsafe fn list(at: &State, number: u64, place: u32, due: bool) {
+    let lane = thread::thread_idx_x() % 32;
+    // SAFETY: whole warps are here.
+    unsafe {
+        let votes = warp_vote_ballot(u32::MAX, due);
+        if votes == 0 {
+            return;
+        }
+        let mut to = 0;
+        if lane == 0 {
+            to = counter(at, number).fetch_add(votes.count_ones(), Relaxed);
+        }
+        let to = warp_shuffle_idx(u32::MAX, to, 0, 32).0;
+        if due {
+            let before = votes & ((1 << lane) - 1);
+            *at.active.add((to + before.count_ones()) as usize) = place;
+        }
+    }
+}
+
+/// Forces on the active bodies, and their correction, as often as the job says. Returns the cycles that this thread spent on
+/// correction.
+///
+/// # Safety
+/// As [`steps`]; `count` places are listed, and whoever predicted has passed a barrier.
+#[inline(always)]
+unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    count: u32,
+    barrier: &mut GridBarrier,
+) -> u64 {
+    let launch = Launch { count, ..job.force };
+    let mut correcting = 0;
+    let mut iteration = 0;
+    while iteration < job.iterations {
+        if iteration > 0 {
+            // SAFETY: all threads are here; each replaces bodies of its own between two barriers.
+            unsafe {
+                barrier.wait();
+                replace::<P, D>(at, count);
+                barrier.wait();
+            }
+        }
+        iteration += 1;
+        let last = iteration == job.iterations;
+        let (mut k, stride);
+        if count <= job.few {
+            (k, stride) = (thread::block_idx_x(), thread::grid_dim_x());
+            while k < count {
+                // SAFETY: k is the same for all threads of the block.
+                unsafe { lanes::pull_at::<A, D>(&launch, at.predicted, at.active, at.forces, k) };
+                thread::sync_threads();
+                let begin = clock();
+                if thread::thread_idx_x() == 0 {
+                    // SAFETY: the force is there, and the body is this block's.
+                    unsafe { correct_body::<P, D>(job, at, block, k, last) };
+                }
+                correcting += clock() - begin;
+                k += stride;
+            }
+        } else {
+            // SAFETY: all threads are here.
+            unsafe { forces_on_many::<A, D, I>(job, at, &launch, barrier) };
+            let begin = clock();
+            (k, stride) = (
+                thread::index_1d(),
+                thread::grid_dim_x() * thread::block_dim_x(),
+            );
+            while k < count {
+                // SAFETY: the forces are there, and each thread has bodies of its own.
+                unsafe { correct_body::<P, D>(job, at, block, k, last) };
+                k += stride;
+            }
+            correcting += clock() - begin;
+        }
+    }
+    correcting
+}
+
+/// Forces on many bodies, as many at a time as there is room for. A barrier ends it.
+///
+/// # Safety
+/// As [`evaluate`].
+#[inline(always)]
+unsafe fn forces_on_many<A: Record<D>, const D: usize, const I: usize>(
+    job: &Steps,
+    at: &State,
+    all: &Launch,
+    barrier: &mut GridBarrier,
+) {
+    let threads = thread::block_dim_x();
+    let components = const { 3 * D as u32 };
+    let mut first = 0;
+    while first < all.count {
+        let count = (all.count - first).min(job.room);
+        let launch = Launch { count, ..*all };
+        let units = count.div_ceil(threads * I as u32) * launch.parts();
+        let mut unit = thread::block_idx_x();
+        while unit < units {
+            // SAFETY: the same unit for all threads of the block; places from `first` on are listed.
+            unsafe {
+                let places = at.active.add(first as usize);
+                tiles::pull_unit::<A, D, I>(&launch, at.predicted, places, at.partial, unit);
+            }
+            unit += thread::grid_dim_x();
+        }
+        // SAFETY: all threads are here.
+        unsafe { barrier.wait() };
+        let mut value = thread::index_1d();
+        while value < components * count {
+            // SAFETY: each thread has values of its own.
+            unsafe {
+                let out = at.forces.add(first as usize * const { 3 * D });
+                fold::fold_value(at.partial, out, components, count, launch.parts(), value);
+            }
+            value += thread::grid_dim_x() * threads;
+        }
+        // SAFETY: all threads are here.
+        unsafe { barrier.wait() };
+        first += count;
+    }
+}
+
+/// Puts the corrected motions of active bodies in the place of the predicted ones.
+///
+/// # Safety
+/// As [`evaluate`], between two barriers.
+#[inline(always)]
+unsafe fn replace<const P: usize, const D: usize>(at: &State, count: u32) {
+    let mut k = thread::index_1d();
+    while k < count {
+        // SAFETY: k is below the number of listed places, each of one body.
+        unsafe {
+            let place = *at.active.add(k as usize) as usize;
+            let moved = at.moved.add(place * const { moved_width(P) } + 2);
+            let to = at.predicted.add(place * const { width(D) } + 1);
+            put_all(to, &vectors::<D>(moved));
+        }
+        k += thread::grid_dim_x() * thread::block_dim_x();
+    }
+}
+
+/// Corrects the active body `k` and, after the last iteration, chooses its next step.
+///
+/// # Safety
+/// As [`evaluate`]; its force is there, and no other thread works on it.
+#[inline(always)]
+unsafe fn correct_body<const P: usize, const D: usize>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    k: u32,
+    last: bool,
+) {
+    // SAFETY: the caller's promise: the records of the body listed as k.
+    let (place, before, x, force) = unsafe {
+        let place = *at.active.add(k as usize) as usize;
+        let star = at.stars.add(place * const { star_width(P) });
+        let force = vectors::<D>(at.forces.add(k as usize * const { 3 * D }));
+        (place, block.time - *star.add(1), start::<P>(star), force)
+    };
+    let y = correct::<f64, D>(&x, &force, 0.5 * before, 2.0 / before);
+    // SAFETY: as above.
+    let moved = unsafe { at.moved.add(place * const { moved_width(P) }) };
+    let mut n = 0;
+    while n < P + 2 {
+        // SAFETY: a record has that many vectors.
+        unsafe { put(moved.add(2 + 3 * n), y[n]) };
+        n += 1;
+    }
+    if last {
+        // SAFETY: as above.
+        unsafe { choose_step::<P>(job, at, block, moved, &y, before) };
+    }
+}
+
+/// A star as [`correct`] takes it.
+///
+/// # Safety
+/// `star` is valid for [`star_width`] numbers.
+#[inline(always)]
+unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
+    let zero = Vec3 {
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+    };
+    let mut x = [zero; TERMS];
+    let mut n = 0;
+    while n < P {
+        // SAFETY: the caller's promise.
+        x[n] = unsafe { vector(star.add(2 + 3 * n)) };
+        n += 1;
+    }
+    x
+}
+
+/// Chooses the next step of a body that made one of length `before` to `y`, and stops all if the host has to look at it.
+///
+/// # Safety
+/// As [`correct_body`]; `moved` is the body's record.
+#[inline(always)]
+unsafe fn choose_step<const P: usize>(
+    job: &Steps,
+    at: &State,
+    block: &Block,
+    moved: *mut f64,
+    y: &Taylor<f64>,
+    before: f64,
+) {
+    let forced = job.shortest > 0.0;
+    let limits = Limits {
+        longest: longest_at(job.longest, block.time),
+        shortest: if forced {
+            job.shortest
+        } else {
+            lowest_step(job.longest, block.time)
+        },
+    };
+    let verdict = judge(P as u32, &job.accuracy, &limits, y, before);
+    // SAFETY: the caller's promise; levels are below LEVELS.
+    unsafe {
+        if !verdict.finite || verdict.abrupt || (verdict.clamped && !forced) {
+            (*at.control.add(STOPPED)).store(1, Relaxed);
+        }
+        *moved = verdict.step;
+        *moved.add(1) = if verdict.noisy {
+            IS_NOISY
+        } else if verdict.clamped {
+            IS_CLAMPED
+        } else {
+            0.0
+        };
+        let (old, new) = (
+            halvings(job.longest, before),
+            halvings(job.longest, verdict.step),
+        );
+        if old != new {
+            (*at.levels.add(old as usize)).fetch_sub(1, Relaxed);
+            (*at.levels.add(new as usize)).fetch_add(1, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What kernels are made of: the parts of them that know of threads, blocks and grids.
+//!
+//! - [`fetch`]: maps: threads that fetch the next pixel when theirs is done
+//! - [`number`]: numbers that threads exchange, and bodies made of them
+//! - [`tile`]: N-body, `basic`: tiles of bodies in shared memory
+//! - [`linear`]: N-body: linear combinations of vectors of bodies
+//! - [`sweep`]: N-body, `reduced`: each pair once, bodies that travel through a warp
+//! - [`steps`]: N-body: many steps of few bodies in one launch
+//! - [`hermite`]: forces with derivatives and whole block steps of star clusters
+
+mod clock;
+pub mod fetch;
+mod grid_barrier;
+pub mod hermite;
+pub mod linear;
+pub mod number;
+pub mod steps;
+pub mod sweep;
+pub mod tile;
+
+pub(crate) use clock::timer_ns;
+pub use number::{AtomicSum, Body, DeviceNumber};

@@ -1,0 +1,401 @@
+//! `reduced`: each pair once. A warp holds a row of bodies in registers and sweeps over the tiles behind it; a tile's
+//! bodies and the sums of the pulls on them travel through the warp by shuffles.
+//!
+//! The sums of a tile go to a [`Sink`]: to memory of their own, added up later in a fixed order ([`Partials`],
+//! [`gather`]), or atomically to the accelerations ([`Atomics`]), which needs no memory but has no fixed order.
+
+use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
+
+use crate::physics::summation::all_pairs::{TILE, partner};
+
+use super::{AtomicSum, Body, DeviceNumber};
+use crate::Vec3;
+use crate::number::each;
+use crate::physics::pair::{mutual, mutual_equal, one_sided, one_sided_equal};
+
+/// All lanes.
+const WARP: u32 = u32::MAX;
+
+/// What a launch of the reduced solver is about.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Reduced<S> {
+    /// Softening length squared.
+    pub softening2: S,
+    /// Bodies.
+    pub n: u32,
+    /// Bodies of a row, [`DeviceNumber::ROW`].
+    pub length: u32,
+    /// Bodies of a chunk, a multiple of a row's.
+    pub chunk: u32,
+    /// First row of this launch.
+    pub row: u32,
+    /// Rows of this launch.
+    pub rows: u32,
+    /// Distance of the planes of the partial sums: the bodies from the first row of this launch on, to whole rows.
+    pub stride: u32,
+}
+
+impl<S> Reduced<S> {
+    /// Number of chunks.
+    #[inline(always)]
+    pub fn chunks(&self) -> u32 {
+        self.n.div_ceil(self.chunk)
+    }
+
+    /// First body of the launch's rows: where the planes begin.
+    #[inline(always)]
+    pub fn first(&self) -> u32 {
+        self.row * self.length
+    }
+
+    /// How many of the launch's rows meet bodies of this chunk: those that do not lie behind it.
+    #[inline(always)]
+    pub fn rows_of(&self, chunk: u32) -> u32 {
+        let end = ((chunk + 1) * self.chunk).min(self.n).div_ceil(self.length);
+        end.saturating_sub(self.row).min(self.rows)
+    }
+
+    /// Pairs of row and chunk of the launch: one for each warp.
+    pub fn units(&self) -> u32 {
+        (0..self.chunks()).map(|chunk| self.rows_of(chunk)).sum()
+    }
+
+    /// Row and chunk of a unit, if there are so many.
+    #[inline(always)]
+    pub fn unit(&self, unit: u32) -> Option<(u32, u32)> {
+        let mut before = 0;
+        let mut chunk = 0;
+        while chunk < self.chunks() {
+            let rows = self.rows_of(chunk);
+            if unit - before < rows {
+                return Some((self.row + (unit - before), chunk));
+            }
+            before += rows;
+            chunk += 1;
+        }
+        None
+    }
+}
+
+/// Takes the sums of a sweep.
+pub trait Sink<S> {
+    /// What row `row` did to body `j` of a tile behind it.
+    fn behind(&self, row: u32, j: u32, a: Vec3<S>);
+    /// What the bodies of `chunk` did to body `i`.
+    fn own(&self, chunk: u32, i: u32, a: Vec3<S>);
+}
+
+/// The pulls between row `row` and the part of `chunk` that does not lie before it. Called by all lanes of a warp with the same
+/// row and chunk. `K` is the number of bodies that a lane holds, `UNROLL` the steps of a tile that are spelled out.
+/// With `EQUAL` strengths are left out: the sums are to be multiplied by that of all bodies.
+///
+/// # Safety
+/// `bodies` is valid for n rounded up to whole rows; those from n on pull with strength 0 (with `EQUAL` they lie
+/// so far away that they do not pull) and lie apart from each other and from all others.
+#[inline(always)]
+pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQUAL: bool>(
+    job: &Reduced<S>,
+    bodies: *const Body<S>,
+    row: u32,
+    chunk: u32,
+    sink: &impl Sink<S>,
+) {
+    let lane = warp::lane_id();
+    let zero = S::zero();
+    let first = row * job.length;
+    let behind = first + job.length;
+    let end = ((chunk + 1) * job.chunk).min(job.n);
+    let mut base = (chunk * job.chunk).max(first);
+    if base >= end {
+        return;
+    }
+    let mut p = [Vec3::zero(); K];
+    let mut minus_g = [zero; K];
+    let mut a = [Vec3::zero(); K];
+    each!(K, |k| {
+        // SAFETY: within the row.
+        let b = unsafe { *bodies.add((first + k as u32 * TILE + lane) as usize) };
+        p[k] = b.vector();
+        minus_g[k] = -b.g;
+    });
+    // The row itself: each lane's bodies meet all of the row's, ascending.
+    while base < behind.min(end) {
+        // SAFETY: within the row.
+        let b = unsafe { *bodies.add((base + lane) as usize) };
+        let count = TILE.min(end - base);
+        let mut r = 0;
+        while r < count {
+            // SAFETY: all lanes are here.
+            let (x, g) = unsafe {
+                (
+                    Vec3 {
+                        x: warp_shuffle_idx(WARP, b.x, r, TILE).0,
+                        y: warp_shuffle_idx(WARP, b.y, r, TILE).0,
+                        z: warp_shuffle_idx(WARP, b.z, r, TILE).0,
+                    },
+                    if EQUAL {
+                        zero
+                    } else {
+                        warp_shuffle_idx(WARP, b.g, r, TILE).0
+                    },
+                )
+            };
+            if EQUAL {
+                one_sided_equal::<S, K, 3>(&p, &mut a, x, job.softening2);
+            } else {
+                one_sided::<S, K, 3>(&p, &mut a, x, g, job.softening2);
+            }
+            r += 1;
+        }
+        base += TILE;
+    }
+    // What is behind it: each pair once.
+    while base < end {
+        // SAFETY: base < n, and bodies are padded to whole tiles.
+        let mut j = unsafe { *bodies.add((base + lane) as usize) };
+        let mut a_j = Vec3::zero();
+        let mut meet = |mask: u32| {
+            // The next body is on its way while this one is met.
+            // SAFETY: all lanes are here.
+            let next = unsafe { travelled::<S, EQUAL>(j, mask) };
+            let (x, eps2) = (j.vector(), job.softening2);
+            if EQUAL {
+                mutual_equal::<S, K, 3>(&p, &mut a, x, &mut a_j, eps2);
+            } else {
+                mutual::<S, K, 3>(&p, &minus_g, &mut a, x, j.g, &mut a_j, eps2);
+            }
+            // SAFETY: all lanes are here.
+            a_j = unsafe { swapped(a_j, mask) };
+            j = next;
+        };
+        let mut s = 0;
+        while s < TILE {
+            // Spelled out: LLVM does not unroll loops this long. Constant masks, but for the last step of a round, which after
+            // the last round leads back to the lane of the start.
+            if UNROLL >= 2 {
+                meet(mask(0));
+            }
+            if UNROLL >= 4 {
+                meet(mask(1));
+                meet(mask(2));
+            }
+            if UNROLL >= 8 {
+                meet(mask(3));
+                meet(mask(4));
+                meet(mask(5));
+                meet(mask(6));
+            }
+            s += UNROLL;
+            meet(mask(s - 1));
+        }
+        sink.behind(row, base + lane, a_j);
+        base += TILE;
+    }
+    each!(K, |k| sink.own(chunk, first + k as u32 * TILE + lane, a[k]));
+}
+
+/// By which exclusive-or bodies travel after step `s`.
+#[inline(always)]
+const fn mask(s: u32) -> u32 {
+    partner(s) ^ partner((s + 1) % TILE)
+}
+
+/// The body that comes from another lane; where all strengths are `EQUAL`, without one.
+///
+/// # Safety
+/// All lanes call it with the same mask.
+#[inline(always)]
+unsafe fn travelled<S: DeviceNumber, const EQUAL: bool>(b: Body<S>, mask: u32) -> Body<S> {
+    // SAFETY: the caller's promise.
+    let v = unsafe { swapped(b.vector(), mask) };
+    let g = if EQUAL {
+        S::zero()
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { warp_shuffle_xor(WARP, b.g, mask, TILE).0 }
+    };
+    Body::new(v, g)
+}
+
+/// # Safety
+/// All lanes call it with the same mask.
+#[inline(always)]
+unsafe fn swapped<S: DeviceNumber>(v: Vec3<S>, mask: u32) -> Vec3<S> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        Vec3 {
+            x: warp_shuffle_xor(WARP, v.x, mask, TILE).0,
+            y: warp_shuffle_xor(WARP, v.y, mask, TILE).0,
+            z: warp_shuffle_xor(WARP, v.z, mask, TILE).0,
+        }
+    }
+}
+
+/// Memory for the sums of a launch: P(row, body) as three planes a row, Q(chunk, body) as three planes a chunk, each
+/// plane `stride` numbers long, beginning with body `first`. The pointers are valid for that.
+#[derive(Clone, Copy, Debug)]
+pub struct Partials<S> {
+    /// rows × 3 × stride.
+    pub p: *mut S,
+    /// chunks × 3 × stride.
+    pub q: *mut S,
+    /// First row that `p` holds.
+    pub row: u32,
+    /// First body of a plane.
+    pub first: u32,
+    /// Length of a plane.
+    pub stride: u32,
+}
+
+impl<S: DeviceNumber> Partials<S> {
+    /// The memory of a launch.
+    #[inline(always)]
+    pub fn new(job: &Reduced<S>, p: *mut S, q: *mut S) -> Self {
+        Self {
+            p,
+            q,
+            row: job.row,
+            first: job.first(),
+            stride: job.stride,
+        }
+    }
+
+    /// Where component 0 of `body` in the `index`-th triple of planes of `of` is.
+    #[inline(always)]
+    fn place(&self, of: *mut S, index: u32, body: u32) -> *mut S {
+        let plane = index as usize * 3 * self.stride as usize;
+        // SAFETY: within the planes.
+        unsafe { of.add(plane + (body - self.first) as usize) }
+    }
+
+    #[inline(always)]
+    fn write(&self, place: *mut S, a: Vec3<S>) {
+        let stride = self.stride as usize;
+        // SAFETY: within the planes; each place is written by one thread.
+        unsafe {
+            *place = a.x;
+            *place.add(stride) = a.y;
+            *place.add(2 * stride) = a.z;
+        }
+    }
+}
+
+impl<S: DeviceNumber> Sink<S> for Partials<S> {
+    #[inline(always)]
+    fn behind(&self, row: u32, j: u32, a: Vec3<S>) {
+        self.write(self.place(self.p, row - self.row, j), a);
+    }
+
+    #[inline(always)]
+    fn own(&self, chunk: u32, i: u32, a: Vec3<S>) {
+        self.write(self.place(self.q, chunk, i), a);
+    }
+}
+
+/// The sum, one by one, of `count` numbers that lie `stride` apart, added to `total`.
+///
+/// # Safety
+/// They are valid.
+#[inline(always)]
+unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, stride: usize) -> S {
+    // Eight loads under way at a time; the additions keep their order.
+    let mut left = count;
+    while left >= 8 {
+        let mut x = [S::zero(); 8];
+        let mut k = 0;
+        while k < 8 {
+            // SAFETY: the caller's promise.
+            x[k] = unsafe { *at.add(k * stride) };
+            k += 1;
+        }
+        k = 0;
+        while k < 8 {
+            total = total + x[k];
+            k += 1;
+        }
+        at = at.wrapping_add(8 * stride);
+        left -= 8;
+    }
+    while left > 0 {
+        // SAFETY: the caller's promise.
+        total = total + unsafe { *at };
+        at = at.wrapping_add(stride);
+        left -= 1;
+    }
+    total
+}
+
+/// Adds up what the rows of a launch did to component `d` of body `b`, in the order of [`all_pairs`](crate::physics::summation::all_pairs). `sums` holds A
+/// of the rows of earlier launches and gets that of these as well; once the body's own row is among them, A + Q. Bodies of earlier
+/// rows are left alone.
+///
+/// # Safety
+/// `sums` is valid for n values and the planes for what `job` says; each `b` < n and `d` < 3 is handled by one thread.
+#[inline(always)]
+pub unsafe fn gather<S: DeviceNumber>(
+    job: &Reduced<S>,
+    from: &Partials<S>,
+    sums: *mut Body<S>,
+    b: u32,
+    d: u32,
+) {
+    let row_of_b = b / job.length;
+    if row_of_b < job.row {
+        return;
+    }
+    let stride = job.stride as usize;
+    // SAFETY: b < n and d < 3: within the body.
+    let place = unsafe { &mut *sums.add(b as usize).cast::<S>().add(d as usize) };
+    let before = if job.row == 0 { S::zero() } else { *place };
+    let rows = (job.row + job.rows).min(row_of_b) - job.row;
+    let p = from.place(from.p, 0, b).wrapping_add(d as usize * stride);
+    // SAFETY: within the planes.
+    let mut total = unsafe { sum(before, p, rows, 3 * stride) };
+    if row_of_b < job.row + job.rows {
+        let chunk = row_of_b * job.length / job.chunk;
+        let q = from
+            .place(from.q, chunk, b)
+            .wrapping_add(d as usize * stride);
+        // SAFETY: within the planes.
+        total = total + unsafe { sum(S::zero(), q, job.chunks() - chunk, 3 * stride) };
+    }
+    *place = total;
+}
+
+/// Accelerations in memory that all warps add to, `scale` times what they found.
+#[derive(Clone, Copy, Debug)]
+pub struct Atomics<S> {
+    /// n rounded up to whole rows.
+    pub sums: *mut Body<S>,
+    /// The strength of all bodies, where the sums are without it.
+    pub scale: Option<S>,
+}
+
+impl<S: AtomicSum> Atomics<S> {
+    #[inline(always)]
+    fn add(&self, body: u32, mut a: Vec3<S>) {
+        if let Some(scale) = self.scale {
+            a = a.scaled(scale);
+        }
+        // SAFETY: `sums` holds every body, and is only added to.
+        unsafe {
+            let place = self.sums.add(body as usize).cast::<S>();
+            S::atomic_add(place, a.x);
+            S::atomic_add(place.add(1), a.y);
+            S::atomic_add(place.add(2), a.z);
+        }
+    }
+}
+
+impl<S: AtomicSum> Sink<S> for Atomics<S> {
+    #[inline(always)]
+    fn behind(&self, _row: u32, j: u32, a: Vec3<S>) {
+        self.add(j, a);
+    }
+
+    #[inline(always)]
+    fn own(&self, _chunk: u32, i: u32, a: Vec3<S>) {
+        self.add(i, a);
+    }
+}

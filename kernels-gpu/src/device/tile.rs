@@ -1,0 +1,226 @@
+//! `basic`: the threads of a block share tiles of bodies in shared memory; each sums the pulls on `K` bodies.
+
+use cuda_std::thread;
+
+use super::{Body, DeviceNumber};
+use crate::Vec3;
+use crate::number::each;
+use crate::physics::pair::one_sided;
+
+/// What a launch of the basic solver is about.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Basic<S> {
+    /// Softening length squared.
+    pub softening2: S,
+    /// Bodies.
+    pub n: u32,
+    /// Bodies of a chunk, [`chunk_length`](crate::physics::summation::all_pairs::chunk_length).
+    pub chunk: u32,
+    /// Parts into which the chunks are dealt; each part's blocks follow each other in the grid.
+    pub splits: u32,
+    /// First of the bodies that are pulled.
+    pub first: u32,
+    /// How many of them are pulled.
+    pub count: u32,
+}
+
+impl<S> Basic<S> {
+    /// Number of chunks.
+    #[inline(always)]
+    pub fn chunks(&self) -> u32 {
+        self.n.div_ceil(self.chunk)
+    }
+}
+
+/// The pulls on `K` bodies a thread by one part of the chunks.
+///
+/// With one part, `sums` gets the sum over all chunks, `count` values; with more, the sum of each chunk, chunk by
+/// chunk (chunks × count values), see [`combine`].
+///
+/// # Safety
+/// As the kernels that call it: `bodies` is valid for `n` values, `sums` for what is written; the dynamic shared memory
+/// holds a body for each thread of a block; all threads of the block call this.
+#[inline(always)]
+pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
+    job: &Basic<S>,
+    bodies: *const Body<S>,
+    sums: *mut Body<S>,
+) {
+    let threads = thread::block_dim_x();
+    let t = thread::thread_idx_x();
+    let groups = job.count.div_ceil(threads * K as u32);
+    let group = thread::block_idx_x() % groups;
+    let split = thread::block_idx_x() / groups;
+    let mine = group * threads * K as u32 + t;
+    let mut p = [Vec3::zero(); K];
+    let mut k = 0;
+    while k < K {
+        // Threads beyond the last body work on it as well, and write nothing.
+        let i = (mine + k as u32 * threads).min(job.count - 1) + job.first;
+        // SAFETY: i < n.
+        p[k] = unsafe { *bodies.add(i as usize) }.vector();
+        k += 1;
+    }
+    let chunks = job.chunks();
+    let mut chunk = split * chunks / job.splits;
+    let last_chunk = (split + 1) * chunks / job.splits;
+    let mut begun = false;
+    while chunk < last_chunk {
+        let mut a = [Vec3::zero(); K];
+        let mut base = chunk * job.chunk;
+        let end = (base + job.chunk).min(job.n);
+        while base < end {
+            let filled = threads.min(end - base);
+            if t < filled {
+                // SAFETY: base + t < end <= n; the barriers separate this from the reads.
+                unsafe {
+                    S::stage(
+                        threads as usize,
+                        t as usize,
+                        *bodies.add((base + t) as usize),
+                    )
+                };
+            }
+            thread::sync_threads();
+            let mut j = 0;
+            let mut pull = |j: u32| {
+                // SAFETY: j < filled.
+                let b = unsafe { S::staged(threads as usize, j as usize) };
+                one_sided::<S, K, 3>(&p, &mut a, b.vector(), b.g, job.softening2);
+            };
+            while j + UNROLL as u32 <= filled {
+                // Spelled out: LLVM does not unroll loops this long.
+                pull(j);
+                if UNROLL >= 2 {
+                    pull(j + 1);
+                }
+                if UNROLL >= 4 {
+                    pull(j + 2);
+                    pull(j + 3);
+                }
+                if UNROLL >= 8 {
+                    pull(j + 4);
+                    pull(j + 5);
+                    pull(j + 6);
+                    pull(j + 7);
+                }
+                if UNROLL >= 16 {
+                    pull(j + 8);
+                    pull(j + 9);
+                    pull(j + 10);
+                    pull(j + 11);
+                    pull(j + 12);
+                    pull(j + 13);
+                    pull(j + 14);
+                    pull(j + 15);
+                }
+                j += UNROLL as u32;
+            }
+            while j < filled {
+                pull(j);
+                j += 1;
+            }
+            thread::sync_threads();
+            base += threads;
+        }
+        let slot = if job.splits == 1 {
+            0
+        } else {
+            chunk as usize * job.count as usize
+        };
+        k = 0;
+        while k < K {
+            let i = mine + k as u32 * threads;
+            if i < job.count {
+                // SAFETY: i < count, and the slot is one of the chunks'.
+                let place = unsafe { &mut *sums.add(slot + i as usize) };
+                let before = if begun {
+                    *place
+                } else {
+                    Body::new(Vec3::zero(), S::zero())
+                };
+                *place = plus(before, a[k]);
+            }
+            k += 1;
+        }
+        begun = job.splits == 1;
+        chunk += 1;
+    }
+}
+
+/// Adds up what [`basic`] left of `chunks` chunks for body i: sum over chunks, ascending.
+///
+/// # Safety
+/// `sums` is valid for chunks × count values, i < count.
+#[inline(always)]
+pub unsafe fn combine<S: DeviceNumber>(
+    sums: *const Body<S>,
+    count: u32,
+    chunks: u32,
+    i: u32,
+) -> Body<S> {
+    let mut total = Body::new(Vec3::zero(), S::zero());
+    let mut chunk = 0;
+    while chunk < chunks {
+        // SAFETY: chunk < chunks and i < count.
+        let sum = unsafe { *sums.add(chunk as usize * count as usize + i as usize) };
+        total = plus(total, sum.vector());
+        chunk += 1;
+    }
+    total
+}
+
+/// The pulls of a chunk's bodies on the body at `p`, straight from memory.
+///
+/// # Safety
+/// `bodies` is valid for `n` values.
+#[inline(always)]
+pub unsafe fn chunk_sum<S: DeviceNumber>(
+    job: &Basic<S>,
+    bodies: *const Body<S>,
+    p: Vec3<S>,
+    chunk: u32,
+) -> Vec3<S> {
+    let mut a = [Vec3::zero()];
+    let mut j = chunk * job.chunk;
+    let end = (j + job.chunk).min(job.n);
+    let mut pull = |b: Body<S>| one_sided::<S, 1, 3>(&[p], &mut a, b.vector(), b.g, job.softening2);
+    while j + 4 <= end {
+        // Four loads under way at a time; the pulls keep their order.
+        let mut b = [Body::default(); 4];
+        // SAFETY: j + 3 < n.
+        each!(4, |k| b[k] = unsafe { *bodies.add(j as usize + k) });
+        each!(4, |k| pull(b[k]));
+        j += 4;
+    }
+    while j < end {
+        // SAFETY: j < n.
+        pull(unsafe { *bodies.add(j as usize) });
+        j += 1;
+    }
+    a[0]
+}
+
+/// The pulls on one body by all, straight from memory: the plain form of [`basic`].
+///
+/// # Safety
+/// `bodies` is valid for `n` values, i < n.
+#[inline(always)]
+pub unsafe fn plain<S: DeviceNumber>(job: &Basic<S>, bodies: *const Body<S>, i: u32) -> Body<S> {
+    // SAFETY: i < n.
+    let p = unsafe { *bodies.add(i as usize) }.vector();
+    let mut total = Body::default();
+    let mut chunk = 0;
+    while chunk < job.chunks() {
+        // SAFETY: the caller's promise.
+        total = plus(total, unsafe { chunk_sum(job, bodies, p, chunk) });
+        chunk += 1;
+    }
+    total
+}
+
+#[inline(always)]
+fn plus<S: DeviceNumber>(total: Body<S>, a: Vec3<S>) -> Body<S> {
+    Body::new(total.vector() + a, S::zero())
+}

@@ -1,0 +1,130 @@
+//! Adams–Bashforth of four steps, on velocities and on positions: x += dt (55 f₃ - 59 f₂ + 37 f₁ - 9 f₀)/24 (Hairer, Nørsett & Wanner
+//! 1993, Solving Ordinary Differential Equations I, §III.1). Fourth order with a start of that order, second with Euler's; one evaluation
+//! a step, not symplectic.
+//!
+//! Instead of earlier derivatives the memory holds what they add to the next three steps: each derivative enters these
+//! sums once by fused multiply-adds, and no history has to be moved from register to register.
+
+use super::fixed_steps::{FixedSteps, MassesOf, State, accelerations, positions};
+use super::runge_kutta_4::{first_step, step_saving};
+use super::system::{Combination, Pair, Target};
+use super::{Integrator, System, SystemIntegrator};
+use crate::Real;
+use crate::map::FirstSteps;
+use crate::number::each;
+use crate::physics::three_body::Relative;
+
+const C: [f64; 4] = [55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0];
+
+/// Fourth order with a Runge–Kutta start, second with Euler's; one evaluation a step, not symplectic.
+#[derive(Clone, Copy, Debug)]
+pub struct AdamsBashforth4;
+
+impl Integrator for AdamsBashforth4 {
+    const NAME: &'static str = "adams-bashforth-4";
+    const ORDER: u32 = 4;
+    const EVALUATIONS: u32 = 1;
+    const IS_MULTISTEP: bool = true;
+    type OnMaps = Self;
+}
+
+/// The first steps are those of Runge and Kutta.
+impl SystemIntegrator for AdamsBashforth4 {
+    /// What is known of the sums for the next three steps, and the sum of the present one; in the first steps, what a Runge–Kutta step
+    /// saves.
+    const SAVED: usize = 5;
+    const STARTS: u32 = 3;
+
+    #[inline(always)]
+    fn prepare<S: System>(s: &mut S) -> Result<(), S::Error> {
+        let nothing = |n: usize| Combination {
+            to: Target::Saved(n),
+            from: Pair::Zero,
+            terms: &[],
+        };
+        s.combine(&[nothing(0), nothing(1), nothing(2)])
+    }
+
+    #[inline(always)]
+    fn start<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+        s.accelerate()?;
+        s.combine(&[
+            remembered(0, Pair::Saved(1), &[(Pair::Rates, C[1] * dt)]),
+            remembered(1, Pair::Saved(2), &[(Pair::Rates, C[2] * dt)]),
+            remembered(2, Pair::Zero, &[(Pair::Rates, C[3] * dt)]),
+        ])?;
+        step_saving(s, dt, 3)
+    }
+
+    #[inline(always)]
+    fn step<S: System>(s: &mut S, dt: f64) -> Result<(), S::Error> {
+        s.accelerate()?;
+        s.combine(&[
+            remembered(3, Pair::Saved(0), &[(Pair::Rates, C[0] * dt)]),
+            remembered(0, Pair::Saved(1), &[(Pair::Rates, C[1] * dt)]),
+            remembered(1, Pair::Saved(2), &[(Pair::Rates, C[2] * dt)]),
+            remembered(2, Pair::Zero, &[(Pair::Rates, C[3] * dt)]),
+            Combination {
+                to: Target::State,
+                from: Pair::State,
+                terms: &[(Pair::Saved(3), 1.0)],
+            },
+        ])
+    }
+}
+
+/// A sum that is saved: what was known of it, and the present rates' part.
+#[inline(always)]
+fn remembered(to: usize, from: Pair, terms: &[(Pair, f64)]) -> Combination<'_> {
+    Combination {
+        to: Target::Saved(to),
+        from,
+        terms,
+    }
+}
+
+/// On maps with a choice of [first steps](FirstSteps).
+impl FixedSteps for AdamsBashforth4 {
+    /// What is known of the sums for the next three steps: of velocities, then of accelerations.
+    type Memory<R: Real> = [Relative<R>; 6];
+
+    const STARTS: u32 = 3;
+
+    #[inline(always)]
+    fn start<R: Real>(s: &mut State<R, Self::Memory<R>>, first: FirstSteps, masses: &MassesOf<R>) {
+        let [f] = accelerations([s.q], masses);
+        remember(s, &f);
+        first_step(s, first, &f, masses);
+    }
+
+    #[inline(always)]
+    fn step<R: Real, const N: usize>(s: [&mut State<R, Self::Memory<R>>; N], masses: &MassesOf<R>) {
+        let f = accelerations(positions(&s), masses);
+        each!(N, |n| advance(s[n], f[n]));
+    }
+}
+
+#[inline(always)]
+fn advance<R: Real>(s: &mut State<R, [Relative<R>; 6]>, f: Relative<R>) {
+    let c = R::constant(C[0]);
+    let q = (s.q + s.memory[0].plus_scaled(c, &s.u)).now();
+    let u = (s.u + s.memory[3].plus_scaled(c, &f)).now();
+    remember(s, &f);
+    (s.q, s.u) = (q, u);
+}
+
+/// Adds this step's derivatives to the sums of the next three, and lets those advance by one.
+#[inline(always)]
+fn remember<R: Real>(s: &mut State<R, [Relative<R>; 6]>, f: &Relative<R>) {
+    let c = |i: usize| R::constant(C[i]);
+    let m = s.memory;
+    let u = &s.u;
+    s.memory = [
+        m[1].plus_scaled(c(1), u).now(),
+        m[2].plus_scaled(c(2), u).now(),
+        u.scaled(c(3)).now(),
+        m[4].plus_scaled(c(1), f).now(),
+        m[5].plus_scaled(c(2), f).now(),
+        f.scaled(c(3)).now(),
+    ];
+}

@@ -1,0 +1,83 @@
+//! Hermite's method of fourth order (Makino & Aarseth 1992, PASJ 44, 141): predict from acceleration and jerk, evaluate both there,
+//! correct. One evaluation a step, of about twice the cost of an acceleration; not symplectic.
+//!
+//! It has no general form: N-body's kernels compute no jerks. Star clusters have it with block time steps
+//! ([`hermite`](crate::physics::hermite)).
+
+use super::Integrator;
+use super::fixed_steps::{FixedSteps, MassesOf, State};
+use crate::Real;
+use crate::number::each;
+use crate::physics::hermite::correct::in_steps;
+use crate::physics::three_body::{Relative, accelerations_and_jerks, squares};
+
+/// Fourth order, one evaluation of accelerations and jerks a step, not symplectic.
+#[derive(Clone, Copy, Debug)]
+pub struct Hermite4;
+
+impl Integrator for Hermite4 {
+    const NAME: &'static str = "hermite-4";
+    const ORDER: u32 = 4;
+    const EVALUATIONS: u32 = 1;
+    type OnMaps = Self;
+}
+
+impl FixedSteps for Hermite4 {
+    /// Accelerations (times dt²) and jerks (times dt³) at the state.
+    type Memory<R: Real> = [Relative<R>; 2];
+
+    #[inline(always)]
+    fn begin<R: Real>(s: &mut State<R, Self::Memory<R>>, masses: &MassesOf<R>) {
+        [s.memory] = rates([s.q], [s.u], masses);
+    }
+
+    #[inline(always)]
+    fn step<R: Real, const N: usize>(s: [&mut State<R, Self::Memory<R>>; N], masses: &MassesOf<R>) {
+        let (mut q, mut u) = ([s[0].q; N], [s[0].u; N]);
+        each!(N, |n| (q[n], u[n]) = predict(s[n]));
+        let end = rates(q, u, masses);
+        each!(N, |n| correct(s[n], end[n]));
+    }
+}
+
+/// Accelerations and jerks of `N` systems, 1 or 2.
+#[inline(always)]
+fn rates<R: Real, const N: usize>(
+    q: [Relative<R>; N],
+    u: [Relative<R>; N],
+    masses: &MassesOf<R>,
+) -> [[Relative<R>; 2]; N] {
+    const { assert!(N == 1 || N == 2, "one system, or twins") };
+    let of = |n: usize, r2, w| {
+        accelerations_and_jerks(&q[n].to_force(), &u[n].to_force(), r2, w, masses)
+    };
+    let s = squares(&q[0].to_force(), masses);
+    if N == 1 {
+        return [of(0, s, R::Force::inv_cubes(s)); N];
+    }
+    let t = squares(&q[N - 1].to_force(), masses);
+    let [a, b, c, d, e, f] = R::Force::inv_cubes([s[0], s[1], s[2], t[0], t[1], t[2]]);
+    let mut rates = [of(0, s, [a, b, c]); N];
+    rates[N - 1] = of(N - 1, t, [d, e, f]);
+    rates
+}
+
+/// Taylor series up to the jerk.
+#[inline(always)]
+fn predict<R: Real>(s: &State<R, [Relative<R>; 2]>) -> (Relative<R>, Relative<R>) {
+    let [f, j] = &s.memory;
+    let (half, sixth) = (R::constant(0.5), R::constant(1.0 / 6.0));
+    let q = (s.q + s.u).plus_scaled(half, f).plus_scaled(sixth, j);
+    let u = (s.u + *f).plus_scaled(half, j);
+    (q.now(), u.now())
+}
+
+/// Hermite interpolation between the accelerations and jerks of both ends.
+#[inline(always)]
+fn correct<R: Real>(s: &mut State<R, [Relative<R>; 2]>, [f1, j1]: [Relative<R>; 2]) {
+    let [f0, j0] = s.memory;
+    let u0 = s.u;
+    s.u = in_steps(u0, [f0, f1], [j0, j1]).now();
+    s.q = in_steps(s.q, [u0, s.u], [f0, f1]).now();
+    s.memory = [f1, j1];
+}

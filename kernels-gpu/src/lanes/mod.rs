@@ -1,0 +1,285 @@
+//! Pixels under way, one in each lane: a [`LaneState`] takes their steps and asks a [`PixelSource`] for the next when one is done. GPU
+//! threads, CPU lanes and the emulator all run [`LaneState::run`].
+
+use core::fmt::Debug;
+
+use crate::integrator::MapIntegrator;
+use crate::map::{Job, Masses, Point};
+use crate::quantity::Quantity;
+use crate::{Mask, PerLane, Real};
+
+mod source;
+
+pub use source::{Ended, Item, Pixel, PixelSource, ResumableSource};
+
+use source::FromStart;
+
+/// Marks a lane that has not asked for a pixel yet.
+pub const FRESH: u32 = u32::MAX;
+/// Marks a lane for which no pixel was left.
+pub const IDLE: u32 = u32::MAX - 1;
+
+/// One pixel under way, or one in each lane of `R`. It can be put aside between calls of [`run`](Self::run) and goes on with the same
+/// bits.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LaneState<Q: Quantity, I: MapIntegrator, R: Real> {
+    /// What is computed of them.
+    pub state: Q::State<R, I>,
+    /// [Slot](Pixel::slot) of each lane's pixel; [`FRESH`] or [`IDLE`] if it has none.
+    pub pixel: R::Counts,
+    /// Steps each lane's pixel has taken.
+    pub taken: R::Counts,
+}
+
+/// What masses come to as the loop over steps keeps it: the same in every lane, or each lane's own.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LaneMasses<Q: Quantity, I: MapIntegrator, R: Real> {
+    /// For the steps.
+    pub masses: I::Masses<Q::Number<R>>,
+    /// For the quantity.
+    pub terms: Q::Terms<R>,
+}
+
+impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn new(masses: &Masses) -> Self {
+        Self {
+            masses: I::masses(masses),
+            terms: Q::terms(masses),
+        }
+    }
+
+    /// Replaces one lane by the same lane of `from`.
+    #[inline(always)]
+    pub fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.masses.set_lane(lane, &from.masses);
+        self.terms.set_lane(lane, &from.terms);
+    }
+}
+
+impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
+    /// Lanes that have not asked for a pixel yet.
+    pub fn fresh(job: &Job) -> Self {
+        Self {
+            state: Q::begin(&Point::RESTING, job, &I::masses(&job.masses)),
+            pixel: R::counts(FRESH),
+            taken: R::counts(0),
+        }
+    }
+
+    /// Lanes that found no pixel ask again at the next [`run`](Self::run).
+    #[inline(always)]
+    pub fn ask_again(&mut self) {
+        for pixel in self.pixel.as_mut() {
+            if *pixel == IDLE {
+                *pixel = FRESH;
+            }
+        }
+    }
+
+    /// Goes `budget` rounds of [`STRIDE`](Quantity::STRIDE) steps, or fewer if the source is dry. Returns how many it went; fewer than
+    /// `budget` means that there is nothing left to do.
+    ///
+    /// Whether a pixel goes on is asked before each step, but looked at after each round: a pixel that has ended, or has had all its
+    /// steps, may run ahead by a step, if the quantity's stride is 2.
+    #[inline(always)]
+    pub fn run<S: PixelSource<Q::Value>>(&mut self, job: &Job, budget: u32, source: &mut S) -> u32 {
+        let mut masses = LaneMasses::new(&job.masses);
+        self.run_on(job, budget, &mut masses, &mut FromStart(source))
+    }
+
+    /// [`run`](Self::run) for pixels that may have masses of their own. `masses` are those of the pixels under way, to be kept with the
+    /// lanes; at first any.
+    #[inline(always)]
+    pub fn run_with_masses<S: PixelSource<Q::Value>>(
+        &mut self,
+        job: &Job,
+        budget: u32,
+        masses: &mut LaneMasses<Q, I, R>,
+        source: &mut S,
+    ) -> u32 {
+        self.run_on(job, budget, masses, &mut FromStart(source))
+    }
+
+    /// [`run`](Self::run) for pixels that may be under way already.
+    #[inline(always)]
+    pub fn resume<S: ResumableSource<Q, I, R>>(
+        &mut self,
+        job: &Job,
+        budget: u32,
+        source: &mut S,
+    ) -> u32 {
+        let mut masses = LaneMasses::new(&job.masses);
+        self.run_on(job, budget, &mut masses, source)
+    }
+
+    #[inline(always)]
+    fn run_on<S: ResumableSource<Q, I, R>>(
+        &mut self,
+        job: &Job,
+        budget: u32,
+        kept: &mut LaneMasses<Q, I, R>,
+        source: &mut S,
+    ) -> u32 {
+        const { assert!(Q::STRIDE == 1 || Q::STRIDE == 2) };
+        // A copy: what others can reach through a pointer would be read from memory in every step.
+        let mut masses = *kept;
+        let mut spent = 0;
+        // Rounds until a lane has had all its steps or the budget ends; and how many were planned.
+        let mut left = 0;
+        let mut planned = 0;
+        let mut first = Q::goes_on::<R, I>(&self.state, &masses.terms);
+        let mut second = first;
+        loop {
+            // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
+            // other at the end of an inner loop.
+            if left == 0 || (Q::ENDS_EARLY && !(first.all() && second.all())) {
+                let went = planned - left;
+                spent += went;
+                let mut nearest = budget - spent;
+                let mut busy = false;
+                let mut lane = 0;
+                while lane < R::LANES {
+                    if self.pixel.as_ref()[lane] < IDLE && went > 0 {
+                        let over = match (first.lane(lane), second.lane(lane)) {
+                            _ if !Q::ENDS_EARLY => 0,
+                            (false, _) => Q::STRIDE,
+                            (true, false) => Q::STRIDE - 1,
+                            (true, true) => 0,
+                        };
+                        self.taken.as_mut()[lane] += Q::STRIDE * went;
+                        let taken = self.taken.as_ref()[lane];
+                        if over > 0 || taken >= job.steps {
+                            self.end(lane, over, job, &masses, source);
+                        }
+                    }
+                    if self.pixel.as_ref()[lane] == FRESH {
+                        self.refill(lane, job, &mut masses, source);
+                    }
+                    if self.pixel.as_ref()[lane] < IDLE {
+                        busy = true;
+                        let rest = job.steps - self.taken.as_ref()[lane];
+                        nearest = nearest.min(rest.div_ceil(Q::STRIDE));
+                    }
+                    lane += 1;
+                }
+                if !busy || spent == budget {
+                    if S::OWN_MASSES {
+                        *kept = masses;
+                    }
+                    return spent;
+                }
+                left = nearest;
+                planned = nearest;
+            }
+            first = Q::goes_on::<R, I>(&self.state, &masses.terms);
+            Q::step::<R, I>(&mut self.state, &masses.masses);
+            if Q::STRIDE == 2 {
+                second = Q::goes_on::<R, I>(&self.state, &masses.terms);
+                Q::step::<R, I>(&mut self.state, &masses.masses);
+            } else {
+                second = first;
+            }
+            left -= 1;
+        }
+    }
+
+    /// The pixel of `lane` is done; its last `over` steps do not count.
+    #[inline(always)]
+    fn end<S: ResumableSource<Q, I, R>>(
+        &mut self,
+        lane: usize,
+        over: u32,
+        job: &Job,
+        masses: &LaneMasses<Q, I, R>,
+        source: &mut S,
+    ) {
+        let (slot, taken) = (self.pixel.as_ref()[lane], self.taken.as_ref()[lane]);
+        source.leave(
+            slot,
+            Ended {
+                state: &self.state,
+                lane,
+                taken,
+                over,
+            },
+        );
+        let counted = (taken - over).min(job.steps);
+        let (state, masses) = (self.state.lane(lane), masses.masses.lane(lane));
+        source.done(slot, Q::value::<R::Lane, I>(&state, counted, job, &masses));
+        self.pixel.as_mut()[lane] = FRESH;
+    }
+
+    /// Gives `lane` the next pixel that is not done by its starting steps, or leaves it idle with bodies at rest.
+    #[inline(always)]
+    fn refill<S: ResumableSource<Q, I, R>>(
+        &mut self,
+        lane: usize,
+        job: &Job,
+        masses: &mut LaneMasses<Q, I, R>,
+        source: &mut S,
+    ) {
+        loop {
+            let next = source.next();
+            if R::LANES == 1 && next.is_none() {
+                // Nobody looks at the state of a lane that is alone and idle.
+                self.pixel.as_mut()[lane] = IDLE;
+                self.taken.as_mut()[lane] = 0;
+                return;
+            }
+            let mut own = *masses;
+            let (slot, point, resumed) = match next {
+                None => (IDLE, Point::RESTING, None),
+                Some(Pixel { number, slot }) => {
+                    if S::OWN_MASSES
+                        && let Some(of_pixel) = source.masses(number)
+                    {
+                        own = LaneMasses::new(&of_pixel);
+                        masses.set_lane(lane, &own);
+                    }
+                    (slot, source.point(job, number), source.resume(slot))
+                }
+            };
+            let (mut state, mut taken) =
+                resumed.unwrap_or_else(|| (Q::begin(&point, job, &own.masses), 0));
+            while taken < I::STARTS
+                && taken < job.steps
+                && Q::goes_on::<R, I>(&state, &own.terms).all()
+            {
+                Q::start::<R, I>(&mut state, job, &own.masses);
+                taken += 1;
+            }
+            self.state.set_lane(lane, &state);
+            self.pixel.as_mut()[lane] = slot;
+            self.taken.as_mut()[lane] = taken;
+            let started = I::STARTS == 0 || (taken >= I::STARTS && taken < job.steps);
+            if slot == IDLE || started {
+                return;
+            }
+            self.end(lane, 0, job, masses, source);
+        }
+    }
+}
+
+/// The value of one pixel, step by step: the plain form of what [`LaneState::run`] does.
+#[inline(always)]
+pub fn one_pixel<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
+    job: &Job,
+    number: u64,
+) -> Q::Value {
+    let LaneMasses { masses, terms } = LaneMasses::<Q, I, R>::new(&job.masses);
+    let mut state = Q::begin(&job.grid.point(number), job, &masses);
+    let mut taken = 0;
+    while taken < job.steps && Q::goes_on::<R, I>(&state, &terms).all() {
+        if taken < I::STARTS {
+            Q::start::<R, I>(&mut state, job, &masses);
+        } else {
+            Q::step::<R, I>(&mut state, &masses);
+        }
+        taken += 1;
+    }
+    Q::value::<R, I>(&state, taken, job, &masses)
+}

@@ -1,0 +1,282 @@
+//! Maps as plain data: what every engine computes from. For each pixel three bodies start somewhere and are followed for a number of
+//! steps; what is computed of them is a [quantity](crate::quantity).
+
+use crate::physics::three_body::{MassTerms, Relative};
+use crate::{PerLane, Real, Vec3};
+
+/// The rectangle of start positions and everything else that the start state of a pixel depends on.
+///
+/// Body 0 here is the grid body, the one that is placed by the pixel and has the shifted twin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Grid {
+    /// Low corner of the map: centre - span/2, in length, along the two spanned axes.
+    pub corner: [f64; 2],
+    /// Extent of the map in length.
+    pub span: [f64; 2],
+    /// Pixels along the first spanned axis (columns).
+    pub width: u32,
+    /// Pixels along the second spanned axis (rows).
+    pub height: u32,
+    /// Which coordinates (0, 1, 2) of the grid body the columns and rows span.
+    pub axes: [u32; 2],
+    /// Positions; of body 0 only the coordinate that is not spanned is used.
+    pub positions: [[f64; 3]; 3],
+    /// Velocities (length / time).
+    pub velocities: [[f64; 3]; 3],
+}
+
+impl Grid {
+    /// Start position of the grid body at `pixel` (row-major: row = pixel / width).
+    ///
+    /// Coordinate = corner + span · (index / count), in this order of operations.
+    #[inline(always)]
+    pub fn start(&self, pixel: u64) -> [f64; 3] {
+        let column = pixel % self.width as u64;
+        let row = pixel / self.width as u64;
+        let a = self.corner[0] + self.span[0] * (column as f64 / self.width as f64);
+        let b = self.corner[1] + self.span[1] * (row as f64 / self.height as f64);
+        // Selected, not indexed: a run-time index would put the vector into local memory on a GPU.
+        let pick = |axis: u32| {
+            if self.axes[0] == axis {
+                a
+            } else if self.axes[1] == axis {
+                b
+            } else {
+                self.positions[0][axis as usize]
+            }
+        };
+        [pick(0), pick(1), pick(2)]
+    }
+
+    /// The start state of a pixel.
+    #[inline(always)]
+    pub fn point(&self, pixel: u64) -> Point {
+        Point {
+            positions: [self.start(pixel), self.positions[1], self.positions[2]],
+            velocities: self.velocities,
+        }
+    }
+}
+
+/// The start state of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Point {
+    /// Positions, that of the grid body first.
+    pub positions: [[f64; 3]; 3],
+    /// Velocities (length / time).
+    pub velocities: [[f64; 3]; 3],
+}
+
+impl Point {
+    /// Three bodies at rest, so far from each other that none moves, whatever the masses.
+    pub const RESTING: Self = Self {
+        positions: [[0.0; 3], [1.0e9, 0.0, 0.0], [0.0, 1.0e9, 0.0]],
+        velocities: [[0.0; 3]; 3],
+    };
+
+    /// The same with the grid body moved.
+    #[inline(always)]
+    #[must_use]
+    pub fn shifted(mut self, shift: [f64; 3]) -> Self {
+        let [x, y, z] = self.positions[0];
+        self.positions[0] = [x + shift[0], y + shift[1], z + shift[2]];
+        self
+    }
+
+    /// The state as integrators take it up, for steps of length `dt`.
+    #[inline(always)]
+    pub fn start<R: Real>(&self, dt: f64) -> Start<R> {
+        let v = &self.velocities;
+        let in_steps = |body: usize| [v[body][0] * dt, v[body][1] * dt, v[body][2] * dt];
+        Start {
+            positions: Relative::from_bodies(&self.positions).convert(),
+            velocities: Relative::from_bodies(v).convert(),
+            steps: Relative::from_bodies(&[in_steps(0), in_steps(1), in_steps(2)]).convert(),
+        }
+    }
+
+    /// The same in another unit of length, as [`Job::scaled`].
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        let scale = |x: &mut f64| *x *= factor;
+        self.positions.iter_mut().flatten().for_each(scale);
+        self.velocities.iter_mut().flatten().for_each(scale);
+        self
+    }
+}
+
+/// Three bodies as integrators take them up, relative to the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start<R> {
+    /// Positions (length).
+    pub positions: Relative<R>,
+    /// Velocities (length / time).
+    pub velocities: Relative<R>,
+    /// Velocities times dt (length a step), rounded once.
+    pub steps: Relative<R>,
+}
+
+/// How multistep methods take the steps of a map for which they have no history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum FirstSteps {
+    /// Explicit Euler, which leaves an error of second order for the whole run.
+    Euler = 0,
+    /// The Runge–Kutta method of fourth order, which keeps the method's order.
+    RungeKutta = 1,
+}
+
+/// How far apart the grid bodies of twins are: p₀ - p₀′ = centre - w₁ (a - a′) - w₂ (b - b′).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct DivergenceCriterion<R> {
+    /// Centre of mass of the system less that of its twin (constant in time).
+    pub centre: Vec3<R>,
+    /// -m₁/M and -m₂/M, M being the total mass.
+    pub minus_weights: [R; 2],
+    /// Square of the distance up to which the twins count as together.
+    pub critical2: R,
+}
+
+impl DivergenceCriterion<f64> {
+    /// From the masses (body 0 is the grid body), the shift of the twin's grid body and the critical distance.
+    pub fn new(masses: [f64; 3], shift: [f64; 3], critical_distance: f64) -> Self {
+        let total = masses[0] + masses[1] + masses[2];
+        // Three test bodies pull nobody: the twins stay a shift apart, as if all mass were elsewhere.
+        let weight = |m: f64| if total > 0.0 { m / total } else { 0.0 };
+        let share = if total > 0.0 { masses[0] / total } else { 1.0 };
+        Self {
+            centre: Vec3 {
+                x: -shift[0] * share,
+                y: -shift[1] * share,
+                z: -shift[2] * share,
+            },
+            minus_weights: [-weight(masses[1]), -weight(masses[2])],
+            critical2: critical_distance * critical_distance,
+        }
+    }
+
+    /// The same in another unit of length, `factor` of which make the present one.
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        self.centre = self.centre.scaled(factor);
+        self.critical2 *= factor * factor;
+        self
+    }
+
+    /// The nearest numbers of another kind, in every lane.
+    #[inline(always)]
+    pub fn convert<R: Real>(&self) -> DivergenceCriterion<R> {
+        DivergenceCriterion {
+            centre: self.centre.convert(),
+            minus_weights: [
+                R::from_f64(self.minus_weights[0]),
+                R::from_f64(self.minus_weights[1]),
+            ],
+            critical2: R::from_f64(self.critical2),
+        }
+    }
+}
+
+impl<R: PerLane> PerLane for DivergenceCriterion<R> {
+    type One = DivergenceCriterion<R::One>;
+
+    #[inline(always)]
+    fn spread(one: &Self::One) -> Self {
+        Self {
+            centre: PerLane::spread(&one.centre),
+            minus_weights: PerLane::spread(&one.minus_weights),
+            critical2: PerLane::spread(&one.critical2),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        DivergenceCriterion {
+            centre: self.centre.lane(lane),
+            minus_weights: self.minus_weights.lane(lane),
+            critical2: self.critical2.lane(lane),
+        }
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.centre.set_lane(lane, &from.centre);
+        self.minus_weights.set_lane(lane, &from.minus_weights);
+        self.critical2.set_lane(lane, &from.critical2);
+    }
+}
+
+/// Three masses, and what steps and quantities derive from them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Masses {
+    /// G·m of each body (length³ / time²), that of the grid body first.
+    pub strengths: [f64; 3],
+    /// With the step as the unit of time: G·m·dt², and the softening.
+    pub in_steps: MassTerms<f64>,
+    /// When twins count as parted.
+    pub criterion: DivergenceCriterion<f64>,
+}
+
+impl Masses {
+    /// The same in another unit of length, as [`Job::scaled`].
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        let cube = factor * factor * factor;
+        self.strengths.iter_mut().for_each(|g| *g *= cube);
+        self.in_steps = self.in_steps.scaled(factor);
+        self.criterion = self.criterion.scaled(factor);
+        self
+    }
+}
+
+/// The start state of a pixel that has masses of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct MassivePoint {
+    /// Positions and velocities.
+    pub point: Point,
+    /// Its masses.
+    pub masses: Masses,
+}
+
+/// A map, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Job {
+    /// Start positions.
+    pub grid: Grid,
+    /// The masses, where pixels have none of their own.
+    pub masses: Masses,
+    /// What is added to the position of body 0 in the twin system (length).
+    pub shift: [f64; 3],
+    /// Time step.
+    pub dt: f64,
+    /// First pixel of the part that one thread a pixel computes; a [source](crate::lanes::PixelSource) numbers its own.
+    pub first: u64,
+    /// Pixels in that part.
+    pub count: u32,
+    /// Steps after which a pixel ends.
+    pub steps: u32,
+    /// How multistep methods take their first steps.
+    pub first_steps: FirstSteps,
+}
+
+impl Job {
+    /// The same map in another unit of length, `factor` of which make the present one. A power of two changes no digit.
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        let grid = &mut self.grid;
+        let scale = |x: &mut f64| *x *= factor;
+        grid.corner.iter_mut().for_each(scale);
+        grid.span.iter_mut().for_each(scale);
+        grid.positions.iter_mut().flatten().for_each(scale);
+        grid.velocities.iter_mut().flatten().for_each(scale);
+        self.shift.iter_mut().for_each(scale);
+        self.masses = self.masses.scaled(factor);
+        self
+    }
+}

@@ -1,0 +1,108 @@
+//! `f32` as a [`Real`]: only IEEE operations, with the same bits on every machine. (N-body runs on GPUs compute in
+//! [`FastF32`](super::FastF32) instead.)
+
+use super::inv_cube::{Seeded, Short, inv_cube_single};
+use super::{Precision, Real, single_lane};
+
+/// `f32` numbers, one or several side by side.
+pub trait Single: Real<Lane = <Self as Single>::Alone> + Short {
+    /// The number of a single lane.
+    type Alone: Single;
+
+    /// A guess of r⁻¹ for r² such that m·y² is in [0.9297, 1.0645], from the bits.
+    fn guess_root(self) -> Self;
+}
+
+/// The constant from which [`Single::guess_root`] subtracts half of the bits of r².
+pub const GUESS: u32 = 0x5f37_0000;
+
+impl Single for f32 {
+    type Alone = Self;
+
+    #[inline(always)]
+    fn guess_root(self) -> Self {
+        f32::from_bits(GUESS.wrapping_sub(self.to_bits() >> 1))
+    }
+}
+
+single_lane!(f32);
+
+impl Real for f32 {
+    type Lane = Self;
+    const LANES: usize = 1;
+    const TOGETHER: bool = false;
+    const HAS_SOFTENING_FLOOR: bool = true;
+    type Mask = bool;
+    crate::own_constants_and_forces!(1);
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x as f32
+    }
+
+    #[inline(always)]
+    fn to_f64(self, _lane: usize) -> f64 {
+        self as f64
+    }
+
+    #[inline(always)]
+    fn now(self) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let mut x = self;
+            // SAFETY: no instruction at all; the register only has to hold the number at this point.
+            unsafe { core::arch::asm!("/* {0} */", inout(reg32) x, options(nomem, nostack)) };
+            x
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            self
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        fma_f32(self, a, b)
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> bool {
+        self <= other
+    }
+
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
+    /// To within 4 ULP where r² and r⁻³ are normal numbers; 0 or +∞ where r⁻³ leaves their range.
+    #[inline(always)]
+    fn inv_cube(self) -> Self {
+        inv_cube_single(self, self.guess_root())
+    }
+
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        if self == 0.0 { 0.0 } else { self.inv_cube() }
+    }
+}
+
+impl Precision for f32 {
+    const NAME: &'static str = "f32";
+    /// Squares must be numbers.
+    const LARGEST: f64 = 1e18;
+    type OnLanes<D: Seeded, S: Single> = S;
+}
+
+/// `a · b + c` of `f32`, rounded once.
+#[inline(always)]
+pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f32::math::mul_add(a, b, c)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        f32::mul_add(a, b, c)
+    }
+}

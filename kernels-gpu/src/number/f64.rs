@@ -1,0 +1,128 @@
+//! `f64` as a [`Real`]: the default arithmetic, with the same bits on every machine.
+
+use super::inv_cube::{self, Seeded};
+use super::{Precision, Real, Single, each, single_lane};
+
+single_lane!(f64);
+
+impl Real for f64 {
+    type Lane = Self;
+    const LANES: usize = 1;
+    const TOGETHER: bool = true;
+    const HAS_SOFTENING_FLOOR: bool = false;
+    type Mask = bool;
+    crate::own_constants_and_forces!(1);
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    fn to_f64(self, _lane: usize) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn now(self) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let mut x = self;
+            // SAFETY: no instruction at all; the register only has to hold the number at this point.
+            unsafe { core::arch::asm!("/* {0} */", inout(reg64) x, options(nomem, nostack)) };
+            x
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            self
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        fma(self, a, b)
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> bool {
+        self <= other
+    }
+
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
+    /// See [`inv_cube`](mod@super::inv_cube) for range and accuracy.
+    #[inline(always)]
+    fn inv_cube(self) -> Self {
+        inv_cube::inv_cube(self)
+    }
+
+    #[inline(always)]
+    fn inv_cubes<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        let mut w = r2;
+        if Self::all_ordinary(&r2) {
+            each!(K, |k| w[k] = inv_cube::ordinary(r2[k]));
+        } else {
+            each!(K, |k| w[k] = inv_cube::inv_cube(r2[k]));
+        }
+        w
+    }
+
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        inv_cube::inv_cube_or_zero(self)
+    }
+
+    #[inline(always)]
+    fn inv_cubes_or_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
+        let mut w = r2;
+        let ordinary = Self::all_ordinary(&r2);
+        let mut k = 0;
+        if ordinary {
+            while k < K {
+                w[k] = inv_cube::ordinary(r2[k]);
+                k += 1;
+            }
+        } else {
+            while k < K {
+                w[k] = inv_cube::inv_cube_or_zero(r2[k]);
+                k += 1;
+            }
+        }
+        w
+    }
+}
+
+impl Precision for f64 {
+    const NAME: &'static str = "f64";
+    const FORMER_NAMES: &'static [&'static str] = &["exact"];
+    type OnLanes<D: Seeded, S: Single> = D;
+}
+
+/// The square root, correctly rounded.
+#[inline(always)]
+pub fn sqrt(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::sqrt(x)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.sqrt()
+    }
+}
+
+/// `a · b + c` rounded once: fma.rn.f64 on a GPU, the FMA instruction or its software equivalent on a CPU.
+#[inline(always)]
+pub fn fma(a: f64, b: f64, c: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::mul_add(a, b, c)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        f64::mul_add(a, b, c)
+    }
+}

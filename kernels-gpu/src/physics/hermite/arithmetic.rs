@@ -1,0 +1,362 @@
+//! The precision of pairs: how positions are held and pulls added up.
+//!
+//! - [`Plain`]: one number each.
+//! - [`SplitF32`]: `f32` pairs, with positions and accelerations as sums of two `f32`, the emulation of Nitadori's
+//!   "6th/8th-order Hermite integrator & GPU implementations". A difference of positions costs 2 operations a
+//!   component more and an accumulated acceleration 3: 15 a pair.
+
+use core::marker::PhantomData;
+
+use super::force::terms;
+use crate::{Real, Vec3};
+
+/// A precision, for `D` derivatives (2, 3 or 4).
+pub trait Arithmetic<const D: usize> {
+    /// The numbers of a pair.
+    type Number: Real;
+    /// Position, velocity, acceleration and jerk of a body, as far as `D` goes.
+    type Body: Copy;
+    /// Sums of acceleration, jerk, snap and crackle, as far as `D` goes.
+    type Sum: Copy;
+
+    /// Nothing summed yet.
+    fn zero() -> Self::Sum;
+
+    /// Differences of position, velocity, acceleration and jerk, `j` less `i`.
+    fn difference(i: &Self::Body, j: &Self::Body) -> [Vec3<Self::Number>; D];
+
+    /// Adds w times the vectors of [`terms`] to `sum`.
+    fn add(w: Self::Number, vectors: &[Vec3<Self::Number>; D], sum: &mut Self::Sum);
+
+    /// Adds the pull of body `j` (of G·m = `mass`) on body `i` to `sum`.
+    #[inline(always)]
+    fn pull(
+        i: &Self::Body,
+        j: &Self::Body,
+        mass: Self::Number,
+        softening2: Self::Number,
+        sum: &mut Self::Sum,
+    ) {
+        let d = Self::difference(i, j);
+        let r2 = d[0].norm2_plus(softening2);
+        let (w, t) = terms(&d, r2, r2.inv_cube(), mass);
+        Self::add(w, &t, sum);
+    }
+
+    /// [`pull`](Self::pull) on two bodies.
+    #[inline(always)]
+    fn pull_two(
+        i: [&Self::Body; 2],
+        j: &Self::Body,
+        mass: Self::Number,
+        softening2: Self::Number,
+        sum: [&mut Self::Sum; 2],
+    ) {
+        let (a, b) = (Self::difference(i[0], j), Self::difference(i[1], j));
+        let r2 = [a[0].norm2_plus(softening2), b[0].norm2_plus(softening2)];
+        let inv3 = Self::Number::inv_cubes(r2);
+        let (w, t) = terms(&a, r2[0], inv3[0], mass);
+        Self::add(w, &t, sum[0]);
+        let (w, t) = terms(&b, r2[1], inv3[1], mass);
+        Self::add(w, &t, sum[1]);
+    }
+
+    /// The sum itself, see [`Real::now`].
+    fn now(sum: Self::Sum) -> Self::Sum;
+}
+
+/// Operations a pair of [`SplitF32`] beyond those of [`Plain`].
+pub const SPLIT_OPERATIONS: u32 = 15;
+
+/// Pairs in one number each.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<R>(PhantomData<R>);
+
+/// Pairs in single numbers, positions and accelerations in double ones.
+#[derive(Clone, Copy, Debug)]
+pub struct SplitF32<R>(PhantomData<R>);
+
+/// A body of [`SplitF32`].
+#[derive(Clone, Copy, Debug)]
+pub struct SplitBody<R> {
+    /// Position, upper part.
+    pub high: Vec3<R>,
+    /// Position, what the upper part leaves.
+    pub low: Vec3<R>,
+    /// Velocity, acceleration and jerk, as far as the derivatives go.
+    pub rates: [Vec3<R>; 3],
+}
+
+/// A sum of [`SplitF32`].
+#[derive(Clone, Copy, Debug)]
+pub struct SplitSum<R> {
+    /// Acceleration, upper part.
+    pub high: Vec3<R>,
+    /// Acceleration, the rounding errors of the upper part's sums.
+    pub low: Vec3<R>,
+    /// Jerk, snap and crackle, as far as the derivatives go.
+    pub rates: [Vec3<R>; 3],
+}
+
+impl<R: Real, const D: usize> Arithmetic<D> for Plain<R> {
+    type Number = R;
+    type Body = [Vec3<R>; D];
+    type Sum = [Vec3<R>; D];
+
+    #[inline(always)]
+    fn zero() -> Self::Sum {
+        [Vec3::zero(); D]
+    }
+
+    #[inline(always)]
+    fn difference(i: &Self::Body, j: &Self::Body) -> [Vec3<R>; D] {
+        let mut d = *j;
+        let mut k = 0;
+        while k < D {
+            d[k] = j[k] - i[k];
+            k += 1;
+        }
+        d
+    }
+
+    #[inline(always)]
+    fn add(w: R, vectors: &[Vec3<R>; D], sum: &mut Self::Sum) {
+        let mut k = 0;
+        while k < D {
+            sum[k] = sum[k].add_scaled(w, vectors[k]);
+            k += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn now(mut sum: Self::Sum) -> Self::Sum {
+        let mut k = 0;
+        while k < D {
+            sum[k] = sum[k].now();
+            k += 1;
+        }
+        sum
+    }
+}
+
+/// Adds `a` to high + low. The rounding error is exact where |a| is not above |high|, and no worse than `f32` elsewhere.
+#[inline(always)]
+fn accumulate<R: Real>(high: &mut R, low: &mut R, a: R) {
+    let before = *high;
+    *high = before + a;
+    *low = *low + (a - (*high - before));
+}
+
+impl<R: Real, const D: usize> Arithmetic<D> for SplitF32<R> {
+    type Number = R;
+    type Body = SplitBody<R>;
+    type Sum = SplitSum<R>;
+
+    #[inline(always)]
+    fn zero() -> SplitSum<R> {
+        SplitSum {
+            high: Vec3::zero(),
+            low: Vec3::zero(),
+            rates: [Vec3::zero(); 3],
+        }
+    }
+
+    #[inline(always)]
+    fn difference(i: &SplitBody<R>, j: &SplitBody<R>) -> [Vec3<R>; D] {
+        let mut d = [(j.high - i.high) + (j.low - i.low); D];
+        let mut k = 1;
+        while k < D {
+            d[k] = j.rates[k - 1] - i.rates[k - 1];
+            k += 1;
+        }
+        d
+    }
+
+    #[inline(always)]
+    fn add(w: R, vectors: &[Vec3<R>; D], sum: &mut SplitSum<R>) {
+        let r = vectors[0];
+        accumulate(&mut sum.high.x, &mut sum.low.x, w * r.x);
+        accumulate(&mut sum.high.y, &mut sum.low.y, w * r.y);
+        accumulate(&mut sum.high.z, &mut sum.low.z, w * r.z);
+        let mut k = 1;
+        while k < D {
+            sum.rates[k - 1] = sum.rates[k - 1].add_scaled(w, vectors[k]);
+            k += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn now(mut sum: SplitSum<R>) -> SplitSum<R> {
+        sum.high = sum.high.now();
+        sum.low = sum.low.now();
+        let mut k = 1;
+        while k < D {
+            sum.rates[k - 1] = sum.rates[k - 1].now();
+            k += 1;
+        }
+        sum
+    }
+}
+
+/// `x` as the sum of two `f32`.
+#[inline(always)]
+pub fn split(x: f64) -> (f32, f32) {
+    let high = x as f32;
+    (high, (x - high as f64) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ops::{Add, Mul, Neg, Sub};
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::PerLane;
+    use crate::physics::hermite::force::{OPERATIONS_OF_INVERSE_CUBE, operations};
+
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+
+    /// A number that counts what is done with it.
+    #[derive(Clone, Copy, Debug)]
+    struct Counted(f64);
+
+    impl Counted {
+        fn after(value: f64, operations: u32) -> Self {
+            COUNT.fetch_add(operations, Ordering::Relaxed);
+            Self(value)
+        }
+    }
+
+    impl Add for Counted {
+        type Output = Self;
+        fn add(self, o: Self) -> Self {
+            Self::after(self.0 + o.0, 1)
+        }
+    }
+    impl Sub for Counted {
+        type Output = Self;
+        fn sub(self, o: Self) -> Self {
+            Self::after(self.0 - o.0, 1)
+        }
+    }
+    impl Mul for Counted {
+        type Output = Self;
+        fn mul(self, o: Self) -> Self {
+            Self::after(self.0 * o.0, 1)
+        }
+    }
+    impl Neg for Counted {
+        type Output = Self;
+        fn neg(self) -> Self {
+            Self(-self.0)
+        }
+    }
+
+    impl PerLane for Counted {
+        type One = Self;
+        fn spread(one: &Self) -> Self {
+            *one
+        }
+        fn lane(&self, _: usize) -> Self {
+            *self
+        }
+        fn set_lane(&mut self, _: usize, from: &Self) {
+            *self = *from;
+        }
+    }
+
+    impl Real for Counted {
+        crate::own_constants_and_forces!(1);
+        type Lane = Self;
+        const LANES: usize = 1;
+        const TOGETHER: bool = false;
+        const HAS_SOFTENING_FLOOR: bool = false;
+        type Mask = bool;
+        fn from_f64(x: f64) -> Self {
+            Self(x)
+        }
+        fn to_f64(self, _: usize) -> f64 {
+            self.0
+        }
+        fn mul_add(self, a: Self, b: Self) -> Self {
+            Self::after(crate::number::fma(self.0, a.0, b.0), 2)
+        }
+        fn at_most(self, other: Self) -> bool {
+            self.0 <= other.0
+        }
+        fn select(mask: bool, yes: Self, no: Self) -> Self {
+            if mask { yes } else { no }
+        }
+        fn inv_cube_or_zero(self) -> Self {
+            self.inv_cube()
+        }
+        fn inv_cube(self) -> Self {
+            Self::after(
+                crate::number::inv_cube::inv_cube(self.0),
+                OPERATIONS_OF_INVERSE_CUBE,
+            )
+        }
+    }
+
+    fn vector(x: f64) -> Vec3<Counted> {
+        Vec3 {
+            x: Counted(x),
+            y: Counted(0.5 * x),
+            z: Counted(-0.25 * x),
+        }
+    }
+
+    /// What one pull of each precision counts as.
+    fn counted<const D: usize>() -> [u32; 2] {
+        let since = |f: &dyn Fn()| {
+            COUNT.store(0, Ordering::Relaxed);
+            f();
+            COUNT.load(Ordering::Relaxed)
+        };
+        let (mass, softening2) = (Counted(1.0), Counted(0.1));
+        let plain = since(&|| {
+            let mut sum = <Plain<Counted> as Arithmetic<D>>::zero();
+            let (i, j) = ([vector(1.0); D], [vector(3.0); D]);
+            <Plain<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
+        });
+        let split = since(&|| {
+            let mut sum = <SplitF32<Counted> as Arithmetic<D>>::zero();
+            let body = |x| SplitBody {
+                high: vector(x),
+                low: vector(0.0),
+                rates: [vector(x); 3],
+            };
+            let (i, j) = (body(1.0), body(3.0));
+            <SplitF32<Counted> as Arithmetic<D>>::pull(&i, &j, mass, softening2, &mut sum);
+        });
+        [plain, split]
+    }
+
+    #[test]
+    fn a_pair_takes_the_operations_that_it_is_counted_as() {
+        for (counted, d) in [
+            (counted::<2>(), 2),
+            (counted::<3>(), 3),
+            (counted::<4>(), 4),
+        ] {
+            assert_eq!(counted[0], operations(d));
+            assert_eq!(counted[1], operations(d) + SPLIT_OPERATIONS);
+        }
+        assert_eq!([2, 3, 4].map(operations), [60, 97, 144]);
+    }
+
+    #[test]
+    fn small_pulls_are_not_lost_in_a_large_sum() {
+        // 2²⁴ + 1 is no f32.
+        let (mut high, mut low) = (0.0f32, 0.0f32);
+        accumulate(&mut high, &mut low, 16_777_216.0);
+        for _ in 0..1000 {
+            accumulate(&mut high, &mut low, 1.0);
+        }
+        assert_eq!(f64::from(high) + f64::from(low), 16_778_216.0);
+        // Nor is the difference of near positions.
+        let (a, b) = (split(1.0 + 1e-9), split(1.0));
+        let difference = (a.0 - b.0) + (a.1 - b.1);
+        assert!((f64::from(difference) - 1e-9).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,273 @@
+//! How long a particle's next step may be.
+//!
+//! Steps are powers of two and compared by exact powers of them: neither root nor logarithm can differ from machine to
+//! machine.
+
+use super::Taylor;
+use crate::Vec3;
+use crate::number::sqrt;
+
+#[inline(always)]
+fn norm2(v: Vec3<f64>) -> f64 {
+    v.norm2_plus(0.0)
+}
+
+/// (A⁽ᵏ⁾)² = |a⁽ᵏ⁻¹⁾||a⁽ᵏ⁺¹⁾| + |a⁽ᵏ⁾|², a⁽ᵏ⁾ being the k-th derivative of the acceleration.
+#[inline(always)]
+fn squared_measure(x: &Taylor<f64>, k: usize) -> f64 {
+    sqrt(norm2(x[k + 1]) * norm2(x[k + 3])) + norm2(x[k + 2])
+}
+
+/// A time to a known power.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Power {
+    /// The time to the power of `exponent`.
+    pub value: f64,
+    /// The exponent, even.
+    pub exponent: u32,
+}
+
+/// The generalised criterion of order p (Nitadori & Makino 2008): dt = η (A⁽¹⁾ / A⁽ᵖ⁻²⁾)^(1/(p-3)).
+///
+/// At order 4 it is Aarseth's criterion, dt = (η' (|a||s| + |j|²) / (|j||c| + |s|²))^(1/2), with η' = η².
+#[inline(always)]
+pub fn criterion(order: u32, x: &Taylor<f64>, eta: f64) -> Power {
+    let exponent = 2 * (order - 3);
+    let ratio = squared_measure(x, 1) / squared_measure(x, order as usize - 2);
+    Power {
+        value: power(eta, exponent) * ratio,
+        exponent,
+    }
+}
+
+/// Noise of the three highest derivatives that a criterion uses, p - 3 to p - 1, in units of ε S / hᵏ: sums of the
+/// coefficients by which the interpolation ([`correct`](super::correct)) multiplies the forces at both ends.
+const fn amplification(order: u32) -> [f64; 3] {
+    match order {
+        4 => [1.0, 7.0, 6.0],
+        6 => [75.0, 111.0, 105.0],
+        _ => [2430.0, 3990.0, 3885.0],
+    }
+}
+
+/// Whether what [`criterion`] divides by is rounding noise of forces with the relative error `epsilon`, interpolated over
+/// a step of `dt`. The error of such a step is rounding as well: there is no reason to make the next one shorter, and
+/// doing so makes the noise larger.
+///
+/// Forces err by ε of themselves, and by their change over ε of the position. `scale` is added to their size: of a part of
+/// the force, the size of all of it.
+#[inline(always)]
+pub fn is_noise(order: u32, x: &Taylor<f64>, dt: f64, scale: f64, epsilon: f64) -> bool {
+    let p = order as usize;
+    let size = |k: usize| sqrt(norm2(x[k]));
+    let h = 0.5 * dt;
+    let mut s = scale + size(2) + h * size(3);
+    if size(1) > 0.0 {
+        s += size(3) / size(1) * size(0);
+    }
+    let [low, middle, high] = amplification(order);
+    let power_of_h = power(h, order - 3);
+    let n = epsilon * s / power_of_h;
+    let (low, middle, high) = (low * n, middle * n / h, high * n / (h * h));
+    let noise = (size(p - 1) + low) * high + middle * middle;
+    squared_measure(x, p - 2) <= noise
+}
+
+/// The first step's criterion, from the derivatives that the force gives at once: η |a|/|j| at order 4,
+/// η (|a|/|s|)^(1/2) at order 6, η ((|a||s| + |j|²)/(|j||c| + |s|²))^(1/2) at order 8.
+#[inline(always)]
+pub fn first_criterion(order: u32, x: &Taylor<f64>, eta: f64) -> Power {
+    match order {
+        4 => Power {
+            value: power(eta, 2) * (norm2(x[2]) / norm2(x[3])),
+            exponent: 2,
+        },
+        6 => Power {
+            value: power(eta, 4) * (norm2(x[2]) / norm2(x[4])),
+            exponent: 4,
+        },
+        _ => Power {
+            value: power(eta, 2) * (squared_measure(x, 1) / squared_measure(x, 2)),
+            exponent: 2,
+        },
+    }
+}
+
+/// xⁿ by n - 1 products.
+#[inline(always)]
+pub fn power(x: f64, n: u32) -> f64 {
+    let mut p = x;
+    let mut k = 1;
+    while k < n {
+        p *= x;
+        k += 1;
+    }
+    p
+}
+
+/// The longest power of two that is at most `longest` (itself one) and at most what the criterion allows, or
+/// `shortest` if there is none. No derivatives at all (0/0, a particle that nothing pulls) allow any step.
+#[inline(always)]
+pub fn quantised(allowed: Power, longest: f64, shortest: f64) -> f64 {
+    let mut step = longest;
+    while step > shortest && power(step, allowed.exponent) > allowed.value {
+        step *= 0.5;
+    }
+    step
+}
+
+/// Ratio of the shortest step there can be to the longest.
+pub const SMALLEST_RATIO: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// A step is abrupt if this share of it is longer than the criterion allows at its end.
+const ABRUPT: f64 = 0.125;
+
+/// Derivatives up to this many times the noise show nothing about the step.
+const NEARLY_NOISE: f64 = 1000.0;
+
+/// Bits of the fraction of an `f64`.
+const FRACTION: u32 = 52;
+
+/// How often `longest` is halved to give `step`, both powers of two.
+#[inline(always)]
+pub fn halvings(longest: f64, step: f64) -> u32 {
+    ((longest.to_bits() - step.to_bits()) >> FRACTION) as u32
+}
+
+/// `longest`, a power of two, halved so often.
+#[inline(always)]
+pub fn halved(longest: f64, times: u32) -> f64 {
+    f64::from_bits(longest.to_bits() - ((times as u64) << FRACTION))
+}
+
+/// The longest power of two up to `longest` (itself one) that divides `time`, which is not below 0.
+#[inline(always)]
+pub fn longest_at(longest: f64, time: f64) -> f64 {
+    if time == 0.0 {
+        return longest;
+    }
+    let bits = time.to_bits();
+    let zeros = (bits | 1 << FRACTION).trailing_zeros() as u64;
+    let divisor = f64::from_bits(((bits >> FRACTION) + zeros - FRACTION as u64) << FRACTION);
+    if divisor < longest { divisor } else { longest }
+}
+
+/// The shortest step that can be told from 0 at `time`.
+#[inline(always)]
+pub fn lowest_step(max_step: f64, time: f64) -> f64 {
+    let least = max_step * SMALLEST_RATIO;
+    let power = f64::from_bits(time.to_bits() >> FRACTION << FRACTION);
+    let spacing = power * (1.0 / (1u64 << FRACTION) as f64);
+    if spacing > least { spacing } else { least }
+}
+
+/// How accurate steps are to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Accuracy {
+    /// Parameter of [`criterion`].
+    pub eta: f64,
+    /// Relative error of the forces, for [`is_noise`].
+    pub epsilon: f64,
+}
+
+/// Between which a next step is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The longest, which divides the time.
+    pub longest: f64,
+    /// The shortest.
+    pub shortest: f64,
+}
+
+/// What the criterion says of a particle after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// The next step.
+    pub step: f64,
+    /// Whether position, velocity and acceleration are finite numbers.
+    pub finite: bool,
+    /// Whether the next step is not shortened because the criterion would follow rounding noise.
+    pub noisy: bool,
+    /// Whether the step was at least 8 times too long.
+    pub abrupt: bool,
+    /// Whether the next step should be shorter than the shortest.
+    pub clamped: bool,
+}
+
+/// Whether a step of the length `before` was at least 8 times longer than is allowed at its end.
+#[inline(always)]
+pub fn is_abrupt(allowed: Power, before: f64) -> bool {
+    power(before * ABRUPT, allowed.exponent) > allowed.value
+}
+
+/// The next step of a particle at `x` after a step of the length `before`.
+#[inline(always)]
+pub fn judge(
+    order: u32,
+    accuracy: &Accuracy,
+    limits: &Limits,
+    x: &Taylor<f64>,
+    before: f64,
+) -> Verdict {
+    let allowed = criterion(order, x, accuracy.eta);
+    let step = quantised(allowed, limits.longest, limits.shortest);
+    let twice = 2.0 * before;
+    let doubled = if twice < limits.longest {
+        twice
+    } else {
+        limits.longest
+    };
+    let noise = |factor: f64| is_noise(order, x, before, 0.0, factor * accuracy.epsilon);
+    let noisy = step < doubled && noise(1.0);
+    Verdict {
+        step: if noisy { doubled } else { step },
+        finite: (norm2(x[0]) + norm2(x[1]) + norm2(x[2])).is_finite(),
+        noisy,
+        abrupt: !noisy && is_abrupt(allowed, before) && !noise(NEARLY_NOISE),
+        clamped: !noisy && power(step, allowed.exponent) > allowed.value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_divide_the_time_as_division_says() {
+        for longest in [0.0625, 1.0, 8.0] {
+            for time in [0.0, 0.0625, 0.75, 1.0, 3.0, 4096.0, 123456.75] {
+                for k in 0..60 {
+                    let time = time + 0.5f64.powi(k);
+                    let mut step = longest;
+                    while (time / step).fract() != 0.0 {
+                        step *= 0.5;
+                    }
+                    assert_eq!(longest_at(longest, time), step, "{time}");
+                }
+            }
+            assert_eq!(longest_at(longest, 0.0), longest);
+        }
+    }
+
+    #[test]
+    fn the_lowest_step_is_the_first_that_moves_the_time() {
+        for max in [0.0625, 1.0, 1024.0] {
+            for time in [0.0, 1e-9, 0.125, 0.3, 1.0, 1.5, 1e3, 4095.999, 4096.0, 1e9] {
+                let mut step = max * SMALLEST_RATIO;
+                while time + step == time || (time + step) - time != step {
+                    step *= 2.0;
+                }
+                assert_eq!(lowest_step(max, time), step, "{max} {time}");
+            }
+        }
+    }
+
+    #[test]
+    fn halvings_and_halved_are_inverse() {
+        for times in 0..=50 {
+            assert_eq!(halved(0.25, times), 0.25 * 0.5f64.powi(times as i32));
+            assert_eq!(halvings(0.25, halved(0.25, times)), times);
+        }
+    }
+}

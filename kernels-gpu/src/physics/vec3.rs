@@ -1,0 +1,188 @@
+//! Vectors of three [`Real`] components. (glam's vectors are of `f32` or `f64` only; the physics is generic.)
+
+use core::ops::{Add, Sub};
+
+use crate::{PerLane, Real};
+
+/// A vector in space.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct Vec3<R> {
+    /// First component.
+    pub x: R,
+    /// Second component.
+    pub y: R,
+    /// Third component.
+    pub z: R,
+}
+
+impl Vec3<f64> {
+    /// The nearest vector of other numbers, in every lane.
+    #[inline(always)]
+    pub fn convert<R: Real>(&self) -> Vec3<R> {
+        Vec3 {
+            x: R::from_f64(self.x),
+            y: R::from_f64(self.y),
+            z: R::from_f64(self.z),
+        }
+    }
+}
+
+impl<R: Real> Vec3<R> {
+    /// All components 0.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        Self {
+            x: R::zero(),
+            y: R::zero(),
+            z: R::zero(),
+        }
+    }
+
+    /// x² + y² + z² + `plus`, the sum built up from `plus` by fused multiply-adds. With `plus` = 0 the first of
+    /// them is a plain rounded product.
+    #[inline(always)]
+    pub fn norm2_plus(self, plus: R) -> R {
+        self.norm2_plus_in::<3>(plus)
+    }
+
+    /// [`norm2_plus`](Self::norm2_plus) of the first `D` components, 2 or 3.
+    #[inline(always)]
+    pub fn norm2_plus_in<const D: usize>(self, plus: R) -> R {
+        let plane = self.y.mul_add(self.y, self.x.mul_add(self.x, plus));
+        if D == 3 {
+            self.z.mul_add(self.z, plane)
+        } else {
+            plane
+        }
+    }
+
+    /// x·ox + y·oy + z·oz, by fused multiply-adds.
+    #[inline(always)]
+    pub fn dot(self, o: Self) -> R {
+        self.z.mul_add(o.z, self.y.mul_add(o.y, self.x * o.x))
+    }
+
+    /// k · `self`.
+    #[inline(always)]
+    pub fn scaled(self, k: R) -> Self {
+        Self {
+            x: k * self.x,
+            y: k * self.y,
+            z: k * self.z,
+        }
+    }
+
+    /// `self` + k · d, fused.
+    #[inline(always)]
+    pub fn add_scaled(self, k: R, d: Self) -> Self {
+        self.add_scaled_in::<3>(k, d)
+    }
+
+    /// [`add_scaled`](Self::add_scaled) of the first `D` components, 2 or 3; a third one stays what it is.
+    #[inline(always)]
+    pub fn add_scaled_in<const D: usize>(self, k: R, d: Self) -> Self {
+        Self {
+            x: k.mul_add(d.x, self.x),
+            y: k.mul_add(d.y, self.y),
+            z: if D == 3 {
+                k.mul_add(d.z, self.z)
+            } else {
+                self.z
+            },
+        }
+    }
+
+    /// k · `self`, for a constant.
+    #[inline(always)]
+    pub fn scaled_by(self, k: R::Constant) -> Self {
+        Self {
+            x: self.x.scaled(k),
+            y: self.y.scaled(k),
+            z: self.z.scaled(k),
+        }
+    }
+
+    /// `self` + k · d, for a constant, fused.
+    #[inline(always)]
+    pub fn plus_scaled(self, k: R::Constant, d: Self) -> Self {
+        Self {
+            x: self.x.plus_scaled(k, d.x),
+            y: self.y.plus_scaled(k, d.y),
+            z: self.z.plus_scaled(k, d.z),
+        }
+    }
+
+    /// In the numbers that forces are computed in.
+    #[inline(always)]
+    pub fn to_force(self) -> Vec3<R::Force> {
+        Vec3 {
+            x: self.x.to_force(),
+            y: self.y.to_force(),
+            z: self.z.to_force(),
+        }
+    }
+
+    /// The vector itself, see [`Real::now`].
+    #[inline(always)]
+    pub fn now(self) -> Self {
+        Self {
+            x: self.x.now(),
+            y: self.y.now(),
+            z: self.z.now(),
+        }
+    }
+}
+
+impl<R: PerLane> PerLane for Vec3<R> {
+    type One = Vec3<R::One>;
+
+    #[inline(always)]
+    fn spread(one: &Self::One) -> Self {
+        Self {
+            x: R::spread(&one.x),
+            y: R::spread(&one.y),
+            z: R::spread(&one.z),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> Self::One {
+        Vec3 {
+            x: self.x.lane(lane),
+            y: self.y.lane(lane),
+            z: self.z.lane(lane),
+        }
+    }
+
+    #[inline(always)]
+    fn set_lane(&mut self, lane: usize, from: &Self) {
+        self.x.set_lane(lane, &from.x);
+        self.y.set_lane(lane, &from.y);
+        self.z.set_lane(lane, &from.z);
+    }
+}
+
+impl<R: Real> Add for Vec3<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        Self {
+            x: self.x + o.x,
+            y: self.y + o.y,
+            z: self.z + o.z,
+        }
+    }
+}
+
+impl<R: Real> Sub for Vec3<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        Self {
+            x: self.x - o.x,
+            y: self.y - o.y,
+            z: self.z - o.z,
+        }
+    }
+}
