@@ -176,6 +176,14 @@ fn bad_input_is_refused_with_code_2() {
         ),
         (vec!["--steps", "0"], "from 1 to"),
         (vec!["--integrator", "rk5"], "must be one of"),
+        (
+            vec!["--integrator", "hermite-4"],
+            "adams-bashforth-4, runge-kutta-4\n",
+        ),
+        (
+            vec!["--integrator", "adams-bashforth-4", "--checkpoint", "c.npz"],
+            "invalid value 'c.npz' for '--checkpoint': adams-bashforth-4 continues from earlier steps",
+        ),
         (vec!["--out", "a.dat"], ".csv, .npz or .txt"),
         (vec!["--trajectory", "a.csv"], ".npz"),
         (vec!["--backend", "cpu", "--n", "0"], "from 1 to"),

@@ -1,9 +1,13 @@
 //! Integrators of divergence maps: their order, and the same bits on every engine.
 
 use glam::DVec3;
+use kernels_gpu::Real;
+use kernels_gpu::integrator::fixed_steps::{MassesOf, State, accelerations};
 use kernels_gpu::integrator::{self as by, MapIntegrator};
-use kernels_gpu::map::{DivergenceCriterion, FirstSteps, Masses, Point};
+use kernels_gpu::lanes::one_pixel;
+use kernels_gpu::map::{self, DivergenceCriterion, FirstSteps, Masses, Point};
 use kernels_gpu::physics::three_body::{MassTerms, Relative};
+use kernels_gpu::quantity::Divergence;
 use trisolar::divergence::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Integrator, Precision, Specification,
     Start, Unattended, Validated,
@@ -18,7 +22,6 @@ const SHARE: f64 = 0.7;
 /// Masses for an integrator, from G·m.
 fn masses<I: MapIntegrator>(strengths: [f64; 3], dt: f64) -> I::Masses<f64> {
     I::masses(&Masses {
-        strengths,
         in_steps: MassTerms::new(strengths.map(|g| g * (dt * dt)), 0.0),
         criterion: DivergenceCriterion::new(strengths, [1.0, 0.0, 0.0], 1.0),
     })
@@ -204,6 +207,81 @@ fn the_forms_for_maps_are_the_general_ones_to_rounding() {
     };
     let (strengths, dt, steps) = ([1.0, 0.7, 1.4], 0.01, 200_u32);
     kernels_gpu::integrators!({compare_forms} [point strengths dt steps]);
+}
+
+/// A leapfrog that takes eight steps instead of one where the first two bodies are near each other: what a map's integrator is free to do,
+/// since it owns its state and its steps.
+#[derive(Clone, Copy, Debug)]
+struct Adaptive;
+
+/// The squared distance within which steps are shorter.
+const NEAR2: f64 = 1.0;
+
+impl MapIntegrator for Adaptive {
+    type Masses<R: Real> = MassesOf<R>;
+    type State<R: Real> = State<R, [Relative<R>; 0]>;
+
+    fn masses<R: Real>(masses: &Masses) -> MassesOf<R> {
+        masses.in_steps.convert()
+    }
+
+    fn begin<R: Real>(start: &map::Start<R>, _: &MassesOf<R>) -> Self::State<R> {
+        State {
+            q: start.positions,
+            u: start.steps,
+            memory: [],
+        }
+    }
+
+    fn step<R: Real, const N: usize>(systems: [&mut Self::State<R>; N], masses: &MassesOf<R>) {
+        for s in systems {
+            let near = s.q.a.norm2_plus(R::zero()).at_most(R::from_f64(NEAR2));
+            for substep in 0..8 {
+                let far = if substep == 0 { 1.0 } else { 0.0 };
+                let part = |k: f64| R::select(near, R::from_f64(k * 0.125), R::from_f64(k * far));
+                s.q = advanced(&s.q, part(0.5), &s.u);
+                let [f] = accelerations([s.q], masses);
+                s.u = advanced(&s.u, part(1.0), &f);
+                s.q = advanced(&s.q, part(0.5), &s.u);
+            }
+        }
+    }
+
+    fn positions<R: Real>(s: &Self::State<R>) -> Relative<R> {
+        s.q
+    }
+
+    fn velocities<R: Real>(s: &Self::State<R>, rate: R::Constant, _: &MassesOf<R>) -> Relative<R> {
+        s.u.scaled(rate)
+    }
+}
+
+/// x + k · d, with a factor of its own in each lane.
+fn advanced<R: Real>(x: &Relative<R>, k: R, d: &Relative<R>) -> Relative<R> {
+    Relative {
+        a: x.a.add_scaled(k, d.a),
+        b: x.b.add_scaled(k, d.b),
+    }
+}
+
+#[test]
+fn an_integrator_with_steps_of_its_own_fits_into_maps() {
+    // Near pericentre its steps are an eighth as long.
+    let error = |e: [f64; 2]| e[0].hypot(e[1]);
+    let leapfrog = error(kepler_error::<by::Leapfrog>(2000, FirstSteps::Euler));
+    let adaptive = error(kepler_error::<Adaptive>(2000, FirstSteps::Euler));
+    assert!(adaptive < 0.5 * leapfrog, "{adaptive:e}, {leapfrog:e}");
+    // The plain loop over steps takes any integrator.
+    let spec = lively(Integrator::Leapfrog, Start::Euler, 400);
+    let job = spec.job(0, 1);
+    let adaptive: Vec<u32> = (0..spec.pixels())
+        .map(|pixel| one_pixel::<Divergence, Adaptive, f64>(&job, pixel))
+        .collect();
+    let leapfrog = times(&CpuEngine::new(None).expect("threads"), &spec);
+    let pairs = adaptive.iter().zip(&leapfrog);
+    let near = pairs.filter(|(a, b)| a.abs_diff(**b) <= 20).count();
+    assert!(near > adaptive.len() / 2, "{adaptive:?} {leapfrog:?}");
+    assert_ne!(adaptive, leapfrog);
 }
 
 /// A map of a few hundred steps with early, late and no partings.

@@ -217,8 +217,10 @@ pub(crate) struct SpecificationArgs {
     precision: Option<Precision>,
     /// What steps the trajectories [default: explicit-euler]
     /// explicit-euler: order 1, the cheapest
-    /// semi-implicit-euler: order 1, symplectic, the same cost
+    /// symplectic-euler: order 1, symplectic, the same cost
     /// leapfrog: order 2, symplectic, the same cost
+    /// velocity-verlet: order 2, symplectic, leapfrog's positions, costs a little more
+    /// forest-ruth: order 4, symplectic, costs three times as much
     /// adams-bashforth-2: order 2, costs a little more
     /// adams-bashforth-4: order 4 with --start runge-kutta, costs a little more
     /// runge-kutta-4: order 4, costs four times as much

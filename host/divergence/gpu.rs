@@ -417,7 +417,7 @@ impl Device for Grid<'_> {
 }
 
 /// Numbers of a [`Point`], and of one with masses of its own.
-const NUMBERS: [usize; 2] = [18, 32];
+const NUMBERS: [usize; 2] = [18, 29];
 const _: () = assert!(NUMBERS[0] * size_of::<f64>() == size_of::<Point>());
 const _: () = assert!(NUMBERS[1] * size_of::<f64>() == size_of::<MassivePoint>());
 
@@ -449,12 +449,11 @@ fn point_numbers(point: &Point) -> impl Iterator<Item = f64> {
 /// [`Masses`] in the order of its memory.
 fn masses_numbers(masses: &Masses) -> impl Iterator<Item = f64> {
     let Masses {
-        strengths,
         in_steps,
         criterion,
     } = masses;
     let c = criterion.centre;
-    let pulls = (strengths.iter().chain(&in_steps.g))
+    let pulls = (in_steps.g.iter())
         .chain(&in_steps.minus_sum)
         .chain([&in_steps.softening2])
         .copied();

@@ -533,7 +533,6 @@ impl Specification {
     /// What these masses come to.
     fn weigh(&self, masses: &[f64; 3]) -> Masses {
         Masses {
-            strengths: self.order().map(|body| self.g * masses[body]),
             in_steps: MassTerms::new(self.gm_dt2(masses), self.softening),
             criterion: DivergenceCriterion::new(
                 self.order().map(|body| masses[body]),

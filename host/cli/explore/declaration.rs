@@ -46,7 +46,10 @@ fn choices(name: &str) -> Option<Vec<Value>> {
             .into(),
         "body" => [1, 2, 3].map(Value::from).into(),
         "precision" => Precision::ALL.map(|precision| json!(precision)).into(),
-        "integrator" => Integrator::ALL.map(|integrator| json!(integrator)).into(),
+        "integrator" => Integrator::ALL
+            .iter()
+            .map(|integrator| json!(integrator))
+            .collect(),
         "start" => [Start::Euler, Start::RungeKutta]
             .map(|start| json!(start))
             .into(),

@@ -1,52 +1,19 @@
 //! The orbit of a map's pixel and of its twin, step by step as the map's engines take them.
 
-use kernels_gpu::divergence::{Job, Twins};
-use kernels_gpu::gravity::{FromPulls as _, Relative};
-use kernels_gpu::integrator::three_body as by;
-use kernels_gpu::number::{Fixed, FloatFloat, Mixed};
-use kernels_gpu::{Lanes, Mask as _, Vec3};
+use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::map::{Job, Masses};
+use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
+use kernels_gpu::number::Precision;
+use kernels_gpu::physics::three_body::Relative;
+use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
+use kernels_gpu::{Mask as _, Real, Vec3};
 use serde_json::json;
-use trisolar::divergence::{Integrator, Precision, Specification, Validated};
+use trisolar::divergence::{Specification, Validated};
 use trisolar::nbody::{Bodies, Diagnostics};
 use trisolar_explore::{Cancel, Ended, Orbit};
 
 /// Steps between two questions whether anybody still waits: some milliseconds.
 const SLICE: u64 = 1 << 14;
-
-/// A number of a map's arithmetic as the nearest `f64`.
-trait Number: Lanes {
-    fn nearest(self) -> f64;
-}
-
-impl Number for f64 {
-    fn nearest(self) -> f64 {
-        self
-    }
-}
-
-impl Number for f32 {
-    fn nearest(self) -> f64 {
-        self.into()
-    }
-}
-
-impl Number for FloatFloat<f32> {
-    fn nearest(self) -> f64 {
-        self.to_f64()
-    }
-}
-
-impl Number for Mixed<f64> {
-    fn nearest(self) -> f64 {
-        self.0
-    }
-}
-
-impl Number for Fixed {
-    fn nearest(self) -> f64 {
-        self.to_f64()
-    }
-}
 
 /// The orbit of the map's only pixel, with so many samples.
 ///
@@ -55,20 +22,16 @@ impl Number for Fixed {
 pub(super) fn of(map: &Validated, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
     let method = map.specification();
     let trace = Trace::new(map, samples, cancel);
-    match (method.precision, method.integrator) {
-        (Precision::Mixed, _) => trace.follow::<Mixed<f64>, by::ExplicitEuler>(),
-        (Precision::F32, _) => trace.follow::<f32, by::ExplicitEuler>(),
-        (Precision::FloatFloat, _) => trace.follow::<FloatFloat<f32>, by::ExplicitEuler>(),
-        (Precision::Fixed { .. }, _) => trace.follow::<Fixed, by::FixedEuler>(),
-        (Precision::Exact | Precision::Fast, integrator) => match integrator {
-            Integrator::ExplicitEuler => trace.follow::<f64, by::ExplicitEuler>(),
-            Integrator::SemiImplicitEuler => trace.follow::<f64, by::SemiImplicitEuler>(),
-            Integrator::Leapfrog => trace.follow::<f64, by::Leapfrog>(),
-            Integrator::AdamsBashforth2 => trace.follow::<f64, by::AdamsBashforth2>(),
-            Integrator::AdamsBashforth4 => trace.follow::<f64, by::AdamsBashforth4>(),
-            Integrator::RungeKutta4 => trace.follow::<f64, by::RungeKutta4>(),
-            Integrator::Hermite4 => trace.follow::<f64, by::Hermite4>(),
-        },
+    let (precision, integrator) = (method.precision.kind(), method.integrator.name());
+    let orbit = Divergence::with_method(precision, integrator, trace);
+    orbit.expect("a validated map has a method of the table")
+}
+
+impl Visitor<Divergence> for Trace<'_> {
+    type Output = Result<Orbit, Ended>;
+
+    fn visit<P: Precision, I: MapIntegrator>(self, _: Entries) -> Self::Output {
+        self.follow::<P, I>()
     }
 }
 
@@ -134,13 +97,13 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn follow<R: Number, I: by::Integrator<R>>(mut self) -> Result<Orbit, Ended> {
+    fn follow<R: Real, I: MapIntegrator>(mut self) -> Result<Orbit, Ended> {
         let steps = self.specification.steps;
-        let pulls = I::Pulls::from_pulls(&self.job.pulls);
-        let parting = self.job.parting.spread::<R>();
-        let mut twins: Twins<R, I::Memory> = self.job.grid.twins(0);
-        I::begin(&mut twins.a, &pulls);
-        I::begin(&mut twins.b, &pulls);
+        let masses: &Masses = &self.job.masses;
+        let terms = Divergence::terms::<R>(masses);
+        let masses = I::masses::<R>(masses);
+        let point = self.job.grid.point(0);
+        let mut twins = Divergence::begin::<R, I>(&point, &self.job, &masses);
         // As the maps' engines count: the steps that began together, up to the first that did not.
         let mut together = 0;
         let mut parted = false;
@@ -150,34 +113,33 @@ impl<'a> Trace<'a> {
             if step.is_multiple_of(SLICE) && self.cancel.cancelled() {
                 return Err(Ended::Cancelled);
             }
-            self.look_at_pairs(&twins, step);
+            self.look_at_pairs(&I::positions(&twins.a), step);
             if u128::from(next) * u128::from(steps) <= u128::from(step) * u128::from(last) {
-                self.sample(&twins, step);
+                self.sample::<R, I>(&twins, step, &masses);
                 next += 1;
             }
-            parted |= !twins.together(&parting).all();
+            parted |= !Divergence::goes_on::<R, I>(&twins, &terms).all();
             if step == steps {
                 break;
             }
             together += u64::from(!parted);
             if step < u64::from(I::STARTS) {
-                I::start(&mut twins.a, self.job.start, &pulls);
-                I::start(&mut twins.b, self.job.start, &pulls);
+                Divergence::start::<R, I>(&mut twins, &self.job, &masses);
             } else {
-                I::step_both(&mut twins.a, &mut twins.b, &pulls);
+                Divergence::step::<R, I>(&mut twins, &masses);
             }
         }
         Ok(self.finish(together, parted))
     }
 
     /// Positions (or velocities) of the bodies in the kernels' order, relative to the first, in the specification's units.
-    fn relative<R: Number>(&self, r: &Relative<R>, factor: f64) -> [[f64; 3]; 3] {
-        let vector = |v: &Vec3<R>| [v.x, v.y, v.z].map(|x| x.nearest() * factor);
+    fn relative<R: Real>(&self, r: &Relative<R>, factor: f64) -> [[f64; 3]; 3] {
+        let vector = |v: &Vec3<R>| [v.x, v.y, v.z].map(|x| x.to_f64(0) * factor);
         [[0.0; 3], vector(&r.a), vector(&r.b)]
     }
 
-    fn look_at_pairs<R: Number, M>(&mut self, twins: &Twins<R, M>, step: u64) {
-        let bodies = self.relative(&twins.a.q, 1.0);
+    fn look_at_pairs<R: Real>(&mut self, positions: &Relative<R>, step: u64) {
+        let bodies = self.relative(positions, 1.0);
         for (number, [i, j]) in PAIRS.into_iter().enumerate() {
             let distance2: f64 = (0..3).map(|k| (bodies[i][k] - bodies[j][k]).powi(2)).sum();
             if distance2 < self.closest.0 {
@@ -186,11 +148,21 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn sample<R: Number, M>(&mut self, twins: &Twins<R, M>, step: u64) {
+    fn sample<R: Real, I: MapIntegrator>(
+        &mut self,
+        twins: &Twins<I::State<R>>,
+        step: u64,
+        masses: &I::Masses<R>,
+    ) {
         let s = self.specification;
         let time = step as f64 * s.dt;
-        let states = [&twins.a.q, &twins.b.q].map(|q| self.relative(q, 1.0 / self.unit));
-        let speeds = [&twins.a.u, &twins.b.u].map(|u| self.relative(u, 1.0 / self.unit / s.dt));
+        // In lengths a step, which every number can hold.
+        let rate = R::Constant::from_f64(1.0);
+        let systems = [&twins.a, &twins.b];
+        let states = systems.map(|a| self.relative(&I::positions(a), 1.0 / self.unit));
+        let speeds = systems
+            .map(|a| I::velocities(a, rate, masses))
+            .map(|u| self.relative(&u, 1.0 / self.unit / s.dt));
         let bodies = [0, 1].map(|which| self.placed(&states[which], &speeds[which], which, time));
         let errors = [0, 1].map(|which| {
             let energy = Diagnostics::of(&bodies[which], s.g, s.softening).total;

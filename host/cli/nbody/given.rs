@@ -69,9 +69,9 @@ pub(crate) struct GivenArgs {
     /// 2 (the plane z = 0) or 3 [default: 3; 2 for line and texts of 5 columns]
     #[arg(long, value_name = "D", help_heading = "Integration", allow_hyphen_values = true, value_parser = dimensions)]
     pub dimensions: Option<u8>,
-    /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, runge-kutta-4 or forest-ruth [default: velocity-verlet;
-    /// explicit-euler with --format textbook]
-    #[arg(long, value_name = "NAME", help_heading = "Integration")]
+    /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, forest-ruth, adams-bashforth-2, adams-bashforth-4 or
+    /// runge-kutta-4 [default: velocity-verlet; explicit-euler with --format textbook]
+    #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = integrator)]
     pub integrator: Option<Integrator>,
     /// basic (each pair twice) or reduced (each pair once): their sums differ in the last bits [default: reduced]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
@@ -97,6 +97,10 @@ pub(super) fn steps(text: &str) -> Result<u64, String> {
         Ok(n @ 1..=trisolar::nbody::MAX_STEPS) => Ok(n),
         _ => Err("must be a whole number from 1 to 9007199254740992 (2^53)".into()),
     }
+}
+
+fn integrator(text: &str) -> Result<Integrator, String> {
+    Integrator::named(text, Integrator::of_any_bodies())
 }
 
 fn dimensions(text: &str) -> Result<u8, String> {

@@ -226,6 +226,14 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
     refuse_gpus(args, team)?;
     let start = args.start()?;
     let spec = start.problem.specification();
+    let integrator = spec.integrator;
+    if let Some(path) = (outputs.checkpoint.as_ref()).filter(|_| integrator.is_multistep()) {
+        let reason = format!(
+            "{integrator} continues from earlier steps, which a checkpoint does not hold; \
+             only runs of one-step integrators can have checkpoints"
+        );
+        return Err(Refused::new("--checkpoint", path, reason).into());
+    }
     args.output.spacing = args.output.spacing(spec.steps);
     let record = match &outputs.checkpoint {
         Some(path) => {

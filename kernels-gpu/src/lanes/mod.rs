@@ -136,7 +136,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         loop {
             // One loop with a rare branch, not a loop in a loop: the threads of a warp would wait for each
             // other at the end of an inner loop.
-            if left == 0 || (Q::ENDS_EARLY && !(first.all() && second.all())) {
+            if left == 0 || !(first.all() && second.all()) {
                 let went = planned - left;
                 spent += went;
                 let mut nearest = budget - spent;
@@ -145,7 +145,6 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                 while lane < R::LANES {
                     if self.pixel.as_ref()[lane] < IDLE && went > 0 {
                         let over = match (first.lane(lane), second.lane(lane)) {
-                            _ if !Q::ENDS_EARLY => 0,
                             (false, _) => Q::STRIDE,
                             (true, false) => Q::STRIDE - 1,
                             (true, true) => 0,

@@ -92,7 +92,6 @@ impl Point {
         let in_steps = |body: usize| [v[body][0] * dt, v[body][1] * dt, v[body][2] * dt];
         Start {
             positions: Relative::from_bodies(&self.positions).convert(),
-            velocities: Relative::from_bodies(v).convert(),
             steps: Relative::from_bodies(&[in_steps(0), in_steps(1), in_steps(2)]).convert(),
         }
     }
@@ -112,8 +111,6 @@ impl Point {
 pub struct Start<R> {
     /// Positions (length).
     pub positions: Relative<R>,
-    /// Velocities (length / time).
-    pub velocities: Relative<R>,
     /// Velocities times dt (length a step), rounded once.
     pub steps: Relative<R>,
 }
@@ -213,8 +210,6 @@ impl<R: PerLane> PerLane for DivergenceCriterion<R> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Masses {
-    /// G·m of each body (length³ / time²), that of the grid body first.
-    pub strengths: [f64; 3],
     /// With the step as the unit of time: G·m·dt², and the softening.
     pub in_steps: MassTerms<f64>,
     /// When twins count as parted.
@@ -225,8 +220,6 @@ impl Masses {
     /// The same in another unit of length, as [`Job::scaled`].
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
-        let cube = factor * factor * factor;
-        self.strengths.iter_mut().for_each(|g| *g *= cube);
         self.in_steps = self.in_steps.scaled(factor);
         self.criterion = self.criterion.scaled(factor);
         self

@@ -51,7 +51,6 @@ impl Quantity for Divergence {
     type Value = u32;
     // The value is a count of steps: what the twins do in one step more does not show.
     const STRIDE: u32 = 2;
-    const ENDS_EARLY: bool = true;
     type Number<R: Real> = R;
     type Terms<R: Real> = DivergenceCriterion<R>;
     type State<R: Real, I: MapIntegrator> = Twins<I::State<R>>;

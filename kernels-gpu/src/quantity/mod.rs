@@ -12,7 +12,7 @@ use crate::{PerLane, Real};
 
 mod divergence;
 
-pub use divergence::Divergence;
+pub use divergence::{Divergence, Twins};
 
 /// A quantity of a pixel.
 pub trait Quantity: Copy + Debug + Send + Sync + 'static {
@@ -24,9 +24,6 @@ pub trait Quantity: Copy + Debug + Send + Sync + 'static {
 
     /// Steps between two looks at whether pixels go on, 1 or 2. With 2, a pixel may run ahead by a step: its state must not count then.
     const STRIDE: u32;
-
-    /// Whether pixels may end before they have had all their steps.
-    const ENDS_EARLY: bool;
 
     /// The number in which trajectories are computed.
     type Number<R: Real>: Real<Lane = Self::Number<R::Lane>>;

@@ -312,8 +312,8 @@ def divergence(
     :param precision: the arithmetic: "f64", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
         point) or "float-float" ["f64"].
     :param integrator: what steps the trajectories (others than the default with "f64" only): "explicit-euler",
-        "semi-implicit-euler", "leapfrog", "adams-bashforth-2", "adams-bashforth-4", "runge-kutta-4" or "hermite-4"
-        ["explicit-euler"].
+        "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth", "adams-bashforth-2", "adams-bashforth-4",
+        "runge-kutta-4" or "hermite-4" ["explicit-euler"].
     :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or
         "runge-kutta" ["euler"].
     :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both

@@ -164,8 +164,8 @@ def nbody(
     :param dt: time step (time) [one that suits the model, or 0.001].
     :param steps: to take [1000].
     :param dimensions: 2 (the plane z = 0) or 3.
-    :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "runge-kutta-4" or
-        "forest-ruth" ["velocity-verlet"].
+    :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth",
+        "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"].
     :param solver: "basic" (each pair twice) or "reduced" (each pair once): their sums differ in the last bits
         ["reduced"].
     :param precision: "f64" (the same bits on every machine), "f32", or "float-float" (pairs of f32) ["f64"].
