@@ -7,12 +7,14 @@
 //! - [`zoom`]: sequences of such maps
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
+//! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
 
 pub mod config;
 pub mod divergence;
+pub mod encounters;
 pub mod gpu;
 pub mod hermite;
 mod integrator;

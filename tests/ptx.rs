@@ -81,10 +81,12 @@ fn nothing_is_left_to_be_linked() {
 
 #[test]
 fn no_kernel_uses_local_memory() {
+    // But for one: what an encounter is besides its state is looked at between blocks of steps only.
     let names = PTX
         .lines()
         .filter_map(|l| l.strip_prefix(".visible .entry "))
-        .filter_map(|l| l.split('(').next());
+        .filter_map(|l| l.split('(').next())
+        .filter(|name| *name != "encounters");
     for name in names {
         for line in entry(name).lines() {
             assert!(

@@ -82,24 +82,78 @@ fn trani() {
         size: [1, 1],
         ..Plan::default()
     };
-    let fixed = |x: f64| Law { low: x, high: x, ..Law::default() };
+    let fixed = |x: f64| Law {
+        low: x,
+        high: x,
+        ..Law::default()
+    };
     let pi = std::f64::consts::PI;
-    let uniform = |x: f64| Law { kind: Law::UNIFORM, unused: 0, low: 0.0, high: x };
-    plan.laws = [fixed(15.0), fixed(17.5), fixed(12.5), fixed(5.0), fixed(0.0), uniform(pi), fixed(0.0), fixed(1.5*pi), uniform(2.0*pi), fixed(100.0), fixed(-1.0), fixed(0.0)];
+    let uniform = |x: f64| Law {
+        kind: Law::UNIFORM,
+        unused: 0,
+        low: 0.0,
+        high: x,
+    };
+    plan.laws = [
+        fixed(15.0),
+        fixed(17.5),
+        fixed(12.5),
+        fixed(5.0),
+        fixed(0.0),
+        uniform(pi),
+        fixed(0.0),
+        fixed(1.5 * pi),
+        uniform(2.0 * pi),
+        fixed(100.0),
+        fixed(-1.0),
+        fixed(0.0),
+    ];
     let n = 3000;
     for jump in [0.0, 20.0, 31.6] {
-        let settings = Settings { jump_radius: jump, max_steps: 400_000, ..Settings::new(50.0) };
+        let settings = Settings {
+            jump_radius: jump,
+            max_steps: 400_000,
+            ..Settings::new(50.0)
+        };
         let starts = (0..n).map(|i| Start::new(&plan.bodies(i))).collect();
         let t = std::time::Instant::now();
         let all = run(starts, &settings, &ORDER_6);
         let s = t.elapsed().as_secs_f64();
-        let count = |f: &dyn Fn(&Record) -> bool| 100.0 * all.iter().filter(|(r, _)| f(r)).count() as f64 / n as f64;
+        let count = |f: &dyn Fn(&Record) -> bool| {
+            100.0 * all.iter().filter(|(r, _)| f(r)).count() as f64 / n as f64
+        };
         let steps: f64 = all.iter().map(|(r, _)| r.steps as f64).sum();
-        println!("jump {jump}: {s} s, {:.3e} kicks/s, {:.3e} kicks", steps * 9.0 / s, steps * 9.0 / n as f64);
-        for b in 0..3 { println!("  body {b}: {}", count(&|r| r.outcome == Outcome::ESCAPE.0 && r.body == b)); }
-        for o in Outcome::ALL { println!("  {o:?} {}", count(&|r| r.outcome == o.0)); }
-        println!("  before 60 years {}", count(&|r| r.outcome == 0 && r.time < 60.0 * 2.0 * pi));
-        for e in [1e-10, 1e-9, 1e-8, 1e-7, 1e-6] { println!("  dE > {e}: {}", count(&|r| !(r.energy_error.abs() <= e))); }
+        println!(
+            "jump {jump}: {s} s, {:.3e} kicks/s, {:.3e} kicks",
+            steps * 9.0 / s,
+            steps * 9.0 / n as f64
+        );
+        for b in 0..3 {
+            println!(
+                "  body {b}: {}",
+                count(&|r| r.outcome == Outcome::ESCAPE.0 && r.body == b)
+            );
+        }
+        for o in Outcome::ALL {
+            println!("  {o:?} {}", count(&|r| r.outcome == o.0));
+        }
+        println!(
+            "  before 60 years {}",
+            count(&|r| r.outcome == 0 && r.time < 60.0 * 2.0 * pi)
+        );
+        for e in [1e-10, 1e-9, 1e-8, 1e-7, 1e-6] {
+            println!("  dE > {e}: {}", count(&|r| !(r.energy_error.abs() <= e)));
+        }
     }
-    println!("{:?}", &run(vec![Start::new(&plan.bodies(0)), Start::new(&plan.bodies(2))], &Settings { jump_radius: 20.0, ..Settings::new(50.0) }, &ORDER_6)[..]);
+    println!(
+        "{:?}",
+        &run(
+            vec![Start::new(&plan.bodies(0)), Start::new(&plan.bodies(2))],
+            &Settings {
+                jump_radius: 20.0,
+                ..Settings::new(50.0)
+            },
+            &ORDER_6
+        )[..]
+    );
 }
