@@ -194,7 +194,7 @@ fn burraus_problem_is_followed_through_its_close_encounters_to_the_escape() {
         };
         let (record, state) = one(&start, &settings, Order::Eight);
         assert_eq!(record.outcome, Outcome::TIME.0);
-        assert_eq!(record.time, time);
+        assert!((record.time / time - 1.0).abs() < 1e-14);
         let [x, y, z] = positions(&start, &state)[0];
         let off = (x - place[0]).hypot(y - place[1]);
         assert!(off < within && z == 0.0, "{time}: {off:e}");
@@ -238,7 +238,7 @@ fn compositions_converge_with_their_orders() {
     for (order, steps, slope) in [
         (Order::Two, 200.0, 2.0),
         (Order::Six, 24.0, 6.0),
-        (Order::Eight, 20.0, 8.0),
+        (Order::Eight, 11.0, 8.0),
     ] {
         let (coarse, fine) = (error(steps, order), error(2.0 * steps, order));
         let found = (coarse / fine).log2();
@@ -277,7 +277,8 @@ fn a_run_that_is_turned_back_returns_to_its_start() {
 #[test]
 fn units_of_mass_length_and_time_do_not_matter() {
     let bodies = lively();
-    let (mass, length) = (1e-9, 3e12);
+    // Powers of two, so that not even a rounding differs; a chaotic system would show it.
+    let (mass, length) = (f64::powi(2.0, -31), f64::powi(2.0, 41));
     let velocity = f64::sqrt(mass / length);
     let other = BodiesStart {
         positions: bodies.positions.map(|v| v.map(|x| x * length)),
@@ -287,9 +288,16 @@ fn units_of_mass_length_and_time_do_not_matter() {
     let settings = Settings::new(50.0);
     let (a, _) = one(&Start::new(&bodies), &settings, Order::Six);
     let (b, _) = one(&Start::new(&other), &settings, Order::Six);
-    assert_eq!((a.outcome, a.body), (b.outcome, b.body));
-    assert!((b.a / length / a.a - 1.0).abs() < 1e-6, "{a:?} {b:?}");
-    assert!((b.time * velocity / length / a.time - 1.0).abs() < 1e-6);
+    let scaled = Record {
+        time: b.time * velocity / length,
+        a: b.a / length,
+        v_inf: b.v_inf / velocity,
+        least_distance: b.least_distance / length,
+        least_distance_time: b.least_distance_time * velocity / length,
+        ..b
+    };
+    assert!(a.outcome == Outcome::ESCAPE.0 && a.steps > 500);
+    assert!(same_bits(&a, &scaled), "{a:?} {scaled:?}");
 }
 
 #[test]
@@ -493,29 +501,29 @@ fn jumps_change_no_statistic() {
 }
 
 #[test]
-fn a_jump_lands_where_the_steps_do() {
-    // A binary and a third body on a long ellipse, at the begin of its excursion: the return by steps and by the jump.
+fn a_jump_leaves_the_binary_as_the_steps_do() {
+    // A third body on an ellipse from 13 to 75 semi-major axes of a binary, on its way outwards; to the apocentre after next.
     let bodies = BodiesStart {
         positions: [[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 36.0, 3.0]],
-        velocities: [[0.0, -0.6, 0.2], [0.0, 0.6, -0.2], [0.05, 0.29, 0.0]],
+        velocities: [[0.0, -0.6, 0.2], [0.0, 0.6, -0.2], [0.2, 0.22, 0.0]],
         masses: [1.0, 1.0, 1.0],
     };
     let start = Start::new(&bodies);
-    let back = |jump_radius| {
+    let to_the_end = |jump_radius| {
         let settings = Settings {
             jump_radius,
-            max_time: 2000.0,
+            max_time: 1050.0,
             ..Settings::new(100.0)
         };
-        one(&start, &settings, Order::Eight)
+        one(&start, &settings, Order::Eight).0
     };
-    let ((by_steps, a), (by_jump, b)) = (back(0.0), back(31.6));
-    assert!(by_jump.jumps >= 1 && by_steps.jumps == 0, "{by_jump:?}");
-    let _ = (a, b);
+    let (by_steps, by_jump) = (to_the_end(0.0), to_the_end(31.6));
     println!("{by_steps:?}\n{by_jump:?}");
-    assert!((by_jump.a / by_steps.a - 1.0).abs() < 1e-4);
+    assert!(by_jump.jumps >= 1 && by_steps.jumps == 0);
+    assert!((by_jump.a / by_steps.a - 1.0).abs() < 2e-4);
     assert!((by_jump.e - by_steps.e).abs() < 1e-3);
     assert!(by_jump.energy_error.abs() < 1e-10 && by_jump.momentum_error < 1e-10);
+    assert!(by_jump.steps < by_steps.steps / 2);
 }
 
 #[test]
@@ -532,7 +540,6 @@ fn the_tail_of_lifetimes_of_equal_masses_falls_as_it_should() {
     let ensemble = trisolar::encounters::run(&valid, &engine, &Unattended).unwrap();
     let summary = trisolar::encounters::Summary::of(&ensemble, 1e-6);
     let tail = summary.lifetimes.tail.expect("enough runs");
-    println!("{summary:?}");
     assert!(
         (tail.exponent - 2.0 / 3.0).abs() < 4.0 * tail.error + 0.02,
         "{tail:?}"

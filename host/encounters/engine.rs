@@ -138,24 +138,27 @@ fn measured(
     })
 }
 
-/// An array of records to be filled.
+/// An array of records to be filled, and as much memory again for what engines have of it on the way.
 ///
 /// # Errors
 /// [`EngineError::OutOfMemory`] if there is no room.
 pub(super) fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
-    let mut records = Vec::new();
-    let count = usize::try_from(runs).unwrap_or(usize::MAX);
-    match records.try_reserve_exact(count) {
-        Ok(()) => {
-            records.resize(count, Record::default());
-            Ok(records)
-        }
-        Err(_) => Err(EngineError::OutOfMemory {
-            device: "host".into(),
-            needed: runs.saturating_mul(size_of::<Record>() as u64),
-            available: crate::machine::available_memory(),
-        }),
+    let needed = runs.saturating_mul(2 * size_of::<Record>() as u64);
+    let available = crate::machine::available_memory();
+    let full = || EngineError::OutOfMemory {
+        device: "host".into(),
+        needed,
+        available,
+    };
+    // 0 where the system does not tell.
+    if available > 0 && needed > available {
+        return Err(full());
     }
+    let mut records = Vec::new();
+    let count = usize::try_from(runs).map_err(|_| full())?;
+    records.try_reserve_exact(count).map_err(|_| full())?;
+    records.resize(count, Record::default());
+    Ok(records)
 }
 
 /// Whether two records have the same bits, also where a number is missing.

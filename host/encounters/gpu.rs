@@ -94,6 +94,13 @@ impl Work<'_> {
         let resident = kernel.resident_blocks(BLOCK, 0)? * gpu.info().multiprocessors;
         let per_block = u64::from(BLOCK);
         let blocks = self.batch.div_ceil(per_block).min(resident.into()) as u32;
+        if blocks == 0 {
+            return Err(EngineError::Gpu {
+                device: gpu.info().name.clone(),
+                call: "finding room for the kernel's threads",
+                reason: "a multiprocessor has too few registers for a block".into(),
+            });
+        }
         let words = (blocks * BLOCK) as usize * size_of::<Thread>().div_ceil(8);
         let mut threads = DeviceMemory::<u64>::filled(gpu, words, 0)?;
         let mut shared = DeviceMemory::<u64>::filled(gpu, size_of::<Shared>() / 8, 0)?;

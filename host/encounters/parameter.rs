@@ -156,11 +156,6 @@ static FREE_FALL: [Parameter; 5] = [
 ];
 
 impl Parameter {
-    /// Whether it is an angle, which is given in degrees.
-    pub fn is_angle(&self) -> bool {
-        self.unit == "degrees"
-    }
-
     /// What it may be, in words.
     pub fn allowed_in_words(&self) -> String {
         let [low, high] = self.allowed;
@@ -240,11 +235,6 @@ impl Choice {
     /// As kernels take it.
     pub(super) fn law(&self, parameter: &Parameter) -> Law {
         let [low, high] = self.range();
-        let unit = if parameter.is_angle() {
-            std::f64::consts::PI / 180.0
-        } else {
-            1.0
-        };
         let kind = match self {
             Self::Fixed(_) => Law::FIXED,
             Self::Uniform(_) => Law::UNIFORM,
@@ -258,8 +248,8 @@ impl Choice {
         Law {
             kind,
             unused: 0,
-            low: low * unit,
-            high: high * unit,
+            low,
+            high,
         }
     }
 

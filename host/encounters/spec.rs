@@ -75,7 +75,8 @@ impl Jump {
     pub fn radius(self) -> f64 {
         match self {
             Self::Off => 0.0,
-            Self::Tolerance(t) => t.powf(-0.25),
+            // Roots alone: a power may have other bits on another machine.
+            Self::Tolerance(t) => (1.0 / t).sqrt().sqrt(),
         }
     }
 }
@@ -208,7 +209,7 @@ impl Specification {
     ///
     /// # Errors
     /// The first value that is not allowed, and what is.
-    pub fn validate(self) -> Result<Validated, SpecError> {
+    pub fn validate(mut self) -> Result<Validated, SpecError> {
         if self.setup == Setup::Points {
             return Err(wrong("points", "none", "the setup needs points"));
         }
@@ -226,6 +227,11 @@ impl Specification {
             }
         }
         self.check_parameters()?;
+        // What is written into files says all of it.
+        for parameter in self.setup.parameters() {
+            let choice = self.choice(parameter);
+            self.parameters.insert(parameter.name, choice);
+        }
         debug_assert!(self.setup.parameters().len() <= MOST_PARAMETERS);
         for (place, parameter) in self.setup.parameters().iter().enumerate() {
             plan.laws[place] = self.choice(parameter).law(parameter);
@@ -486,14 +492,8 @@ impl Validated {
         Start::new(&self.bodies(run))
     }
 
-    /// A parameter's value in a run, in the unit of the command line.
+    /// A parameter's value in a run.
     pub fn value(&self, place: usize, run: u64) -> f64 {
-        let parameter = &self.specification.setup.parameters()[place];
-        let value = self.plan.value(place, run);
-        if parameter.is_angle() {
-            value.to_degrees()
-        } else {
-            value
-        }
+        self.plan.value(place, run)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use trisolar::divergence::EngineError;
 use trisolar::encounters::{self, Ensemble, Summary, Validated, files, pictures};
 use trisolar::run;
 
@@ -113,7 +114,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         gpus: args.gpus,
     };
     let progress = Progress::new("encounters", args.quiet || args.json);
-    let ensemble = encounters::run(&spec, &options, &progress)?;
+    let ensemble = encounters::run(&spec, &options, &progress).map_err(|error| match error {
+        EngineError::OutOfMemory { .. } => {
+            Failure::Failed(format!("{error}\nhint: fewer runs (--n, --size) need less"))
+        }
+        error => error.into(),
+    })?;
     progress.finish();
     let written = outputs.write(args, &spec, &ensemble)?;
     let summary = Summary::of(&ensemble, args.max_error);

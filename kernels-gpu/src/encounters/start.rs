@@ -9,6 +9,9 @@ use super::step::Pairs;
 use super::vector::{axpy, dot, scale};
 use crate::number::bits::{divide, root};
 
+/// A degree.
+const RADIANS: f64 = PI / 180.0;
+
 /// Parameters of a start at most.
 pub const MOST_PARAMETERS: usize = 12;
 
@@ -45,7 +48,7 @@ impl Law {
     pub const FIXED: u32 = 0;
     /// Uniform from `low` to `high`.
     pub const UNIFORM: u32 = 1;
-    /// An angle in radians whose cosine is uniform.
+    /// An angle whose cosine is uniform.
     pub const ISOTROPIC: u32 = 2;
     /// Uniform in the square.
     pub const SQUARE: u32 = 3;
@@ -83,7 +86,7 @@ pub struct Plan {
     pub seed: u64,
     /// Columns and rows of a map.
     pub size: [u64; 2],
-    /// How each parameter gets its values; angles in radians, all else in the user's units.
+    /// How each parameter gets its values; angles in degrees, all else in the user's units.
     pub laws: [Law; MOST_PARAMETERS],
     /// The start of every run of [`Setup::BODIES`], if none are given one by one.
     pub bodies: BodiesStart,
@@ -99,8 +102,8 @@ impl Plan {
         match law.kind {
             Law::UNIFORM => low + width * drawn(),
             Law::ISOTROPIC => {
-                let (from, to) = (libm::cos(low), libm::cos(law.high));
-                libm::acos(from + (to - from) * drawn())
+                let (from, to) = (libm::cos(low * RADIANS), libm::cos(law.high * RADIANS));
+                libm::acos(from + (to - from) * drawn()) * (180.0 / PI)
             }
             Law::SQUARE => root(low * low + (law.high * law.high - low * low) * drawn()),
             Law::COLUMNS => low + divide((run % self.size[0]) as f64, self.size[0] as f64) * width,
@@ -146,12 +149,12 @@ impl Plan {
         let total = binary + masses[2];
         let (a, e) = (value(3), value(4));
         // The binary in its plane, from its mean anomaly.
-        let turns = value(8) * (1.0 / (2.0 * PI));
+        let turns = value(8) * (1.0 / 360.0);
         let mean = 2.0 * PI * (turns - libm::floor(turns + 0.5));
         let (s, c) = libm::sincos(eccentric_anomaly(mean, e));
         let j = root(1.0 - e * e);
         let speed = divide(root(divide(binary, a)), 1.0 - e * c);
-        let (p, q) = axes(value(5), value(6), value(7));
+        let (p, q) = axes(value(5) * RADIANS, value(6) * RADIANS, value(7) * RADIANS);
         let x = axpy(a * j * s, &q, &scale(a * (c - e), &p));
         let v = axpy(speed * j * c, &q, &scale(-speed * s, &p));
         let (f1, f2) = (divide(masses[1], binary), divide(masses[0], binary));

@@ -152,3 +152,56 @@ pub fn divide(a: f64, b: f64) -> f64 {
 pub fn root(x: f64) -> f64 {
     super::sqrt(x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers over the whole ordinary range.
+    fn ordinary() -> impl Iterator<Item = f64> {
+        (0..200_000).map(|i| {
+            let mantissa = 1.0 + f64::from(i % 997) / 997.0 + f64::from(i) * 1e-12;
+            mantissa * f64::powi(2.0, i % 128 - 64)
+        })
+    }
+
+    #[test]
+    fn reciprocals_and_roots_are_right_to_within_two_units_in_the_last_place() {
+        for x in ordinary().filter(|x| *x < f64::powi(2.0, 64)) {
+            let (root, reciprocal) = (x.reciprocal_root(), x.divides(3.0));
+            let off = |got: f64, exact: f64| (got / exact - 1.0).abs();
+            assert!(off(root, 1.0 / x.sqrt()) < 5e-16, "{x:e}");
+            assert!(off(reciprocal, 3.0 / x) < 5e-16, "{x:e}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_divided_by_the_nearest_power_of_two_of_the_root() {
+        for (x, j) in [
+            (0.5, 0),
+            (0.999, 0),
+            (1.999, 0),
+            (2.0, 1),
+            (7.99, 1),
+            (8.0, 2),
+            (0.49, -1),
+            (0.125, -1),
+            (0.124, -2),
+        ] {
+            assert_eq!(x.over_root_exponent(3.0), 3.0 * f64::powi(2.0, -j), "{x}");
+        }
+    }
+
+    #[test]
+    fn a_limit_holds_on_both_sides() {
+        for (x, limited) in [
+            (0.5, 0.5),
+            (-0.5, -0.5),
+            (2.0, 1.0),
+            (-2.0, -1.0),
+            (f64::INFINITY, 1.0),
+        ] {
+            assert_eq!(Bits::limited(x, 1.0), limited);
+        }
+    }
+}
