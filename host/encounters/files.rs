@@ -10,8 +10,11 @@ use super::{Ensemble, Validated};
 use crate::io::npz::NpzWriter;
 use crate::io::{IoError, atomic};
 
-/// Real columns of a record: name and value. Missing values are NaN.
-pub const REALS: [(&str, fn(&Record) -> f64); 8] = [
+/// A column: its name, and its value in a record.
+pub type Column<T> = (&'static str, fn(&Record) -> T);
+
+/// Real columns of a record. Missing values are NaN.
+pub const REALS: [Column<f64>; 8] = [
     ("time", |r| r.time),
     ("a", |r| r.a),
     ("e", |r| r.e),
@@ -23,7 +26,7 @@ pub const REALS: [(&str, fn(&Record) -> f64); 8] = [
 ];
 
 /// Whole columns of a record. Bodies count from 1, pairs are 12, 23 and 13; 0 stands for none.
-pub const WHOLES: [(&str, fn(&Record) -> u32); 7] = [
+pub const WHOLES: [Column<u32>; 7] = [
     ("outcome", |r| u32::from(r.outcome)),
     ("body", |r| {
         if r.body == NONE {

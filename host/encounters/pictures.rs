@@ -84,7 +84,7 @@ pub fn outcome_map(
         x: axis(true),
         y: axis(false),
         value: "time of the end".into(),
-        unit: "time".into(),
+        unit: String::new(),
     };
     let map = ClassMap {
         size: [width as usize, height as usize],

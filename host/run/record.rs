@@ -390,7 +390,8 @@ fn lexical(path: &Path) -> PathBuf {
 fn between(folder: &Path, path: &Path) -> PathBuf {
     let (mut from, mut to) = (folder.components().peekable(), path.components().peekable());
     while from.peek().is_some() && from.peek() == to.peek() {
-        (from.next(), to.next());
+        from.next();
+        to.next();
     }
     let way: PathBuf = from.map(|_| Component::ParentDir).chain(to).collect();
     if way.as_os_str().is_empty() {

@@ -96,7 +96,7 @@ impl Outputs {
 
 /// Computes encounters and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if !(args.max_error > 0.0) {
+    if args.max_error.is_nan() || args.max_error <= 0.0 {
         let given = args.max_error.to_string();
         return Err(Failure::value(
             &given,

@@ -14,6 +14,11 @@
 //! start, so that the numbers of the integrator stay near 1 whatever the user's units are. Everything is `f64` in IEEE operations of a
 //! fixed order: lanes, GPUs and the emulator give the same bits.
 
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "NaN is to go the way of numbers that are not good enough"
+)]
+
 pub mod excursion;
 pub mod hierarchy;
 pub mod lanes;
