@@ -90,6 +90,8 @@ fn what_cannot_be_is_refused_by_name() {
         ("--max-steps 0", &["--max-steps"]),
         ("--steps-per-period 1", &["--steps-per-period", "from 10"]),
         ("--max-error 0", &["--max-error"]),
+        ("--gpus 2", &["--gpus", "--backend gpu"]),
+        ("--gpus 0", &["--gpus"]),
         ("--out a.txt", &["--out", ".npz, .csv or .png"]),
         ("--out a.png", &["--out", "--map"]),
         ("--out a.csv --out ./a.csv", &["--out", "same"]),

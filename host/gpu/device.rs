@@ -656,7 +656,9 @@ mod tests {
             .filter_map(|l| l.strip_prefix(".visible .entry "))
             .filter_map(|l| l.split('(').next())
             .collect();
-        assert!(names.contains(&"divergence_fetch") && names.contains(&"encounters"));
+        assert!(
+            names.contains(&"map_divergence_explicit_euler_f64") && names.contains(&"encounters")
+        );
         for name in &names {
             let alone = with_entry_only(PTX, name).expect("it is there");
             assert_eq!(alone.matches(".entry ").count(), 1, "{name}");
@@ -668,7 +670,7 @@ mod tests {
         let functions = |ptx: &str| ptx.lines().filter(|l| l.contains(".func ")).count();
         let alone = with_entry_only(PTX, "encounters").expect("it is there");
         assert!(functions(&alone) > 20 && alone.contains("atan2"));
-        let alone = with_entry_only(PTX, "divergence_fetch").expect("it is there");
+        let alone = with_entry_only(PTX, "map_divergence_explicit_euler_f64").expect("it is there");
         assert_eq!(functions(&alone), 0);
         assert_eq!(with_entry_only(PTX, "no_such_kernel"), None);
     }

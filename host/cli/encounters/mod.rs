@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trisolar::divergence::EngineError;
+use trisolar::divergence::{Backend, EngineError};
 use trisolar::encounters::{self, Ensemble, Summary, Validated, files, pictures};
 use trisolar::run;
 
@@ -104,12 +104,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "must be a number above 0",
         ));
     }
+    let backend = match (args.backend, args.gpus) {
+        (Backend::Cpu, Some(gpus)) => {
+            let reason = "goes with --backend gpu, which it chooses";
+            return Err(Failure::value(&gpus.to_string(), "--gpus", reason));
+        }
+        (Backend::Auto, Some(_)) => Backend::Gpu,
+        (backend, _) => backend,
+    };
     let spec = args.validated()?;
     let outputs = Outputs::new(args, &spec)?;
     let _claim = outputs.declared(args).claim()?;
     interrupt::watch()?;
     let options = encounters::Options {
-        backend: args.backend,
+        backend,
         threads: args.threads,
         gpus: args.gpus,
     };

@@ -138,7 +138,7 @@ pub(crate) struct Args {
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     pub(super) threads: Option<usize>,
-    /// GPUs that share the work; their number changes no bit [default: all]
+    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,
 
