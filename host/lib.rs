@@ -8,6 +8,7 @@
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`accuracy`]: how far results are off, and when that is said
+//! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
@@ -15,6 +16,7 @@
 pub mod accuracy;
 pub mod config;
 pub mod divergence;
+pub mod encounters;
 pub mod gpu;
 pub mod hermite;
 mod integrator;

@@ -100,6 +100,8 @@ fn every_command_has_help_and_the_exit_codes_are_told() {
         &["explore"],
         &["nbody"],
         &["cluster"],
+        &["encounters"],
+        &["bench", "encounters"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));
     }

@@ -10,6 +10,7 @@ mod compare;
 mod config;
 mod devices;
 mod divergence;
+mod encounters;
 mod explore;
 mod failure;
 mod interrupt;
@@ -59,6 +60,8 @@ enum Command {
     Cluster(Box<cluster::Args>),
     /// Integrate bodies that all pull each other
     Nbody(Box<nbody::Args>),
+    /// Integrate three bodies to the end: who escapes, when and how fast
+    Encounters(Box<encounters::Args>),
     /// Look at maps and orbits in the browser
     Explore(Box<explore::Args>),
     /// List the GPUs, and what the CPU offers
@@ -99,6 +102,9 @@ pub fn main() -> ExitCode {
             ranks::refuse("cluster").and_then(|()| cluster::run(*args, &typed))
         }
         Command::Nbody(args) => nbody::run(*args, &typed),
+        Command::Encounters(args) => {
+            ranks::refuse("encounters").and_then(|()| encounters::run(&args))
+        }
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -1,6 +1,6 @@
 //! `trisolar selftest`: every kernel on every device, and every width of the CPU's lanes, on maps that bring out
-//! differences, by every precision and integrator, of grids and of points; star clusters and all-pairs runs on every
-//! engine. All must agree bit for bit.
+//! differences, by every precision and integrator, of grids and of points; star clusters, all-pairs runs and three-body
+//! encounters on every engine. All must agree bit for bit.
 
 use std::time::Instant;
 
@@ -16,6 +16,7 @@ use super::report::{self, Lines};
 use super::{Failure, interrupt};
 
 mod cluster;
+mod encounters;
 mod methods;
 mod nbody;
 
@@ -106,7 +107,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let clusters = cluster::outcomes()?;
-    let passed = outcomes.iter().chain(&clusters).all(Outcome::agrees)
+    let encounters = encounters::outcomes()?;
+    let others = clusters.iter().chain(&encounters);
+    let passed = outcomes.iter().chain(others).all(Outcome::agrees)
         && runs.iter().all(nbody::Outcome::agrees);
     if args.json {
         report::json(&json!({
@@ -114,12 +117,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "maps": spreads,
             "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "clusters": clusters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+            "encounters": encounters.iter().map(Outcome::to_json).collect::<Vec<_>>(),
             "nbody": runs.iter().map(nbody::Outcome::to_json).collect::<Vec<_>>(),
             "notes": notes,
         }))?;
     } else {
-        let text = cluster::table(&clusters) + &nbody::table(&runs);
+        let text =
+            cluster::table(&clusters) + &encounters::table(&encounters) + &nbody::table(&runs);
         outcomes.extend(clusters);
+        outcomes.extend(encounters);
         let wrong = outcomes.iter().filter(|o| !o.agrees()).count()
             + runs.iter().filter(|o| !o.agrees()).count();
         let counts = [outcomes.len() + runs.len(), wrong];

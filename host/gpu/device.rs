@@ -1,5 +1,6 @@
 //! A device with its context, stream and kernels.
 
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -133,24 +134,90 @@ impl fmt::Debug for Modules {
     }
 }
 
-/// `ptx` with this one of its entries, or nothing if it has none of this name.
-fn with_entry_only(ptx: &str, name: &str) -> Option<String> {
-    let mut kept = String::new();
-    let mut found = false;
-    let mut dropping = false;
+/// A piece of PTX: a function or an entry with its body, the declaration of a function, or lines outside of any.
+struct Piece<'a> {
+    /// The name of a function or an entry.
+    name: Option<&'a str>,
+    is_entry: bool,
+    text: &'a str,
+}
+
+/// The pieces of a module, in their order.
+fn pieces(ptx: &str) -> Vec<Piece<'_>> {
+    let mut list: Vec<Piece<'_>> = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    let mut open = false;
     for line in ptx.split_inclusive('\n') {
-        if let Some(rest) = line.strip_prefix(".visible .entry ") {
-            dropping = rest.split('(').next() != Some(name);
-            found |= !dropping;
+        let next = at + line.len();
+        let start = [
+            ".visible .entry ",
+            ".visible .func ",
+            ".weak .func ",
+            ".func ",
+        ]
+        .iter()
+        .find_map(|start| line.strip_prefix(start).map(|rest| (*start, rest)));
+        if let Some((start, rest)) = start {
+            list.push(outside(&ptx[begin..at]));
+            // A function's result stands before its name, in parentheses.
+            let rest = match rest.trim_start().strip_prefix('(') {
+                Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
+                None => rest,
+            };
+            list.push(Piece {
+                name: rest.trim_start().split(['(', ' ', '\n']).next(),
+                is_entry: start.contains("entry"),
+                text: "",
+            });
+            (begin, open) = (at, true);
         }
-        if !dropping {
-            kept.push_str(line);
+        if open && matches!(line.trim_end(), "}" | ";") {
+            if let Some(piece) = list.last_mut() {
+                piece.text = &ptx[begin..next];
+            }
+            (begin, open) = (next, false);
         }
-        if line.trim_end() == "}" {
-            dropping = false;
+        at = next;
+    }
+    list.push(outside(&ptx[begin..]));
+    list
+}
+
+fn outside(text: &str) -> Piece<'_> {
+    Piece {
+        name: None,
+        is_entry: false,
+        text,
+    }
+}
+
+/// `ptx` with this one of its entries and the functions that it calls, directly or through others; nothing if it has no entry of this
+/// name. The driver compiles everything that it is given.
+fn with_entry_only(ptx: &str, name: &str) -> Option<String> {
+    let pieces = pieces(ptx);
+    let functions: HashSet<&str> = (pieces.iter().filter(|p| !p.is_entry))
+        .filter_map(|p| p.name)
+        .collect();
+    let entry = pieces.iter().find(|p| p.is_entry && p.name == Some(name))?;
+    let mut called: HashSet<&str> = HashSet::new();
+    let mut texts = vec![entry.text];
+    while let Some(text) = texts.pop() {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+        for word in text.split(|c| !is_part(c)) {
+            if functions.contains(word) && called.insert(word) {
+                let of_it = pieces
+                    .iter()
+                    .filter(|p| !p.is_entry && p.name == Some(word));
+                texts.extend(of_it.map(|p| p.text));
+            }
         }
     }
-    found.then_some(kept)
+    let kept = pieces.iter().filter(|p| match p.name {
+        None => true,
+        Some(of_it) if p.is_entry => of_it == name,
+        Some(of_it) => called.contains(of_it),
+    });
+    Some(kept.map(|p| p.text).collect())
 }
 
 impl Gpu {
@@ -589,7 +656,9 @@ mod tests {
             .filter_map(|l| l.strip_prefix(".visible .entry "))
             .filter_map(|l| l.split('(').next())
             .collect();
-        assert!(names.contains(&"map_divergence_explicit_euler_f64"));
+        assert!(
+            names.contains(&"map_divergence_explicit_euler_f64") && names.contains(&"encounters")
+        );
         for name in &names {
             let alone = with_entry_only(PTX, name).expect("it is there");
             assert_eq!(alone.matches(".entry ").count(), 1, "{name}");
@@ -597,6 +666,12 @@ mod tests {
             assert!(alone.contains("\n.version") && alone.contains("\n.target"));
             assert_eq!(alone.matches('{').count(), alone.matches('}').count());
         }
+        // Functions come with the kernels that call them, and with no others.
+        let functions = |ptx: &str| ptx.lines().filter(|l| l.contains(".func ")).count();
+        let alone = with_entry_only(PTX, "encounters").expect("it is there");
+        assert!(functions(&alone) > 20 && alone.contains("atan2"));
+        let alone = with_entry_only(PTX, "map_divergence_explicit_euler_f64").expect("it is there");
+        assert_eq!(functions(&alone), 0);
         assert_eq!(with_entry_only(PTX, "no_such_kernel"), None);
     }
 

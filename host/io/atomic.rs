@@ -485,7 +485,11 @@ mod tests {
             Err::<(), _>("no")
         });
         assert_eq!(failed.unwrap_err(), "no");
-        drop(stage(|| Ok::<_, IoError>(write(&b, "newer"))).unwrap());
+        let newer = stage(|| {
+            write(&b, "newer");
+            Ok::<_, IoError>(())
+        });
+        drop(newer.unwrap());
         assert_eq!(fs::read(&a).unwrap(), b"new");
         assert_eq!(fs::read(&b).unwrap(), b"more");
         write(&a, "last");

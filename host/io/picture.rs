@@ -1,5 +1,5 @@
 //! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar; [`tiff()`], a pixel a value,
-//! for large ones.
+//! for large ones; [`classes()`], for maps of classes.
 //!
 //! Row 0 of a map is the top row of its picture, and the value in row r and column c belongs to the point
 //! (x, y) = (centre - span/2 + span·c/width, centre - span/2 + span·r/height): y grows downwards. On the axes that
@@ -18,10 +18,12 @@ use super::npy::{Element, data_error};
 use super::png_file::{self, Pixels, encoding_error};
 use super::tiff_file;
 
+mod classes;
 mod layout;
 mod resample;
 mod sheet;
 
+pub use classes::{Class, ClassMap, classes};
 pub use sheet::{TileLabels, Tiles, check_sheet, sheet};
 
 /// Values to be drawn: `height` rows of `width`, row 0 on top, borrowed and never copied as a whole.

@@ -17,6 +17,7 @@ macro_rules! lanes {
             self, GUESS_BASE, MANTISSA_BASE, ORDINARY_BASE, ORDINARY_WIDTH, SINGLE_BASE, Seeded, Short,
             WIDEN_BASE,
         };
+        use kernels_gpu::number::bits::{Bits, RECIPROCAL_BASE};
         use kernels_gpu::{Mask, PerLane, Real};
 
         $(#[$doc])*
@@ -407,6 +408,86 @@ macro_rules! lanes {
                     w[k] = Self::from_array(lanes[k]);
                 }
                 w
+            }
+        }
+
+        /// The upper halves of the bits, a signed integer in the upper half of each lane; the lower halves are 0.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(transparent)]
+        pub struct High(Int);
+
+        impl High {
+            #[inline(always)]
+            fn to_array(self) -> [u64; $n] {
+                // SAFETY: same size, and every bit pattern is a number.
+                unsafe { core::mem::transmute(self.0) }
+            }
+        }
+
+        impl Bits for $name {
+            type High = High;
+
+            #[inline(always)]
+            fn guess_reciprocal(self) -> (Seed, Seed) {
+                // SAFETY: see `lanes`.
+                unsafe {
+                    let t = slli_epi32::<3>(self.offset());
+                    let m = add_epi32(t, upper(MANTISSA_BASE));
+                    let y = sub_epi32(upper(RECIPROCAL_BASE), t);
+                    (Seed(castint_ps(m)), Seed(castint_ps(y)))
+                }
+            }
+
+            #[inline(always)]
+            fn over_root_exponent(self, h: Self) -> Self {
+                // SAFETY: see `lanes`. Only upper halves change: the lower ones of what is taken off are 0.
+                unsafe {
+                    let half = slli_epi64::<52>(srli_epi64::<53>(castpd_int(self.0)));
+                    let j = sub_epi32(half, upper(511 << 20));
+                    Self(castint_pd(sub_epi32(castpd_int(h.0), j)))
+                }
+            }
+
+            #[inline(always)]
+            fn high(self) -> High {
+                // SAFETY: see `lanes`.
+                High(unsafe { and_int(castpd_int(self.0), upper(u32::MAX)) })
+            }
+
+            #[inline(always)]
+            fn spread_high(x: i32) -> High {
+                High(upper(x as u32))
+            }
+
+            #[inline(always)]
+            fn high_lane(x: &High, lane: usize) -> i32 {
+                (x.to_array()[lane] >> 32) as i32
+            }
+
+            #[inline(always)]
+            fn set_high_lane(x: &mut High, lane: usize, to: i32) {
+                let mut a = x.to_array();
+                a[lane] = u64::from(to as u32) << 32;
+                // SAFETY: same size.
+                x.0 = unsafe { core::mem::transmute::<[u64; $n], Int>(a) };
+            }
+
+            #[inline(always)]
+            fn high_difference(a: High, b: High) -> High {
+                // SAFETY: see `lanes`.
+                High(unsafe { sub_epi32(a.0, b.0) })
+            }
+
+            #[inline(always)]
+            fn high_turns(a: High, b: High, c: High) -> High {
+                // SAFETY: see `lanes`.
+                High(unsafe { and_int(and_int(a.0, c.0), xor_int(b.0, upper(u32::MAX))) })
+            }
+
+            #[inline(always)]
+            fn any_negative(x: &[High; 3]) -> bool {
+                // SAFETY: see `lanes`.
+                unsafe { !none(or_int(or_int(x[0].0, x[1].0), x[2].0), upper(1 << 31)) }
             }
         }
 

@@ -105,7 +105,7 @@ pub fn has_fma() -> bool {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use kernels_gpu::Real;
-    use kernels_gpu::number::Mixed;
+    use kernels_gpu::number::{Bits, Mixed};
 
     use super::{F64x4, F64x8, Simd};
 
@@ -137,6 +137,70 @@ mod tests {
                 );
             }
         };
+    }
+
+    /// Every operation on bits, lane by lane as one number alone.
+    macro_rules! bits_are_those_of_one {
+        ($lanes:ty, $n:literal) => {
+            let numbers = |shift: usize| -> [f64; $n] {
+                std::array::from_fn(|lane| {
+                    let k = (7 * lane + shift) as i32;
+                    (1.0 + 0.123 * f64::from(k)) * f64::powi(2.0, 9 * (k % 13) - 60)
+                })
+            };
+            for shift in 0..40 {
+                let (a, b) = (numbers(shift), numbers(shift + 3));
+                let (x, y) = (<$lanes>::from_array(a), <$lanes>::from_array(b));
+                let most = <$lanes>::from_f64(1.5);
+                let lanes = [
+                    x.reciprocal_root(),
+                    x.divides(y),
+                    x.over_root_exponent(y),
+                    x.limited(most),
+                    (-x).limited(most),
+                ];
+                let difference = <$lanes>::high_difference(x.high(), y.high());
+                let turns = [difference; 3].map(|d| {
+                    let other = <$lanes>::high_difference(y.high(), x.high());
+                    <$lanes>::high_turns(d, other, <$lanes>::spread_high(-1))
+                });
+                let mut any = false;
+                for lane in 0..$n {
+                    let (p, q) = (a[lane], b[lane]);
+                    let alone = [
+                        p.reciprocal_root(),
+                        p.divides(q),
+                        p.over_root_exponent(q),
+                        Bits::limited(p, 1.5),
+                        Bits::limited(-p, 1.5),
+                    ];
+                    for (got, alone) in lanes.iter().zip(alone) {
+                        assert_eq!(got.to_array()[lane].to_bits(), alone.to_bits());
+                    }
+                    let of_one = f64::high_difference(p.high(), q.high());
+                    assert_eq!(<$lanes>::high_lane(&difference, lane), of_one);
+                    let turned =
+                        f64::high_turns(of_one, f64::high_difference(q.high(), p.high()), -1);
+                    assert_eq!(<$lanes>::high_lane(&turns[0], lane) < 0, turned < 0);
+                    any |= turned < 0;
+                }
+                assert_eq!(<$lanes>::any_negative(&turns), any);
+                let mut high = x.high();
+                <$lanes>::set_high_lane(&mut high, 1, -5);
+                assert_eq!(<$lanes>::high_lane(&high, 1), -5);
+                assert_eq!(<$lanes>::high_lane(&high, 0), a[0].high());
+            }
+        };
+    }
+
+    #[test]
+    fn operations_on_bits_are_those_of_one_number() {
+        if Simd::available().contains(&Simd::Avx2) {
+            bits_are_those_of_one!(F64x4, 4);
+        }
+        if Simd::available().contains(&Simd::Avx512) {
+            bits_are_those_of_one!(F64x8, 8);
+        }
     }
 
     #[test]

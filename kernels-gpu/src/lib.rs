@@ -13,6 +13,7 @@
 //! - [`quantity`]: what is computed of a pixel, one quantity a file
 //! - [`lanes`]: pixels under way side by side
 //! - [`methods`]: which quantity, precision and integrator are compiled together
+//! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`device`]: what kernels are made of: fetching threads, tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points
 //! - [`ladder`]: the divergence loop in the steps by which one makes it fast, a yardstick with formulae of its own
@@ -23,6 +24,7 @@
 )]
 
 pub mod device;
+pub mod encounters;
 pub mod integrator;
 pub mod kernels;
 pub mod ladder;

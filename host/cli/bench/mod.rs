@@ -6,6 +6,7 @@ use super::Failure;
 
 mod cluster;
 mod divergence;
+mod encounters;
 mod ladder;
 mod nbody;
 mod peak;
@@ -27,6 +28,8 @@ enum Problem {
     Ladder(ladder::Args),
     /// Star clusters: forces with derivatives and whole runs on every engine
     Cluster(cluster::Args),
+    /// Three-body encounters: encounters and kicks per second on every engine, and whether their records are equal
+    Encounters(encounters::Args),
     /// All-pairs N-body: interactions per second of every solver over the number of bodies
     Nbody(nbody::Args),
     /// N-body solvers: the textbook's tables anew, and its C loops beside ours on one core
@@ -39,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Problem::Divergence(args) => divergence::run(args),
         Problem::Ladder(args) => ladder::run(args),
         Problem::Cluster(args) => cluster::run(args),
+        Problem::Encounters(args) => encounters::run(args),
         Problem::Nbody(args) => nbody::run(args),
         Problem::Solvers(args) => solvers::run(args),
     }

@@ -36,7 +36,7 @@ pub(super) fn size(width: usize, height: usize, aspect: f64) -> (usize, usize) {
 }
 
 /// The values that pixel `i` of `pixels` shows, of `values` along an axis.
-fn sources(i: usize, pixels: usize, values: usize) -> (usize, usize) {
+pub(super) fn sources(i: usize, pixels: usize, values: usize) -> (usize, usize) {
     let begin = i * values / pixels;
     let end = (i + 1) * values / pixels;
     (begin, end.max(begin + 1))

@@ -1,6 +1,7 @@
 //! What kernels are made of: the parts of them that know of threads, blocks and grids.
 //!
 //! - [`fetch`]: maps: threads that fetch the next pixel when theirs is done
+//! - [`encounters`]: three-body encounters: threads that fetch the next run when theirs has ended
 //! - [`number`]: numbers that threads exchange, and bodies made of them
 //! - [`tile`]: N-body, `basic`: tiles of bodies in shared memory
 //! - [`linear`]: N-body: linear combinations of vectors of bodies
@@ -9,6 +10,7 @@
 //! - [`hermite`]: forces with derivatives and whole block steps of star clusters
 
 mod clock;
+pub mod encounters;
 pub mod fetch;
 mod grid_barrier;
 pub mod hermite;

@@ -2,6 +2,7 @@
 
 mod divergence_ladder;
 mod divergence_plain;
+mod encounters;
 mod hermite_force;
 mod hermite_neighbours;
 mod hermite_predict;
@@ -20,6 +21,7 @@ pub use divergence_ladder::{
     divergence_ladder_single_root,
 };
 pub use divergence_plain::divergence_plain;
+pub use encounters::encounters;
 pub use hermite_force::{
     hermite_fold, hermite_lanes_4, hermite_lanes_4_split_f32, hermite_lanes_6,
     hermite_lanes_6_split_f32, hermite_lanes_8, hermite_lanes_8_split_f32, hermite_potential,

@@ -19,6 +19,7 @@ use core::fmt::Debug;
 use core::mem::MaybeUninit;
 use core::ops::{Add, Mul, Neg, Sub};
 
+pub mod bits;
 mod f32;
 mod f64;
 mod fast;
@@ -28,6 +29,7 @@ mod float_float;
 pub mod inv_cube;
 mod mixed;
 
+pub use self::bits::Bits;
 pub use self::f32::{GUESS, Single, fma_f32};
 pub use self::f64::{fma, sqrt};
 pub use fast::Fast;

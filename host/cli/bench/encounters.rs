@@ -1,0 +1,233 @@
+//! `trisolar bench encounters`: encounters and kicks per second of the study of Trani et al. (2024), with and without jumps.
+
+use std::time::Instant;
+
+use serde_json::json;
+use trisolar::divergence::{Backend, EngineError};
+use trisolar::encounters::{
+    CpuEngine, Engine, Jump, Limits, Order, Record, Specification, Validated,
+};
+use trisolar::simd::Simd;
+
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, interrupt, report, values};
+
+/// Measures encounters of a circular binary of masses 15 and 17.5, a = 5, with a single body of mass 12.5 at rest at 100: phase and
+/// inclination uniform, to the end. The records of all engines are compared bit for bit.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    about = "Measure three-body encounters: encounters and kicks per second on every engine"
+)]
+pub(crate) struct Args {
+    /// Encounters on GPUs
+    #[arg(long, value_name = "N", default_value = "1000000", allow_hyphen_values = true, value_parser = runs)]
+    n: u64,
+    /// Encounters on the CPU, the first of these
+    #[arg(long, value_name = "N", default_value = "4000", allow_hyphen_values = true, value_parser = runs)]
+    cpu_n: u64,
+    /// Also measure without jumps, runs ended after 100000 steps
+    #[arg(long)]
+    without_jumps: bool,
+    /// Orders of the integrator, separated by commas: 2, 6 or 8
+    #[arg(long, value_name = "P,...", value_delimiter = ',', default_value = "6", value_parser = order)]
+    order: Vec<Order>,
+    /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
+    threads: Option<usize>,
+    /// GPUs that compute together [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::gpu_count)]
+    gpus: Option<u32>,
+    /// What to measure: auto (all there is), cpu or gpu
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
+    backend: Backend,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+fn runs(text: &str) -> Result<u64, String> {
+    match text.trim().parse() {
+        Ok(n @ 1..=4_294_967_296) => Ok(n),
+        _ => Err("must be a whole number from 1 to 4294967296 (2^32)".into()),
+    }
+}
+
+fn order(text: &str) -> Result<Order, String> {
+    match text.trim() {
+        "2" => Ok(Order::Two),
+        "6" => Ok(Order::Six),
+        "8" => Ok(Order::Eight),
+        _ => Err("must be 2, 6 or 8".into()),
+    }
+}
+
+/// What was measured.
+#[derive(Debug, serde::Serialize)]
+struct Rate {
+    engine: String,
+    device: String,
+    order: Order,
+    jumps: bool,
+    runs: u64,
+    seconds: f64,
+    encounters_per_second: f64,
+    kicks_per_second: f64,
+    /// Kicks of an encounter on average.
+    kicks: f64,
+    /// Records that differ from those of the engine before, of as many as both computed; none for the first.
+    different: Option<u64>,
+    compared: u64,
+}
+
+/// Measures and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    interrupt::watch()?;
+    let mut rates = Vec::new();
+    let mut notes = Vec::new();
+    #[cfg(feature = "gpu")]
+    let gpu = match args.backend {
+        Backend::Cpu => None,
+        backend => match trisolar::encounters::GpuEngine::new(Some(args.gpus.unwrap_or(1))) {
+            Ok(engine) => Some(engine),
+            Err(error) if backend == Backend::Gpu => return Err(error.into()),
+            Err(error) => {
+                notes.push(error.to_string());
+                None
+            }
+        },
+    };
+    #[cfg(not(feature = "gpu"))]
+    if args.backend == Backend::Gpu || args.gpus.is_some() {
+        let error = EngineError::NoGpu("this program was built without the feature `gpu`".into());
+        return Err(error.into());
+    }
+    let jumps = if args.without_jumps {
+        vec![true, false]
+    } else {
+        vec![true]
+    };
+    for order in &args.order {
+        for jumps in &jumps {
+            let spec = |n| specification(n, *order, *jumps);
+            let mut before: Vec<Record> = Vec::new();
+            let mut add = |name: String, engine: &dyn Engine, n: u64| {
+                let (rate, records) = measure(name, engine, &spec(n)?, &before)?;
+                before = records;
+                rates.push(rate);
+                Ok::<(), Failure>(())
+            };
+            if args.backend != Backend::Gpu {
+                for simd in Simd::available() {
+                    let engine = CpuEngine::with_simd(args.threads, simd)?;
+                    add(simd.to_string(), &engine, args.cpu_n)?;
+                }
+            }
+            #[cfg(feature = "gpu")]
+            if let Some(engine) = &gpu {
+                // The driver compiles the kernel when it is first asked for it.
+                let warm = spec(1024)?;
+                engine.integrate(&warm, &Progress::new("", true))?;
+                add("GPU".into(), engine, args.n)?;
+            }
+        }
+    }
+    let equal = rates.iter().all(|r| r.different.unwrap_or(0) == 0);
+    if args.json {
+        report::json(&json!({ "rates": rates, "equal": equal, "notes": notes }))?;
+    } else {
+        report::to_stdout(&text(&rates, &notes))?;
+    }
+    if equal {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
+    }
+}
+
+fn specification(n: u64, order: Order, jumps: bool) -> Result<Validated, Failure> {
+    let usual = Specification::default();
+    let specification = Specification {
+        n,
+        order,
+        steps_per_period: order.steps_per_period(),
+        jump: if jumps { usual.jump } else { Jump::Off },
+        limits: Limits {
+            max_steps: if jumps {
+                usual.limits.max_steps
+            } else {
+                100_000
+            },
+            ..usual.limits
+        },
+        ..usual
+    };
+    let valid = specification.validate();
+    valid.map_err(|e| Failure::Failed(format!("the benchmark's encounters: {e}")))
+}
+
+fn measure(
+    name: String,
+    engine: &dyn Engine,
+    spec: &Validated,
+    before: &[Record],
+) -> Result<(Rate, Vec<Record>), EngineError> {
+    let progress = Progress::new(&name, false);
+    let start = Instant::now();
+    let records = engine.integrate(spec, &progress)?;
+    let seconds = start.elapsed().as_secs_f64();
+    progress.finish();
+    let order = spec.specification().order;
+    let steps: u64 = records.iter().map(|r| u64::from(r.steps)).sum();
+    let kicks = steps as f64 * order.stages() as f64;
+    let compared = before.len().min(records.len());
+    let differ = |(a, b): &(&Record, &Record)| !trisolar::encounters::same_bits(a, b);
+    let different = before.iter().zip(&records).filter(differ).count() as u64;
+    let rate = Rate {
+        engine: name,
+        device: engine.device(),
+        order,
+        jumps: spec.specification().jump != Jump::Off,
+        runs: spec.runs(),
+        seconds,
+        encounters_per_second: spec.runs() as f64 / seconds,
+        kicks_per_second: kicks / seconds,
+        kicks: kicks / spec.runs() as f64,
+        different: (compared > 0).then_some(different),
+        compared: compared as u64,
+    };
+    Ok((rate, records))
+}
+
+fn text(rates: &[Rate], notes: &[String]) -> String {
+    let mut text = format!(
+        "{:<9} {:>5} {:>5} {:>10} {:>9} {:>13} {:>10} {:>10}",
+        "engine", "order", "jumps", "runs", "seconds", "encounters/s", "kicks/s", "kicks each"
+    );
+    for rate in rates {
+        text.push_str(&format!(
+            "\n{:<9} {:>5} {:>5} {:>10} {:>9.3} {:>13.1} {:>10.3e} {:>10.3e}",
+            rate.engine,
+            u32::from(rate.order),
+            if rate.jumps { "on" } else { "off" },
+            rate.runs,
+            rate.seconds,
+            rate.encounters_per_second,
+            rate.kicks_per_second,
+            rate.kicks
+        ));
+        match rate.different {
+            None => {}
+            Some(0) => text.push_str(&format!("\n  {} records equal", rate.compared)),
+            Some(n) => text.push_str(&format!("\n  {n} OF {} RECORDS DIFFER", rate.compared)),
+        }
+    }
+    text.push_str("\n\n");
+    let mut devices: Vec<&str> = rates.iter().map(|r| r.device.as_str()).collect();
+    devices.dedup();
+    text.push_str(&devices.join("\n"));
+    for note in notes {
+        text.push_str(&format!("\nnote: {note}"));
+    }
+    text
+}

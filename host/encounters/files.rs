@@ -1,0 +1,127 @@
+//! Records as files: `.npz` and `.csv`, with the parameters in which runs differ.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use kernels_gpu::encounters::Record;
+use kernels_gpu::encounters::run::NONE;
+
+use super::{Ensemble, Validated};
+use crate::io::npz::NpzWriter;
+use crate::io::{IoError, atomic};
+
+/// A column: its name, and its value in a record.
+pub type Column<T> = (&'static str, fn(&Record) -> T);
+
+/// Real columns of a record. Missing values are NaN.
+pub const REALS: [Column<f64>; 8] = [
+    ("time", |r| r.time),
+    ("a", |r| r.a),
+    ("e", |r| r.e),
+    ("v_inf", |r| r.v_inf),
+    ("least_distance", |r| r.least_distance),
+    ("least_distance_time", |r| r.least_distance_time),
+    ("energy_error", |r| r.energy_error),
+    ("momentum_error", |r| r.momentum_error),
+];
+
+/// Whole columns of a record. Bodies count from 1, pairs are 12, 23 and 13; 0 stands for none.
+pub const WHOLES: [Column<u32>; 7] = [
+    ("outcome", |r| u32::from(r.outcome)),
+    ("body", |r| {
+        if r.body == NONE {
+            0
+        } else {
+            u32::from(r.body) + 1
+        }
+    }),
+    ("least_distance_pair", |r| {
+        [12, 23, 13]
+            .get(usize::from(r.least_distance_pair))
+            .copied()
+            .unwrap_or_default()
+    }),
+    ("exchanges", |r| u32::from(r.exchanges)),
+    ("excursions", |r| r.excursions),
+    ("jumps", |r| r.jumps),
+    ("steps", |r| r.steps),
+];
+
+/// Names of the parameters in which runs differ, as columns: `start_a`, so that they differ from those of the end.
+pub fn parameter_columns(spec: &Validated) -> Vec<(usize, String)> {
+    let varied = spec.specification().varied();
+    varied
+        .map(|(place, p, _)| (place, format!("start_{}", p.name.replace('-', "_"))))
+        .collect()
+}
+
+/// Writes an array for each column, in the shape of the map if it is one, and the specification.
+///
+/// # Errors
+/// The file cannot be written; nothing of it is left.
+pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoError> {
+    let records = &ensemble.records;
+    let shape = match spec.specification().size {
+        Some([width, height]) => vec![height as usize, width as usize],
+        None => vec![records.len()],
+    };
+    let mut file = NpzWriter::create(path)?;
+    for (name, value) in WHOLES {
+        let column: Vec<u32> = records.iter().map(value).collect();
+        file.array(name, &shape, &column)?;
+    }
+    for (name, value) in REALS {
+        let column: Vec<f64> = records.iter().map(value).collect();
+        file.array(name, &shape, &column)?;
+    }
+    for (place, name) in parameter_columns(spec) {
+        let values: Vec<f64> = (0..spec.runs()).map(|run| spec.value(place, run)).collect();
+        file.array(&name, &shape, &values)?;
+    }
+    file.text("spec.json", &spec.specification().json())?;
+    file.finish()
+}
+
+/// Writes a line for each run.
+///
+/// # Errors
+/// As [`npz`].
+pub fn csv(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoError> {
+    let parameters = parameter_columns(spec);
+    atomic::write_with(path, |file| {
+        let names = WHOLES.iter().map(|(name, _)| *name);
+        let names = names.chain(REALS.iter().map(|(name, _)| *name));
+        let names = names.chain(parameters.iter().map(|(_, name)| name.as_str()));
+        let mut line = String::from("run");
+        for name in names {
+            line.push(',');
+            line.push_str(name);
+        }
+        writeln!(file, "{line}").map_err(|e| file.error(e))?;
+        for (run, record) in ensemble.records.iter().enumerate() {
+            line = run.to_string();
+            let wholes = WHOLES.iter().map(|(_, value)| value(record).to_string());
+            let reals = REALS.iter().map(|(_, value)| real(value(record)));
+            let starts = parameters
+                .iter()
+                .map(|(place, _)| real(spec.value(*place, run as u64)));
+            for cell in wholes.chain(reals).chain(starts) {
+                line.push(',');
+                line.push_str(&cell);
+            }
+            writeln!(file, "{line}").map_err(|e| file.error(e))?;
+        }
+        Ok(())
+    })
+}
+
+/// As many digits as tell it from all others; nothing for what is missing.
+fn real(x: f64) -> String {
+    if x.is_nan() {
+        String::new()
+    } else if x == 0.0 || (1e-4..1e15).contains(&x.abs()) {
+        x.to_string()
+    } else {
+        format!("{x:e}")
+    }
+}

@@ -1,0 +1,26 @@
+//! Complete three-body encounters: who escapes, when and how fast, which binary stays behind, how close did they come?
+//!
+//! A [`Specification`] says how the starts of all runs come about: a [`Setup`] with parameters that are fixed, drawn or an axis of a
+//! map, or bodies from a file. Validated, an [`Engine`] integrates every run to its end and brings back a [`Record`] for each, which
+//! [`Summary`] counts, [`files`] writes and [`pictures`] draws. Run i depends on the seed and i alone; all engines give the same bits.
+
+mod cpu;
+mod emulator;
+mod engine;
+pub mod files;
+#[cfg(feature = "gpu")]
+mod gpu;
+pub mod parameter;
+pub mod pictures;
+mod spec;
+mod summary;
+
+pub use cpu::CpuEngine;
+pub use emulator::EmulatorEngine;
+pub use engine::{Engine, Ensemble, Options, run, same_bits};
+#[cfg(feature = "gpu")]
+pub use gpu::GpuEngine;
+pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
+pub use parameter::{Choice, Parameter, Setup};
+pub use spec::{Jump, Limits, Order, Specification, Validated};
+pub use summary::{Share, Summary};

@@ -1,0 +1,261 @@
+//! Pictures: the map of outcomes, and histograms.
+
+use std::path::{Path, PathBuf};
+
+use kernels_gpu::encounters::{Outcome, Record};
+
+use super::parameter::Choice;
+use super::summary::{body_name, is_open};
+use super::{Ensemble, Validated};
+use crate::io::IoError;
+use crate::io::colour::Rgb;
+use crate::io::picture::{Axis, Class, ClassMap, Labels, Theme, classes};
+use crate::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+
+/// Colours of what a pixel can be: the body that escapes, then the other outcomes. Colour-blind eyes can tell them apart.
+const COLOURS: [Rgb; 7] = [
+    [240, 178, 40],
+    [70, 160, 230],
+    [225, 90, 130],
+    [150, 220, 150],
+    [250, 250, 250],
+    [120, 120, 130],
+    [60, 60, 66],
+];
+
+/// Classes after the bodies'.
+const OTHERS: [&str; 4] = ["ionisation", "collision", "open", "failed"];
+
+/// The class of a record.
+fn class(record: &Record) -> u8 {
+    match Outcome(record.outcome) {
+        Outcome::ESCAPE => record.body.min(2),
+        Outcome::IONISATION => 3,
+        Outcome::COLLISION => 4,
+        _ if is_open(record) => 5,
+        _ => 6,
+    }
+}
+
+/// Draws a map: a colour for the body that escapes, the brighter the sooner.
+///
+/// # Errors
+/// [`IoError::Data`] if it is no map, and those of writing.
+pub fn outcome_map(
+    path: &Path,
+    spec: &Validated,
+    ensemble: &Ensemble,
+    theme: Theme,
+) -> Result<(), IoError> {
+    let specification = spec.specification();
+    let Some([width, height]) = specification.size else {
+        return Err(IoError::Data {
+            path: path.to_owned(),
+            reason: "only a map has a picture of its outcomes".into(),
+        });
+    };
+    let of_pixels: Vec<u8> = ensemble.records.iter().map(class).collect();
+    let times: Vec<f64> = ensemble.records.iter().map(|r| r.time).collect();
+    let names = (0..3).map(|body| format!("{} escapes", body_name(ensemble, body)));
+    let names = names.chain(OTHERS.map(String::from));
+    let list: Vec<Class> = names
+        .zip(COLOURS)
+        .map(|(name, colour)| Class { name, colour })
+        .collect();
+    let axis = |columns: bool| {
+        let found = specification.varied().find(|(_, _, choice)| match choice {
+            Choice::Columns(_) => columns,
+            Choice::Rows(_) => !columns,
+            _ => false,
+        });
+        // A map of one axis has a single row.
+        let (name, unit, [low, high]) = found.map_or(("", "", [0.0, 1.0]), |(_, p, choice)| {
+            (p.name, p.unit, choice.range())
+        });
+        Axis {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            centre: low / 2.0 + high / 2.0,
+            span: high - low,
+        }
+    };
+    let labels = Labels {
+        title: format!("{}, {} encounters", specification.setup, spec.runs()),
+        x: axis(true),
+        y: axis(false),
+        value: "time of the end".into(),
+        unit: String::new(),
+    };
+    let map = ClassMap {
+        size: [width as usize, height as usize],
+        classes: &list,
+        of_pixels: &of_pixels,
+        values: &times,
+    };
+    classes(path, &map, &labels, theme, Some(&specification.json()))
+}
+
+/// Histograms to be drawn: name of the file, quantity, unit.
+const HISTOGRAMS: [&str; 3] = ["e2", "v-inf", "lifetime"];
+
+/// The files of [`histograms`] with this prefix.
+pub fn histogram_paths(prefix: &Path) -> [PathBuf; 3] {
+    HISTOGRAMS.map(|what| {
+        let mut name = prefix.as_os_str().to_owned();
+        name.push(format!("-{what}.png"));
+        PathBuf::from(name)
+    })
+}
+
+/// Bins of a histogram.
+const BINS: usize = 50;
+
+/// Draws the distributions of e² of the binaries and of the velocities of the escapers, one line for each body that escapes, and the
+/// share of runs that survive a time. What has nothing to show is not drawn; the paths of what was drawn come back.
+///
+/// # Errors
+/// Those of writing.
+pub fn histograms(
+    prefix: &Path,
+    ensemble: &Ensemble,
+    theme: Theme,
+) -> Result<Vec<PathBuf>, IoError> {
+    let [e2, v_inf, lifetime] = histogram_paths(prefix);
+    let json = ensemble.specification.json();
+    let mut drawn = Vec::new();
+    let escapes = |body: u8| {
+        let escaped = move |r: &&Record| r.outcome == Outcome::ESCAPE.0 && r.body == body;
+        ensemble.records.iter().filter(escaped)
+    };
+    let names = [0, 1, 2].map(|body| format!("{} escapes", body_name(ensemble, body)));
+    let density = |path: &Path, x: PlotAxis, high: f64, value: &dyn Fn(&Record) -> f64| {
+        let lines: Vec<(usize, [Vec<f64>; 2])> = (0..3_u8)
+            .map(|body| (usize::from(body), escapes(body).map(value).collect()))
+            .filter(|(_, values): &(_, Vec<f64>)| !values.is_empty())
+            .map(|(body, values)| (body, outline(&values, high)))
+            .collect();
+        let series: Vec<Series<'_>> = lines
+            .iter()
+            .map(|(body, [x, y])| Series {
+                name: &names[*body],
+                x,
+                y,
+                error: None,
+                marks: Marks::Line,
+            })
+            .collect();
+        let plot = LinePlot {
+            x: PlotAxis {
+                range: Some((0.0, high)),
+                ..x
+            },
+            y: PlotAxis {
+                name: "probability density".into(),
+                ..PlotAxis::default()
+            },
+            theme,
+            ..LinePlot::default()
+        };
+        plot::lines(path, &series, &plot, Some(&json))
+    };
+    let mut velocities: Vec<f64> = (0..3).flat_map(escapes).map(|r| r.v_inf).collect();
+    if !velocities.is_empty() {
+        let axis = |name: &str, unit: &str| PlotAxis {
+            name: name.into(),
+            unit: unit.into(),
+            ..PlotAxis::default()
+        };
+        density(&e2, axis("e² of the binary", ""), 1.0, &|r| r.e * r.e)?;
+        drawn.push(e2);
+        // Without the fastest hundredth, which would take most of the axis.
+        velocities.sort_by(f64::total_cmp);
+        let high = velocities[(velocities.len() - 1) * 99 / 100] * 1.05;
+        if high > 0.0 {
+            let x = axis("velocity of the escaper at infinity", "length / time");
+            density(&v_inf, x, high, &|r| r.v_inf)?;
+            drawn.push(v_inf);
+        }
+    }
+    if let Some([x, y]) = survival(&ensemble.records) {
+        let axis = |name: &str, unit: &str| PlotAxis {
+            name: name.into(),
+            unit: unit.into(),
+            division: Division::Logarithmic,
+            range: None,
+        };
+        let (from, level) = (x[x.len() / 2], y[y.len() / 2]);
+        let to = x[x.len() - 1];
+        let slope = [from, to];
+        let law = slope.map(|t| level * (t / from).powf(-2.0 / 3.0));
+        let line = |name, x, y| Series {
+            name,
+            x,
+            y,
+            error: None,
+            marks: Marks::Line,
+        };
+        let series = [
+            line("share of runs", &x[..], &y[..]),
+            line("t^(−2/3)", &slope, &law),
+        ];
+        let plot = LinePlot {
+            x: axis("time", ""),
+            y: axis("share of runs that last longer", ""),
+            theme,
+            ..LinePlot::default()
+        };
+        plot::lines(&lifetime, &series, &plot, Some(&json))?;
+        drawn.push(lifetime);
+    }
+    Ok(drawn)
+}
+
+/// The outline of a histogram from 0 to `high`, as a probability density.
+fn outline(values: &[f64], high: f64) -> [Vec<f64>; 2] {
+    let mut counts = [0_u64; BINS];
+    let width = high / BINS as f64;
+    for value in values {
+        let bin = (value / width) as usize;
+        // What is exactly at the end belongs to the last bin, what is beyond to none.
+        if *value <= high {
+            counts[bin.min(BINS - 1)] += 1;
+        }
+    }
+    let (mut x, mut y) = (vec![0.0], vec![0.0]);
+    for (bin, count) in counts.iter().enumerate() {
+        let level = *count as f64 / values.len() as f64 / width;
+        x.extend([bin as f64 * width, (bin + 1) as f64 * width]);
+        y.extend([level, level]);
+    }
+    x.push(high);
+    y.push(0.0);
+    [x, y]
+}
+
+/// Points of the survival curve at most.
+const CURVE: usize = 400;
+
+/// Times and the share of runs that last longer, until the first run that was cut off; nothing for too few.
+fn survival(records: &[Record]) -> Option<[Vec<f64>; 2]> {
+    let all = records.len() as f64;
+    let mut times: Vec<f64> = records.iter().map(|r| r.time).collect();
+    times.sort_by(f64::total_cmp);
+    let cut = records.iter().filter(|r| is_open(r)).map(|r| r.time);
+    let cut = cut.fold(f64::INFINITY, f64::min);
+    let known = times.iter().take_while(|t| **t < cut).count();
+    // In equal ratios of what is left, so that the tail has its points.
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for k in 0..=CURVE {
+        let left = all.powf(1.0 - k as f64 / CURVE as f64);
+        let at = (all - left).floor() as usize;
+        if at >= known {
+            break;
+        }
+        let (time, share) = (times[at], 1.0 - (at as f64 + 1.0) / all);
+        if time > 0.0 && share > 0.0 && x.last() != Some(&time) {
+            x.push(time);
+            y.push(share);
+        }
+    }
+    (x.len() >= 2).then_some([x, y])
+}

@@ -1,0 +1,499 @@
+//! What is to be computed: starts, integration and ends, checked once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kernels_gpu::encounters::run::NEVER;
+use kernels_gpu::encounters::start::{BodiesStart, MOST_PARAMETERS, Plan, Start, is_ordinary};
+use kernels_gpu::encounters::step::{MOST_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
+use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
+use serde::Serialize;
+
+use super::parameter::{AT_REST, Choice, Parameter, Setup};
+use crate::divergence::{Points, SpecError};
+
+/// Order of the composition that integrates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "u32")]
+pub enum Order {
+    /// The leapfrog.
+    Two,
+    /// 9 stages of Kahan & Li (1997).
+    Six,
+    /// 17 stages of Kahan & Li (1997).
+    Eight,
+}
+
+impl From<Order> for u32 {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Two => 2,
+            Order::Six => 6,
+            Order::Eight => 8,
+        }
+    }
+}
+
+impl Order {
+    /// Its coefficients.
+    pub fn coefficients(self) -> &'static [f64] {
+        match self {
+            Self::Two => &ORDER_2,
+            Self::Six => &ORDER_6,
+            Self::Eight => &ORDER_8,
+        }
+    }
+
+    /// Kicks of a step.
+    pub fn stages(self) -> usize {
+        self.coefficients().len()
+    }
+
+    /// Steps in a period of the fastest circular binary, if nothing else is said.
+    pub fn steps_per_period(self) -> f64 {
+        match self {
+            Self::Two => 1000.0,
+            Self::Six => 50.0,
+            Self::Eight => 35.0,
+        }
+    }
+}
+
+/// Whether excursions of the third body are jumped over.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Jump {
+    /// Every step is taken.
+    Off,
+    /// Where what the jump leaves out of the tide, the octupole, is below this relative to the binary's own force.
+    Tolerance(f64),
+}
+
+impl Jump {
+    /// The distance beyond which excursions are jumped over, in semi-major axes of the binary: the octupole is of the order (a/R)⁴. 0
+    /// for none.
+    pub fn radius(self) -> f64 {
+        match self {
+            Self::Off => 0.0,
+            // Roots alone: a power may have other bits on another machine.
+            Self::Tolerance(t) => (1.0 / t).sqrt().sqrt(),
+        }
+    }
+}
+
+/// When a run ends that neither escapes nor collides.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Limits {
+    /// Longest time.
+    pub max_time: Option<f64>,
+    /// Most steps.
+    pub max_steps: u32,
+}
+
+/// Encounters to compute.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Specification {
+    /// What they start as.
+    pub setup: Setup,
+    /// The setup's parameters by their names; those that are missing have their defaults.
+    pub parameters: BTreeMap<&'static str, Choice>,
+    /// Number of runs: of a map its pixels, of points their number.
+    pub n: u64,
+    /// Of all draws.
+    pub seed: u64,
+    /// Width and height of a map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<[u64; 2]>,
+    /// Order of the integrator.
+    pub order: Order,
+    /// Steps in a period of the fastest circular binary that has the system's energy.
+    pub steps_per_period: f64,
+    /// Whether excursions are jumped over.
+    pub jump: Jump,
+    /// Where an unbound third body has escaped, in semi-major axes of the binary.
+    pub escape_radius: f64,
+    /// Radii of the bodies (length).
+    pub radii: [f64; 3],
+    /// When other runs end.
+    #[serde(flatten)]
+    pub limits: Limits,
+}
+
+/// Most runs.
+pub const MOST_RUNS: u64 = 1 << 32;
+
+impl Default for Specification {
+    /// 10000 encounters of the binary and the single of Trani et al. (2024), at rest at first.
+    fn default() -> Self {
+        let order = Order::Six;
+        Self {
+            setup: Setup::BinarySingle,
+            parameters: BTreeMap::from([
+                ("phase", Choice::Uniform([0.0, 360.0])),
+                ("inclination", Choice::Uniform([0.0, 180.0])),
+            ]),
+            n: 10_000,
+            seed: 1,
+            size: None,
+            order,
+            steps_per_period: order.steps_per_period(),
+            jump: Jump::Tolerance(1e-6),
+            escape_radius: 20.0,
+            radii: [0.0; 3],
+            limits: Limits {
+                max_time: None,
+                max_steps: 4_000_000,
+            },
+        }
+    }
+}
+
+/// A [`Specification`] that has passed its checks.
+#[derive(Clone, Debug)]
+pub struct Validated {
+    specification: Specification,
+    plan: Plan,
+    bodies: Option<Arc<[BodiesStart]>>,
+    settings: Settings,
+    stages: [Stage; MOST_STAGES],
+}
+
+fn wrong(option: &'static str, given: impl ToString, allowed: impl Into<String>) -> SpecError {
+    SpecError {
+        option,
+        given: given.to_string(),
+        allowed: allowed.into(),
+    }
+}
+
+/// A number that must be finite and in a range.
+fn check(
+    option: &'static str,
+    x: f64,
+    [low, high]: [f64; 2],
+    allowed: &str,
+) -> Result<(), SpecError> {
+    if (low..=high).contains(&x) {
+        Ok(())
+    } else {
+        Err(wrong(option, x, allowed))
+    }
+}
+
+impl Specification {
+    /// The choice of a parameter.
+    pub fn choice(&self, parameter: &Parameter) -> Choice {
+        let given = self.parameters.get(parameter.name).copied();
+        given.unwrap_or(Choice::Fixed(parameter.default))
+    }
+
+    /// Least and greatest value of a parameter of the setup, by its name.
+    fn range(&self, name: &str) -> [f64; 2] {
+        let (_, parameter) = self.setup.parameter(name).expect("the setup has it");
+        self.choice(parameter).range()
+    }
+
+    /// The parameters in which runs differ, with their places and choices.
+    pub fn varied(&self) -> impl Iterator<Item = (usize, &'static Parameter, Choice)> + '_ {
+        let all = self.setup.parameters().iter().enumerate();
+        all.map(|(place, p)| (place, p, self.choice(p)))
+            .filter(|(_, _, choice)| choice.varies())
+    }
+
+    /// As JSON text.
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("plain data")
+    }
+
+    /// Checks everything.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, and what is.
+    pub fn validate(mut self) -> Result<Validated, SpecError> {
+        if self.setup == Setup::Points {
+            return Err(wrong("points", "none", "the setup needs points"));
+        }
+        let mut plan = Plan {
+            seed: self.seed,
+            size: self.size.unwrap_or([1, 1]),
+            ..Plan::default()
+        };
+        match self.setup {
+            Setup::BinarySingle => plan.setup = KernelSetup::BINARY_SINGLE.0,
+            Setup::FreeFall => plan.setup = KernelSetup::FREE_FALL.0,
+            Setup::Burrau | Setup::Points => {
+                plan.setup = KernelSetup::BODIES.0;
+                plan.bodies = BURRAU;
+            }
+        }
+        self.check_parameters()?;
+        // What is written into files says all of it.
+        for parameter in self.setup.parameters() {
+            let choice = self.choice(parameter);
+            self.parameters.insert(parameter.name, choice);
+        }
+        debug_assert!(self.setup.parameters().len() <= MOST_PARAMETERS);
+        for (place, parameter) in self.setup.parameters().iter().enumerate() {
+            plan.laws[place] = self.choice(parameter).law(parameter);
+        }
+        let valid = self.validated(plan, None)?;
+        // Of many runs the first ones stand for all: what may vary has been checked by its range.
+        for run in 0..valid.runs().min(64) {
+            if !is_ordinary(&valid.start(run)) {
+                let allowed = "distances must be from 1e-8 to 1e8 of the system's size: bodies coincide, or are too far apart";
+                return Err(wrong("setup", valid.specification.setup, allowed));
+            }
+        }
+        Ok(valid)
+    }
+
+    /// The same for three bodies a run: positions, velocities and masses, 21 numbers each.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn validate_points(mut self, points: &Points) -> Result<Validated, SpecError> {
+        let (shape, values) = points.array();
+        if shape.last() != Some(&21) {
+            let columns = shape.last().copied().unwrap_or_default();
+            let given = format!("{columns} numbers a point");
+            let allowed =
+                "an encounter needs 21: positions, velocities and masses of bodies 1, 2, 3";
+            return Err(wrong("points", given, allowed));
+        }
+        let vectors = |row: &[f64]| -> [[f64; 3]; 3] {
+            std::array::from_fn(|i| std::array::from_fn(|k| row[3 * i + k]))
+        };
+        let mut bodies = Vec::with_capacity(points.len());
+        for (number, row) in values.chunks_exact(21).enumerate() {
+            let start = BodiesStart {
+                positions: vectors(&row[..9]),
+                velocities: vectors(&row[9..18]),
+                masses: [row[18], row[19], row[20]],
+            };
+            if let Some(reason) = light(start.masses, start.masses) {
+                let given = format!("masses {:?} of point {number}", start.masses);
+                return Err(wrong("points", given, reason));
+            }
+            if !is_ordinary(&Start::new(&start)) {
+                let given = format!("positions {:?} of point {number}", start.positions);
+                let allowed = "distances must be from 1e-8 to 1e8 of the system's size: no two bodies may coincide";
+                return Err(wrong("points", given, allowed));
+            }
+            bodies.push(start);
+        }
+        self.setup = Setup::Points;
+        self.parameters.clear();
+        self.n = bodies.len() as u64;
+        self.size = None;
+        let plan = Plan {
+            setup: KernelSetup::BODIES.0,
+            seed: self.seed,
+            size: [1, 1],
+            bodies: bodies[0],
+            ..Plan::default()
+        };
+        self.validated(plan, Some(bodies.into()))
+    }
+
+    fn validated(
+        self,
+        plan: Plan,
+        bodies: Option<Arc<[BodiesStart]>>,
+    ) -> Result<Validated, SpecError> {
+        if !(1..=MOST_RUNS).contains(&self.n) {
+            let allowed = "must be from 1 to 4294967296 (2^32) runs";
+            return Err(wrong(
+                if self.size.is_some() { "size" } else { "n" },
+                self.n,
+                allowed,
+            ));
+        }
+        let steps = "must be from 10 to 1e6 steps";
+        check(
+            "steps-per-period",
+            self.steps_per_period,
+            [10.0, 1e6],
+            steps,
+        )?;
+        if let Jump::Tolerance(t) = self.jump {
+            // At 10 semi-major axes the statistics begin to differ.
+            check(
+                "jump",
+                t,
+                [1e-12, 1e-4],
+                "must be off, or a tolerance from 1e-12 to 1e-4",
+            )?;
+        }
+        let radius = "must be from 5 to 1e6 (semi-major axes of the binary)";
+        check("escape-radius", self.escape_radius, [5.0, 1e6], radius)?;
+        for radius in self.radii {
+            let allowed = "each must be a finite number of at least 0 (length)";
+            check("radii", radius, [0.0, f64::MAX], allowed)?;
+        }
+        if let Some(time) = self.limits.max_time
+            && !(time > 0.0 && time < NEVER)
+        {
+            return Err(wrong(
+                "max-time",
+                time,
+                "must be a finite number above 0 (time)",
+            ));
+        }
+        if !(1..=4_000_000_000).contains(&self.limits.max_steps) {
+            let allowed = "must be from 1 to 4000000000";
+            return Err(wrong("max-steps", self.limits.max_steps, allowed));
+        }
+        let settings = Settings {
+            max_time: self.limits.max_time.unwrap_or(NEVER),
+            radii: self.radii,
+            escape_radius: self.escape_radius,
+            jump_radius: self.jump.radius(),
+            max_steps: self.limits.max_steps,
+            ..Settings::new(self.steps_per_period)
+        };
+        let (stages, _) = stages(self.order.coefficients());
+        Ok(Validated {
+            specification: self,
+            plan,
+            bodies,
+            settings,
+            stages,
+        })
+    }
+
+    fn check_parameters(&self) -> Result<(), SpecError> {
+        for parameter in self.setup.parameters() {
+            let choice = self.choice(parameter);
+            if choice == Choice::Fixed(AT_REST) && parameter.name == "v-inf" {
+                continue;
+            }
+            for x in choice.range() {
+                if !parameter.allows(x) {
+                    return Err(wrong(parameter.name, x, parameter.allowed_in_words()));
+                }
+            }
+        }
+        let region = |name| {
+            let (_, parameter) = self.setup.parameter(name)?;
+            Some(self.choice(parameter) == Choice::Region)
+        };
+        if region("x") != region("y") {
+            let allowed = "region draws x and y together: both or none";
+            return Err(wrong("draw", "region", allowed));
+        }
+        if self.setup.parameters().is_empty() {
+            return Ok(());
+        }
+        let masses = ["mass1", "mass2", "mass3"].map(|name| self.range(name));
+        if let Some(reason) = light(masses.map(|m| m[0]), masses.map(|m| m[1])) {
+            let given = masses.map(|m| m[0].to_string()).join(",");
+            return Err(wrong("masses", given, reason));
+        }
+        if self.setup == Setup::BinarySingle {
+            self.check_approach()?;
+        }
+        Ok(())
+    }
+
+    /// That the single body starts outside of the binary, on an orbit that leads there.
+    fn check_approach(&self) -> Result<(), SpecError> {
+        let [least, _] = self.range("distance");
+        let apocentre = self.range("a")[1] * (1.0 + self.range("e")[1]);
+        if least <= apocentre {
+            let allowed = format!(
+                "must be beyond the apocentre of the binary, {apocentre} (length): the single body starts outside of it"
+            );
+            return Err(wrong("distance", least, allowed));
+        }
+        let (v, impact) = (self.range("v-inf"), self.range("impact"));
+        if v[0] == AT_REST {
+            if impact != [0.0, 0.0] {
+                let allowed = "needs --v-inf: a body that starts at rest has no impact parameter";
+                return Err(wrong("impact", impact[1], allowed));
+            }
+            return Ok(());
+        }
+        // At the start, v² = v∞² + 2 M / D is to be enough for the momentum b v∞.
+        let mass = ["mass1", "mass2", "mass3"].map(|name| self.range(name)[0]);
+        let total: f64 = mass.iter().sum();
+        let across = impact[1] * v[1] / least;
+        if across * across > v[1] * v[1] + 2.0 * total / least {
+            let allowed = format!(
+                "an orbit with this impact parameter does not come to the distance {least} at which the single body starts; \
+                 --distance must be larger"
+            );
+            return Err(wrong("impact", impact[1], allowed));
+        }
+        Ok(())
+    }
+}
+
+/// The least share of the total mass.
+const LIGHTEST: f64 = 1e-6;
+
+/// What is wrong with masses from `low` to `high`.
+fn light(low: [f64; 3], high: [f64; 3]) -> Option<String> {
+    let total: f64 = high.iter().sum();
+    let heavy = |m: &f64| *m > 0.0 && *m >= LIGHTEST * total;
+    let fine = total.is_finite() && low.iter().all(heavy);
+    (!fine).then(|| {
+        "each must be above 0, and at least 1e-6 of all together: test bodies have no encounters".into()
+    })
+}
+
+/// Burrau's problem.
+const BURRAU: BodiesStart = BodiesStart {
+    positions: [[1.0, 3.0, 0.0], [-2.0, -1.0, 0.0], [1.0, -1.0, 0.0]],
+    velocities: [[0.0; 3]; 3],
+    masses: [3.0, 4.0, 5.0],
+};
+
+impl Validated {
+    /// What it is of.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// Number of runs.
+    pub fn runs(&self) -> u64 {
+        self.specification.n
+    }
+
+    /// How runs are integrated.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The stages of a step.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages[..self.specification.order.stages()]
+    }
+
+    /// How starts come about.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Starts that are given one by one.
+    pub fn given_bodies(&self) -> Option<&[BodiesStart]> {
+        self.bodies.as_deref()
+    }
+
+    /// The bodies of a run.
+    pub fn bodies(&self, run: u64) -> BodiesStart {
+        match &self.bodies {
+            Some(bodies) => bodies[run as usize],
+            None => self.plan.bodies(run),
+        }
+    }
+
+    /// The start of a run.
+    pub fn start(&self, run: u64) -> Start {
+        Start::new(&self.bodies(run))
+    }
+
+    /// A parameter's value in a run.
+    pub fn value(&self, place: usize, run: u64) -> f64 {
+        self.plan.value(place, run)
+    }
+}

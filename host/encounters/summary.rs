@@ -1,0 +1,270 @@
+//! What the records of many runs come to.
+
+use kernels_gpu::encounters::{Outcome, Record};
+use serde::Serialize;
+
+use super::{Ensemble, Setup};
+
+/// A part of all runs, with the 95 % confidence interval of its share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// What ended in this way.
+    pub what: String,
+    /// Runs.
+    pub count: u64,
+    /// Of all runs.
+    pub share: f64,
+    /// The interval of Wilson (1927).
+    pub interval: [f64; 2],
+}
+
+impl Share {
+    fn new(what: impl Into<String>, count: u64, all: u64) -> Self {
+        let share = count as f64 / all as f64;
+        Self {
+            what: what.into(),
+            count,
+            share,
+            interval: wilson(count as f64, all as f64),
+        }
+    }
+}
+
+/// The interval that holds a share with 95 % confidence, of which `count` of `all` were seen (Wilson 1927).
+pub fn wilson(count: f64, all: f64) -> [f64; 2] {
+    // The two-sided 5 % quantile of the normal distribution.
+    let z = 1.959_963_984_540_054;
+    let p = count / all;
+    let z2 = z * z / all;
+    let middle = p + z2 / 2.0;
+    let half = z * (p * (1.0 - p) / all + z2 / (4.0 * all)).sqrt();
+    [
+        ((middle - half) / (1.0 + z2)).max(0.0),
+        ((middle + half) / (1.0 + z2)).min(1.0),
+    ]
+}
+
+/// How long runs last.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lifetimes {
+    /// The time by which half of all runs have ended, unless fewer have.
+    pub median: Option<f64>,
+    /// The time by which 90 % have ended.
+    pub ninety_percent: Option<f64>,
+    /// The tail, if there are enough runs to tell.
+    pub tail: Option<Tail>,
+}
+
+/// The tail of the lifetimes: the share of runs that survive a time t falls as t^-exponent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tail {
+    /// See there.
+    pub exponent: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// From this time on.
+    pub from: f64,
+}
+
+/// Errors of energy and angular momentum.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Errors {
+    /// Median of |ΔE/E|.
+    pub energy_median: f64,
+    /// The largest.
+    pub energy_largest: f64,
+    /// Runs whose error is above the limit.
+    pub energy_above: u64,
+    /// The limit.
+    pub energy_limit: f64,
+    /// The largest error of the angular momentum.
+    pub momentum_largest: f64,
+}
+
+/// What the records of many runs come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Runs.
+    pub runs: u64,
+    /// How they ended, what did not occur left out.
+    pub outcomes: Vec<Share>,
+    /// Which body escaped, of the escapes; none where bodies have no names.
+    pub escapers: Vec<Share>,
+    /// Runs that ended neither by the system nor by an error: their limits came first.
+    pub open: u64,
+    /// How long they lasted.
+    pub lifetimes: Lifetimes,
+    /// Means over runs: steps, excursions, jumps.
+    pub steps: f64,
+    /// See there.
+    pub excursions: f64,
+    /// See there.
+    pub jumps: f64,
+    /// How well energy and angular momentum were conserved.
+    pub errors: Errors,
+}
+
+/// Name of an outcome.
+pub fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::ESCAPE => "escape",
+        Outcome::IONISATION => "ionisation",
+        Outcome::COLLISION => "collision",
+        Outcome::TIME => "open: longest time",
+        Outcome::STEPS => "open: most steps",
+        _ => "failed",
+    }
+}
+
+/// Whether a limit ended the run.
+pub fn is_open(record: &Record) -> bool {
+    [Outcome::TIME, Outcome::STEPS].contains(&Outcome(record.outcome))
+}
+
+/// Runs in the tail at least, for its slope.
+const LEAST_TAIL: usize = 50;
+
+impl Summary {
+    /// Of an ensemble; errors of the energy above `limit` are counted.
+    pub fn of(ensemble: &Ensemble, limit: f64) -> Self {
+        let records = &ensemble.records;
+        let all = records.len() as u64;
+        let count = |f: &dyn Fn(&Record) -> bool| records.iter().filter(|r| f(r)).count() as u64;
+        let outcomes = Outcome::ALL.into_iter().map(|outcome| {
+            let n = count(&|r| r.outcome == outcome.0);
+            Share::new(outcome_name(outcome), n, all)
+        });
+        let escapes = count(&|r| r.outcome == Outcome::ESCAPE.0);
+        let mut escapers = Vec::new();
+        if escapes > 0 {
+            for body in 0..3_u8 {
+                let n = count(&|r| r.outcome == Outcome::ESCAPE.0 && r.body == body);
+                escapers.push(Share::new(body_name(ensemble, body), n, escapes));
+            }
+        }
+        let mean = |f: &dyn Fn(&Record) -> u32| {
+            let sum: u64 = records.iter().map(|r| u64::from(f(r))).sum();
+            sum as f64 / all as f64
+        };
+        let mut errors: Vec<f64> = records.iter().map(|r| r.energy_error.abs()).collect();
+        let middle = errors.len() / 2;
+        let energy_median = *errors.select_nth_unstable_by(middle, f64::total_cmp).1;
+        // Not a number is above every limit.
+        let energy_above =
+            count(&|r| !matches!(r.energy_error.abs().partial_cmp(&limit), Some(o) if o.is_le()));
+        let largest = |f: &dyn Fn(&Record) -> f64| {
+            records
+                .iter()
+                .map(f)
+                .max_by(f64::total_cmp)
+                .unwrap_or_default()
+        };
+        Self {
+            runs: all,
+            outcomes: outcomes.filter(|share| share.count > 0).collect(),
+            escapers,
+            open: count(&is_open),
+            lifetimes: lifetimes(records),
+            steps: mean(&|r| r.steps),
+            excursions: mean(&|r| r.excursions),
+            jumps: mean(&|r| r.jumps),
+            errors: Errors {
+                energy_median,
+                energy_largest: largest(&|r| r.energy_error.abs()),
+                energy_above,
+                energy_limit: limit,
+                momentum_largest: largest(&|r| r.momentum_error),
+            },
+        }
+    }
+}
+
+/// A body's number, with its mass where that is the same in all runs.
+pub fn body_name(ensemble: &Ensemble, body: u8) -> String {
+    let number = body + 1;
+    let spec = &ensemble.specification;
+    let mass = match spec.setup {
+        Setup::Burrau => Some([3.0, 4.0, 5.0][usize::from(body)]),
+        setup => setup
+            .parameters()
+            .get(usize::from(body))
+            .map(|p| spec.choice(p))
+            .filter(|choice| !choice.varies())
+            .map(|choice| choice.range()[0]),
+    };
+    match mass {
+        Some(mass) => format!("body {number} (mass {mass})"),
+        None => format!("body {number}"),
+    }
+}
+
+fn lifetimes(records: &[Record]) -> Lifetimes {
+    let failed = |r: &&Record| r.outcome != Outcome::FAILED.0;
+    let mut times: Vec<(f64, bool)> = (records.iter().filter(failed))
+        .map(|r| (r.time, is_open(r)))
+        .collect();
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // What was still open may have lasted for any time.
+    let first_open = times.iter().find(|t| t.1).map_or(f64::INFINITY, |t| t.0);
+    let quantile = |p: f64| {
+        let at = (p * (times.len() as f64 - 1.0)).round() as usize;
+        let time = times.get(at)?.0;
+        (time < first_open).then_some(time)
+    };
+    Lifetimes {
+        median: quantile(0.5),
+        ninety_percent: quantile(0.9),
+        tail: tail(&times),
+    }
+}
+
+/// The exponent of the longest-lived hundredth, at least 200, by the estimator of Hill (1975) with censored runs: their logarithms count,
+/// their ends do not.
+fn tail(times: &[(f64, bool)]) -> Option<Tail> {
+    let count = (times.len() / 100).max(200);
+    let begin = times.len().checked_sub(count)?;
+    if begin < count {
+        return None;
+    }
+    let from = times[begin].0;
+    let longest = &times[begin..];
+    let logs: f64 = longest.iter().map(|t| (t.0 / from).ln()).sum();
+    let ended = longest.iter().filter(|t| !t.1).count();
+    if ended < LEAST_TAIL || logs <= 0.0 {
+        return None;
+    }
+    let exponent = ended as f64 / logs;
+    Some(Tail {
+        exponent,
+        error: exponent / (ended as f64).sqrt(),
+        from,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_wilsons() {
+        // 10 of 100: from the formula by hand, 0.0552 to 0.1744.
+        let [low, high] = wilson(10.0, 100.0);
+        assert!((low - 0.055_229).abs() < 1e-6 && (high - 0.174_366).abs() < 1e-6);
+        assert_eq!(wilson(0.0, 10.0)[0], 0.0);
+        assert!((wilson(10.0, 10.0)[1] - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_tail_of_a_power_law_has_its_exponent_also_where_runs_are_cut_off() {
+        let n = 100_000;
+        for cut in [f64::INFINITY, 3e4] {
+            let mut times: Vec<(f64, bool)> = (0..n)
+                .map(|i| ((f64::from(i) + 0.5) / f64::from(n)).powf(-1.5))
+                .map(|t| (t.min(cut), t > cut))
+                .collect();
+            times.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let tail = tail(&times).expect("enough runs");
+            assert!((tail.exponent - 2.0 / 3.0).abs() < 0.01, "{cut}: {tail:?}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Maps of classes: a colour for the class of each pixel, and a brightness for a value.
+
+use std::path::Path;
+
+use super::{Labels, Theme, resample};
+use crate::io::axes::{
+    Style, below_frame, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis,
+    widest,
+};
+use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
+use crate::io::colour::Rgb;
+use crate::io::npy::data_error;
+use crate::io::ticks::Ticks;
+use crate::io::{IoError, png_file};
+
+/// A class of pixels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Class {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its colour, at its brightest.
+    pub colour: Rgb,
+}
+
+/// A map of classes.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassMap<'a> {
+    /// Width and height.
+    pub size: [usize; 2],
+    /// All classes; the legend shows those that occur.
+    pub classes: &'a [Class],
+    /// The class of each pixel, row-major, the top row first.
+    pub of_pixels: &'a [u8],
+    /// The value of each pixel: the lowest are the brightest, in equal ratios. What is not above zero is as bright as the lowest.
+    pub values: &'a [f64],
+}
+
+/// The brightness of the highest value.
+const DARKEST: f64 = 0.18;
+
+/// Values to brightness, in equal ratios.
+struct Shade {
+    low: f64,
+    high: f64,
+}
+
+impl Shade {
+    /// Without the lowest and highest hundredth, which may be far away.
+    fn of(values: &[f64]) -> Self {
+        let mut usable: Vec<f64> = values
+            .iter()
+            .copied()
+            .filter(|v| v.is_finite() && *v > 0.0)
+            .collect();
+        usable.sort_by(f64::total_cmp);
+        let at = |share: usize| usable.get(usable.len().saturating_sub(1) * share / 100);
+        match (at(1), at(99)) {
+            (Some(low), Some(high)) => Self {
+                low: *low,
+                high: *high,
+            },
+            _ => Self {
+                low: 1.0,
+                high: 1.0,
+            },
+        }
+    }
+
+    fn brightness(&self, value: f64) -> f64 {
+        if value.is_nan() {
+            return DARKEST;
+        }
+        if value <= self.low || self.high <= self.low {
+            return 1.0;
+        }
+        let place = (value / self.low).ln() / (self.high / self.low).ln();
+        1.0 - (1.0 - DARKEST) * place.min(1.0)
+    }
+}
+
+fn shaded(colour: Rgb, brightness: f64) -> [f64; 3] {
+    colour.map(|c| f64::from(c) * brightness)
+}
+
+/// Writes the picture with axes, title, legend and a bar of brightness. Small maps are enlarged by a whole factor, the colours of large ones
+/// averaged. Of the labels, value and unit are those of the brightness.
+///
+/// # Errors
+/// [`IoError::Data`] for a wrong number of pixels or values, an unknown class, or spans that are not above zero; and those of writing.
+pub fn classes(
+    path: impl AsRef<Path>,
+    map: &ClassMap<'_>,
+    labels: &Labels,
+    theme: Theme,
+    specification: Option<&str>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let refuse = |reason: &str| data_error(path, reason.to_owned());
+    let [width, height] = map.size;
+    let count = width * height;
+    if count == 0 || map.of_pixels.len() != count || map.values.len() != count {
+        return Err(refuse("a map needs a class and a value for each pixel"));
+    }
+    if (map.of_pixels.iter()).any(|class| usize::from(*class) >= map.classes.len()) {
+        return Err(refuse("a pixel has a class that there is not"));
+    }
+    for axis in [&labels.x, &labels.y] {
+        if !(axis.centre.is_finite() && axis.span.is_finite() && axis.span > 0.0) {
+            return Err(refuse("the spans of a map must be finite and above zero"));
+        }
+    }
+    let canvas = draw(map, labels, theme).ok_or_else(|| refuse("the picture is too large"))?;
+    png_file::write_canvas(path, &canvas, specification)
+}
+
+fn draw(map: &ClassMap<'_>, labels: &Labels, theme: Theme) -> Option<Canvas> {
+    // Square pixels: the axes of such a map have different units.
+    let aspect = map.size[0] as f64 / map.size[1] as f64;
+    let (w, h) = resample::size(map.size[0], map.size[1], aspect);
+    let unit = (w.max(h) as f32 / 900.0).max(1.0);
+    let s = &Style { unit, theme };
+    let (wide, high) = (w as f32, h as f32);
+    let ticks =
+        |centre, span, long, along| fitting(long, s, along, |n| Ticks::linear(centre, span, n));
+    let x_ticks = ticks(labels.x.centre, labels.x.span, wide, true);
+    let y_ticks = ticks(labels.y.centre, labels.y.span, high, false);
+    let y_label = y_ticks.axis_label(&labels.y.name, &labels.y.unit);
+    let y_lines = wrap(&y_label, s.label(), high.max(150.0 * unit));
+    let more_lines = y_lines.len().saturating_sub(1) as f32;
+    let left = s.margin() + left_of_frame(&y_ticks, s) + more_lines * further_line(s);
+
+    let shown: Vec<(usize, &Class)> = (map.classes.iter().enumerate())
+        .filter(|(i, _)| map.of_pixels.contains(&(*i as u8)))
+        .collect();
+    let line = 1.8 * s.number();
+    let sample = 2.0 * s.gap();
+    let names = shown
+        .iter()
+        .map(|(_, class)| text_width(&class.name, s.number()));
+    let legend = sample + s.gap() + names.fold(0.0, f32::max);
+    let shade = Shade::of(map.values);
+    let bar_high = 200.0 * unit;
+    let bar_ticks = if shade.high > shade.low {
+        fitting(bar_high, s, false, |n| {
+            Ticks::logarithmic(shade.low, shade.high, n)
+        })
+    } else {
+        Ticks::logarithmic(1.0, 1.0, 0)
+    };
+    let bar_label = bar_ticks.axis_label(&labels.value, &labels.unit);
+    let bar = s.bar() + s.tick() + 3.5 * s.gap() + widest(&bar_ticks, s.number()) + s.label();
+    let right = 2.5 * s.gap() + legend.max(bar) + s.margin();
+    let width = (left + wide + right).ceil();
+    let title = wrap(&labels.title, s.title(), width - 2.0 * s.margin());
+    let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
+    let beside = shown.len() as f32 * line + 3.0 * s.gap() + bar_high;
+    let below = below_frame(s);
+    let height = (top + high.max(beside - below) + below + s.margin()).ceil();
+    let mut canvas = Canvas::new(width as u32, height as u32, theme.background())?;
+    let frame = Frame {
+        x: left.round(),
+        y: top.round(),
+        width: wide,
+        height: high,
+    };
+    pixels(&mut canvas, frame, map, &shade);
+    canvas.outline(frame, s.line(), theme.frame());
+    for (i, text) in title.iter().enumerate() {
+        let y = s.margin() + (i as f32 + 0.5) * s.title() * 1.3;
+        canvas.text(text, [width / 2.0, y], s.text(s.title(), Align::Centre));
+    }
+    let x_label = x_ticks.axis_label(&labels.x.name, &labels.x.unit);
+    horizontal_axis(&mut canvas, frame, &x_ticks, &[x_label], s);
+    // Row 0 is on top: y grows downwards, as in all maps.
+    vertical_axis(&mut canvas, frame, &y_ticks, &y_lines.join("\n"), s, |at| {
+        at
+    });
+
+    let x = frame.x + wide + 2.5 * s.gap();
+    let mut y = frame.y;
+    for (_, class) in &shown {
+        let place = Frame {
+            x: x.round(),
+            y: (y + 0.15 * line).round(),
+            width: sample.round(),
+            height: (0.7 * line).round(),
+        };
+        canvas.fill(place, class.colour);
+        let at = [place.x + place.width + s.gap(), y + 0.5 * line];
+        canvas.text(&class.name, at, s.text(s.number(), Align::Left));
+        y += line;
+    }
+    if shade.high > shade.low {
+        let bar = Frame {
+            x: x.round(),
+            y: (y + 3.0 * s.gap()).round(),
+            width: s.bar(),
+            height: bar_high.round(),
+        };
+        for row in 0..bar.height as usize {
+            // The highest value on top.
+            let place = 1.0 - row as f64 / f64::from(bar.height);
+            let grey = (255.0 * (1.0 - (1.0 - DARKEST) * place)) as u8;
+            let y = bar.y as usize + row;
+            for pixel in canvas
+                .pixels_mut(bar.x as usize, y, bar.width as usize)
+                .chunks_exact_mut(4)
+            {
+                pixel[..3].fill(grey);
+            }
+        }
+        canvas.outline(bar, s.line(), theme.frame());
+        let edge = bar.x + bar.width + s.line();
+        for (at, text) in &bar_ticks.marks {
+            let y = bar.y + (1.0 - *at as f32) * bar.height;
+            tick(&mut canvas, [edge, y], true, s);
+            let x = edge + s.tick() + s.gap();
+            canvas.text(text, [x, y], s.text(s.number(), Align::Left));
+        }
+        let upwards = Text {
+            upwards: true,
+            ..s.text(s.label(), Align::Centre)
+        };
+        let far = edge + s.tick() + 2.5 * s.gap() + widest(&bar_ticks, s.number());
+        let at = [far + 0.5 * s.label(), bar.y + bar.height / 2.0];
+        canvas.text(&bar_label, at, upwards);
+    }
+    Some(canvas)
+}
+
+/// Draws the pixels of the map into a frame: repeated, or the mean of their colours.
+fn pixels(canvas: &mut Canvas, frame: Frame, map: &ClassMap<'_>, shade: &Shade) {
+    let [width, height] = map.size;
+    let (w, h) = (frame.width as usize, frame.height as usize);
+    let colour = |row: usize, column: usize| {
+        let at = row * width + column;
+        let class = &map.classes[usize::from(map.of_pixels[at])];
+        shaded(class.colour, shade.brightness(map.values[at]))
+    };
+    for y in 0..h {
+        let rows = resample::sources(y, h, height);
+        let line = canvas.pixels_mut(frame.x as usize, frame.y as usize + y, w);
+        for (x, pixel) in line.chunks_exact_mut(4).enumerate() {
+            let columns = resample::sources(x, w, width);
+            let mut sum = [0.0; 3];
+            for row in rows.0..rows.1 {
+                for column in columns.0..columns.1 {
+                    let of_one = colour(row, column);
+                    sum = std::array::from_fn(|k| sum[k] + of_one[k]);
+                }
+            }
+            let count = ((rows.1 - rows.0) * (columns.1 - columns.0)) as f64;
+            for (to, from) in pixel.iter_mut().zip(sum) {
+                *to = (from / count).round() as u8;
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Encounters under way side by side, one in each lane, on a CPU: a lane takes the next run when its own has ended.
+
+use super::run::{Encounter, Record, Settings, Verdict};
+use super::start::Start;
+use super::step::{Course, Pairs, Scheme, StepMasses, Watch, advance};
+use crate::number::Bits;
+
+/// Lanes at most.
+pub const MOST_LANES: usize = 8;
+
+/// Where runs come from and records go.
+pub trait Runs {
+    /// The number of the next run, if there is one.
+    fn next(&mut self) -> Option<u64>;
+    /// The start of a run.
+    fn start(&mut self, run: u64) -> Start;
+    /// A run has ended in this state.
+    fn ended(&mut self, run: u64, record: &Record, state: &Pairs<f64>);
+    /// Whether to stop, asked after each block of steps.
+    fn stopped(&mut self) -> bool {
+        false
+    }
+}
+
+/// Looks at the pericentres of all lanes.
+struct Passages<'a> {
+    encounters: &'a mut [Option<Encounter>; MOST_LANES],
+}
+
+impl<R: Bits> Watch<R> for Passages<'_> {
+    #[inline(always)]
+    fn passage(&mut self, s: &Pairs<R>, until: R, turned: &[R::High; 3], near: &mut R::High) {
+        let mut lane = 0;
+        while lane < R::LANES {
+            let t = [
+                R::high_lane(&turned[0], lane),
+                R::high_lane(&turned[1], lane),
+                R::high_lane(&turned[2], lane),
+            ];
+            if (t[0] | t[1] | t[2]) < 0
+                && let Some(encounter) = &mut self.encounters[lane]
+            {
+                encounter.passage(&s.take(lane), until.to_f64(lane), t);
+                R::set_high_lane(near, lane, encounter.near());
+            }
+            lane += 1;
+        }
+    }
+}
+
+/// Integrates all runs; returns the number of blocks of steps, each of all lanes.
+#[inline(always)]
+pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut impl Runs) -> u64 {
+    const { assert!(R::LANES <= MOST_LANES) };
+    // Lanes without a run revolve somewhere.
+    let idle = Pairs {
+        x: [[1.0, 0.0, 0.0]; 3],
+        ..Pairs::default()
+    };
+    let idle_masses = StepMasses {
+        first: 1.0,
+        second: 1.0,
+        potential: [1.0; 3],
+    };
+    let mut s = Pairs::<R>::spread(&idle);
+    let mut masses = StepMasses::<R>::spread(&idle_masses);
+    let mut course = Course::<R>::new();
+    let mut encounters = [None; MOST_LANES];
+    let mut record = Record::default();
+    let (mut busy, mut more, mut blocks) = (0, true, 0);
+    loop {
+        let mut lane = 0;
+        while lane < R::LANES && more {
+            if encounters[lane].is_none() {
+                if let Some(run) = runs.next() {
+                    let start = runs.start(run);
+                    let new = Encounter::begin(run, &start, settings);
+                    s.put(lane, &start.pairs);
+                    masses.put(lane, &new.masses.step);
+                    let of_lane = [2.0 * new.binding, settings.step * new.masses.least_action];
+                    course.binding.set_lane(lane, &R::from_f64(of_lane[0]));
+                    course.step.set_lane(lane, &R::from_f64(of_lane[1]));
+                    course.left.set_lane(lane, &R::from_f64(new.left()));
+                    course.watch_from(lane, &start.pairs);
+                    R::set_high_lane(&mut course.near, lane, new.near());
+                    encounters[lane] = Some(new);
+                    busy += 1;
+                } else {
+                    more = false;
+                }
+            }
+            lane += 1;
+        }
+        if busy == 0 || runs.stopped() {
+            return blocks;
+        }
+        let mut watch = Passages {
+            encounters: &mut encounters,
+        };
+        advance(
+            &mut s,
+            &masses,
+            &mut course,
+            settings.block,
+            scheme,
+            &mut watch,
+        );
+        blocks += 1;
+        let mut lane = 0;
+        while lane < R::LANES {
+            if let Some(encounter) = &mut encounters[lane] {
+                let mut state = s.take(lane);
+                let jumps = encounter.jumps;
+                let verdict = encounter.look(&mut state, settings, &mut record);
+                if verdict == Verdict::Ended {
+                    runs.ended(encounter.run, &record, &state);
+                    encounters[lane] = None;
+                    busy -= 1;
+                } else {
+                    if encounter.jumps == jumps {
+                        s.time.set_lane(lane, &R::from_f64(state.time));
+                    } else {
+                        s.put(lane, &state);
+                        course.watch_from(lane, &state);
+                    }
+                    course.left.set_lane(lane, &R::from_f64(encounter.left()));
+                    R::set_high_lane(&mut course.near, lane, encounter.near());
+                }
+            }
+            lane += 1;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the masses of three bodies come to.
+
+use super::PAIRS;
+use super::step::StepMasses;
+use crate::number::bits::{divide, root};
+
+/// Three masses as fractions of the total, and what follows from them. Arrays over pairs are in the order of
+/// [`PAIRS`](super::PAIRS).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct Masses {
+    /// Of the total.
+    pub fractions: [f64; 3],
+    /// What the steps need.
+    pub step: StepMasses<f64>,
+    /// Of each pair: a length, divided by the scaled one of the pair's vector.
+    pub length: [f64; 3],
+    /// Of each pair: half its reduced mass times the square of `length`, for kinetic energies from scaled velocities.
+    pub kinetic: [f64; 3],
+    /// Of each pair: m_j / (m_i + m_j).
+    pub share: [f64; 3],
+    /// Of each pair: m_i m_j.
+    pub product: [f64; 3],
+    /// Of each pair: the square of (2 m_k / (m_i + m_j))^(1/3), at least 1. A third body is as far as its tide is weak, and distances
+    /// in semi-major axes are to be multiplied by the root of this.
+    pub wideness: [f64; 3],
+    /// √μ and √ν, the scales of the pair vectors.
+    pub scales: [f64; 2],
+    /// The least over pairs of (m_i m_j)^(3/2) / √(m_i + m_j): a step in these units takes the fastest circular binary of a given
+    /// energy through a given part of its period.
+    pub least_action: f64,
+}
+
+impl Masses {
+    /// Of three masses above zero, in any unit.
+    #[cfg_attr(target_arch = "nvptx64", inline(never))]
+    pub fn new(masses: [f64; 3]) -> Self {
+        let total = masses[0] + masses[1] + masses[2];
+        let m = [
+            divide(masses[0], total),
+            divide(masses[1], total),
+            divide(masses[2], total),
+        ];
+        let binary = m[0] + m[1];
+        let mu = divide(m[0] * m[1], binary);
+        let nu = divide(m[2] * binary, binary + m[2]);
+        let (s, t) = (root(mu), root(nu));
+        let ratio = divide(t, s);
+        let mut masses = Self {
+            fractions: m,
+            step: StepMasses {
+                first: divide(m[0], binary) * ratio,
+                second: divide(m[1], binary) * ratio,
+                potential: [m[0] * m[1] * s, m[1] * m[2] * t, m[2] * m[0] * t],
+            },
+            length: [divide(1.0, s), divide(1.0, t), divide(1.0, t)],
+            scales: [s, t],
+            least_action: f64::INFINITY,
+            ..Self::default()
+        };
+        let mut p = 0;
+        while p < 3 {
+            let [i, j, k] = PAIRS[p];
+            let (sum, product) = (m[i] + m[j], m[i] * m[j]);
+            let scale = masses.length[p];
+            masses.kinetic[p] = 0.5 * divide(product, sum) * (scale * scale);
+            masses.share[p] = divide(m[j], sum);
+            masses.product[p] = product;
+            let wide = libm::cbrt(divide(2.0 * m[k], sum));
+            masses.wideness[p] = if wide > 1.0 { wide * wide } else { 1.0 };
+            let action = product * root(divide(product, sum));
+            if action < masses.least_action {
+                masses.least_action = action;
+            }
+            p += 1;
+        }
+        masses
+    }
+}

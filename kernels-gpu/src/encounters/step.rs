@@ -1,0 +1,355 @@
+//! The regularised step: the logarithmic Hamiltonian of Mikkola & Tanikawa (1999) and Preto & Tremaine (1999) in the vectors of all
+//! three pairs.
+//!
+//! With kinetic energy T, potential U > 0 and binding energy B = -E, positions drift for dt = h/(T + B) and velocities are kicked for
+//! dt = h/U, which on an orbit are the same. Two bodies follow their exact conic section, with an error in time alone, so that
+//! close encounters need no other treatment. The three pair vectors (of which two are independent) keep the digits of small
+//! separations, as the chains of Mikkola & Aarseth (1993) do, without a chain that has to be switched.
+//!
+//! The vectors are scaled by the roots of the reduced masses, so that T needs no masses; h is the power of two times the base step
+//! that is nearest to U^(-1/2) in ratio. That exponent follows from the bits of U: it is the same on every machine, and costs no root.
+
+use super::vector::dot;
+use crate::PerLane;
+use crate::number::Bits;
+
+/// Coefficients of the leapfrog.
+pub const ORDER_2: [f64; 1] = [1.0];
+/// Coefficients of the symmetric composition of order 6 with 9 stages of Kahan & Li (1997).
+pub const ORDER_6: [f64; 9] = [
+    0.39216144400731413928,
+    0.33259913678935943860,
+    -0.70624617255763935981,
+    0.08221359629355080023,
+    0.79854399093482996340,
+    0.08221359629355080023,
+    -0.70624617255763935981,
+    0.33259913678935943860,
+    0.39216144400731413928,
+];
+/// Coefficients of the symmetric composition of order 8 with 17 stages of Kahan & Li (1997).
+pub const ORDER_8: [f64; 17] = [
+    0.13020248308889008088,
+    0.56116298177510838456,
+    -0.38947496264484728641,
+    0.15884190655515560090,
+    -0.39590389413323757734,
+    0.18453964097831570709,
+    0.25837438768632204729,
+    0.29501172360931029887,
+    -0.60550853383003451170,
+    0.29501172360931029887,
+    0.25837438768632204729,
+    0.18453964097831570709,
+    -0.39590389413323757734,
+    0.15884190655515560090,
+    -0.38947496264484728641,
+    0.56116298177510838456,
+    0.13020248308889008088,
+];
+
+/// Stages of the longest composition.
+pub const MOST_STAGES: usize = 17;
+
+/// A stage of a composition: the kick's coefficient with its sign, and the coefficient of the drift that follows, which is joined with
+/// the first half of the next stage's (in the last stage: the second half alone).
+pub type Stage = [f64; 2];
+
+/// The stages of a composition of these coefficients, and how many there are.
+pub fn stages(coefficients: &[f64]) -> ([Stage; MOST_STAGES], usize) {
+    let mut stages = [[0.0; 2]; MOST_STAGES];
+    let mut j = 0;
+    while j < coefficients.len() {
+        let next = if j + 1 < coefficients.len() {
+            coefficients[j + 1]
+        } else {
+            0.0
+        };
+        stages[j] = [-coefficients[j], coefficients[j] + next];
+        j += 1;
+    }
+    (stages, coefficients.len())
+}
+
+/// A symmetric composition of leapfrogs.
+pub trait Scheme: Copy {
+    /// Number of stages.
+    fn stages(&self) -> u32;
+    /// One of them.
+    fn stage(&self, j: u32) -> Stage;
+}
+
+impl Scheme for &[Stage] {
+    #[inline(always)]
+    fn stages(&self) -> u32 {
+        self.len() as u32
+    }
+
+    #[inline(always)]
+    fn stage(&self, j: u32) -> Stage {
+        self[j as usize]
+    }
+}
+
+/// What steps need of the masses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct StepMasses<R> {
+    /// m₁/(m₁ + m₂) √(ν/μ).
+    pub first: R,
+    /// m₂/(m₁ + m₂) √(ν/μ).
+    pub second: R,
+    /// m_i m_j of each pair, times the scale of its vector.
+    pub potential: [R; 3],
+}
+
+impl<R: Bits> StepMasses<R> {
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn spread(one: &StepMasses<f64>) -> Self {
+        Self {
+            first: R::from_f64(one.first),
+            second: R::from_f64(one.second),
+            potential: [
+                R::from_f64(one.potential[0]),
+                R::from_f64(one.potential[1]),
+                R::from_f64(one.potential[2]),
+            ],
+        }
+    }
+
+    /// Replaces one lane.
+    #[inline(always)]
+    pub fn put(&mut self, lane: usize, one: &StepMasses<f64>) {
+        let from = Self::spread(one);
+        self.first.set_lane(lane, &from.first);
+        self.second.set_lane(lane, &from.second);
+        self.potential.set_lane(lane, &from.potential);
+    }
+}
+
+/// The state of three bodies, or of three in each lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct Pairs<R> {
+    /// √μ (r₂ - r₁), √ν (r₃ - r₂), √ν (r₃ - r₁).
+    pub x: [[R; 3]; 3],
+    /// √μ times the velocity of body 2 relative to body 1, and √ν times that of body 3 relative to the centre of mass of the others.
+    pub w: [[R; 3]; 2],
+    /// Time since it was last taken off.
+    pub time: R,
+}
+
+impl<R: Bits> Pairs<R> {
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn spread(one: &Pairs<f64>) -> Self {
+        let vector = |v: &[f64; 3]| [R::from_f64(v[0]), R::from_f64(v[1]), R::from_f64(v[2])];
+        Self {
+            x: [vector(&one.x[0]), vector(&one.x[1]), vector(&one.x[2])],
+            w: [vector(&one.w[0]), vector(&one.w[1])],
+            time: R::from_f64(one.time),
+        }
+    }
+
+    /// One lane.
+    #[inline(always)]
+    pub fn take(&self, lane: usize) -> Pairs<f64> {
+        let vector = |v: &[R; 3]| [v[0].to_f64(lane), v[1].to_f64(lane), v[2].to_f64(lane)];
+        Pairs {
+            x: [vector(&self.x[0]), vector(&self.x[1]), vector(&self.x[2])],
+            w: [vector(&self.w[0]), vector(&self.w[1])],
+            time: self.time.to_f64(lane),
+        }
+    }
+
+    /// Replaces one lane.
+    #[inline(always)]
+    pub fn put(&mut self, lane: usize, one: &Pairs<f64>) {
+        let from = Self::spread(one);
+        self.x.set_lane(lane, &from.x);
+        self.w.set_lane(lane, &from.w);
+        self.time.set_lane(lane, &from.time);
+    }
+}
+
+/// 2 T + 2 B, from velocities and 2 B.
+#[inline(always)]
+pub fn kinetic_term<R: Bits>(w: &[[R; 3]; 2], binding: R) -> R {
+    let mut sum = binding;
+    sum = w[0][0].mul_add(w[0][0], sum);
+    sum = w[0][1].mul_add(w[0][1], sum);
+    sum = w[0][2].mul_add(w[0][2], sum);
+    sum = w[1][0].mul_add(w[1][0], sum);
+    sum = w[1][1].mul_add(w[1][1], sum);
+    w[1][2].mul_add(w[1][2], sum)
+}
+
+/// U.
+#[inline(always)]
+pub fn potential<R: Bits>(s: &Pairs<R>, m: &StepMasses<R>) -> R {
+    let a = m.potential[0] * dot(&s.x[0], &s.x[0]).reciprocal_root();
+    let b = m.potential[1] * dot(&s.x[1], &s.x[1]).reciprocal_root();
+    let c = m.potential[2] * dot(&s.x[2], &s.x[2]).reciprocal_root();
+    (a + b) + c
+}
+
+#[inline(always)]
+fn drift<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, dt: R) {
+    let minus_first = -m.first;
+    let mut k = 0;
+    while k < 3 {
+        let (a, b) = (s.w[0][k], s.w[1][k]);
+        s.x[0][k] = dt.mul_add(a, s.x[0][k]);
+        s.x[1][k] = dt.mul_add(minus_first.mul_add(a, b), s.x[1][k]);
+        s.x[2][k] = dt.mul_add(m.second.mul_add(a, b), s.x[2][k]);
+        k += 1;
+    }
+    s.time = s.time + dt;
+}
+
+/// Kicks by `h`, which is negative for a step forwards; returns the squared scaled distances.
+#[inline(always)]
+fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
+    let r0 = dot(&s.x[0], &s.x[0]);
+    let r1 = dot(&s.x[1], &s.x[1]);
+    let r2 = dot(&s.x[2], &s.x[2]);
+    let (i0, i1, i2) = (
+        r0.reciprocal_root(),
+        r1.reciprocal_root(),
+        r2.reciprocal_root(),
+    );
+    let (u0, u1, u2) = (
+        m.potential[0] * i0,
+        m.potential[1] * i1,
+        m.potential[2] * i2,
+    );
+    let dt = ((u0 + u1) + u2).divides(h);
+    let k0 = u0 * (i0 * i0) * dt;
+    let k1 = u1 * (i1 * i1) * dt;
+    let k2 = u2 * (i2 * i2) * dt;
+    let n1 = -(m.first * k1);
+    let n2 = m.second * k2;
+    let mut k = 0;
+    while k < 3 {
+        let outer = k2.mul_add(s.x[2][k], s.w[1][k]);
+        s.w[1][k] = k1.mul_add(s.x[1][k], outer);
+        let inner = k0.mul_add(s.x[0][k], s.w[0][k]);
+        s.w[0][k] = n2.mul_add(s.x[2][k], n1.mul_add(s.x[1][k], inner));
+        k += 1;
+    }
+    [r0, r1, r2]
+}
+
+/// What the steps of an encounter go by, or of one in each lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Course<R: Bits> {
+    /// 2 B.
+    pub binding: R,
+    /// The step h where 2 U is from 1/2 to 2.
+    pub step: R,
+    /// Time until the end of the run, from where [`Pairs::time`] counts.
+    pub left: R,
+    /// Upper halves of the squared distances at the last kick of the step before, and how much they grew in it.
+    pub distances: [R::High; 3],
+    /// See `distances`.
+    pub growth: [R::High; 3],
+    /// A local minimum of a distance is of interest if the upper half of its square is below this.
+    pub near: R::High,
+}
+
+impl<R: Bits> Course<R> {
+    /// Lanes that nothing is known of.
+    #[inline(always)]
+    pub fn new() -> Self {
+        let none = R::spread_high(0);
+        Self {
+            binding: R::from_f64(1.0),
+            step: R::from_f64(0.0),
+            left: R::from_f64(0.0),
+            distances: [none; 3],
+            growth: [none; 3],
+            near: none,
+        }
+    }
+
+    /// Begins to watch the distances of one lane.
+    #[inline(always)]
+    pub fn watch_from(&mut self, lane: usize, s: &Pairs<f64>) {
+        let mut p = 0;
+        while p < 3 {
+            let r = Bits::high(dot(&s.x[p], &s.x[p]));
+            R::set_high_lane(&mut self.distances[p], lane, r);
+            R::set_high_lane(&mut self.growth[p], lane, 0);
+            p += 1;
+        }
+    }
+}
+
+impl<R: Bits> Default for Course<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Looks at pairs when they are closest.
+pub trait Watch<R: Bits> {
+    /// The distance of pair p had a local minimum in the lanes where `turned[p]` is negative; `until` is the time from the positions of
+    /// the state to its velocities. Renews `near` of [`Course`].
+    fn passage(&mut self, s: &Pairs<R>, until: R, turned: &[R::High; 3], near: &mut R::High);
+}
+
+/// Takes `count` steps, from positions and velocities of one time to positions and velocities of one time.
+#[inline(always)]
+pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
+    s: &mut Pairs<R>,
+    m: &StepMasses<R>,
+    course: &mut Course<R>,
+    count: u32,
+    scheme: S,
+    watch: &mut W,
+) {
+    let first = R::from_f64(-scheme.stage(0)[0]);
+    let stages = scheme.stages();
+    // The last drift of a step is joined with the first of the next one.
+    let mut carried = R::from_f64(0.0);
+    let mut term = kinetic_term(&s.w, course.binding);
+    let mut i = 0;
+    while i < count {
+        // Near its end the run lands on it: Newton's iteration in h, which may go backwards.
+        let rest = (course.left - s.time).mul_add(term, -carried);
+        let usual = term.over_root_exponent(course.step);
+        let h = (R::from_f64(0.5) * rest).limited(usual);
+        let mut d = h.mul_add(first, carried);
+        let mut j = 0;
+        let mut r;
+        loop {
+            let [kick_by, drift_by] = scheme.stage(j);
+            drift(s, m, term.divides(d));
+            r = kick(s, m, h * R::from_f64(kick_by));
+            term = kinetic_term(&s.w, course.binding);
+            d = h * R::from_f64(drift_by);
+            j += 1;
+            if j == stages {
+                break;
+            }
+        }
+        carried = d;
+        let r = [r[0].high(), r[1].high(), r[2].high()];
+        let mut turned = course.growth;
+        let mut p = 0;
+        while p < 3 {
+            let grew = R::high_difference(r[p], course.distances[p]);
+            let near = R::high_difference(r[p], course.near);
+            turned[p] = R::high_turns(course.growth[p], grew, near);
+            course.growth[p] = grew;
+            course.distances[p] = r[p];
+            p += 1;
+        }
+        if R::any_negative(&turned) {
+            watch.passage(s, term.divides(carried), &turned, &mut course.near);
+        }
+        i += 1;
+    }
+    drift(s, m, term.divides(carried));
+}

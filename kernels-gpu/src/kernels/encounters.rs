@@ -1,0 +1,25 @@
+//! Complete three-body encounters, by threads that fetch the next run when theirs has ended.
+
+use cuda_std::prelude::*;
+
+use crate::device::encounters::{Job, Shared, Thread, integrate};
+
+/// Integrates runs for about `slice_ns` nanoseconds; launched again with the same memory it goes on where it stopped, until
+/// `shared.ended` is `job.count`.
+///
+/// # Parameters
+/// - `job`: the runs, by value
+/// - `slice_ns`: time after which a thread ends this launch; looked at every 16 blocks of steps
+/// - `threads`: a [`Thread`] for each thread of the grid, all zero before the first launch
+/// - `shared`: counters, all zero before the first launch
+///
+/// # Thread mapping
+/// One-dimensional; any number of blocks of any size. Which thread integrates a run does not change its record.
+///
+/// # Safety
+/// See [`integrate`].
+#[kernel]
+pub unsafe fn encounters(job: Job, slice_ns: u64, threads: *mut Thread, shared: *const Shared) {
+    // SAFETY: the caller's promise.
+    unsafe { integrate(&job, slice_ns, threads, shared) };
+}

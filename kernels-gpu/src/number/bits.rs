@@ -1,0 +1,207 @@
+//! What the regularised integrator of [`encounters`](crate::encounters) needs of a number beyond [`Real`](super::Real): reciprocals and
+//! reciprocal roots without an instruction for either, and integer operations on the upper halves of the bits.
+//!
+//! Each reciprocal starts from a seed of integer and `f32` operations, as in [`inv_cube`](super::inv_cube), and follows from one step
+//! of third order in `f64`. All operations are IEEE operations in a fixed order, so lanes, GPU and emulator agree bit for bit.
+//! Numbers must be [ordinary](super::inv_cube), between 2⁻⁶⁴ and 2⁶⁴; for any others the result is meaningless.
+
+use core::fmt::Debug;
+
+use super::inv_cube::{self, ORDINARY_BASE, Seeded, Short};
+
+/// Less ((upper half - [`ORDINARY_BASE`]) << 3): the bits of an `f32` guess of 1/x, 3/2 - m/2 in units of x's power of two.
+pub const RECIPROCAL_BASE: u32 = 0x5f80_0000;
+
+/// Coefficients of the cubic in u that is nearest to 1/u (in relative error) on [1, 1.125], where the guess leaves u = x·y; relative
+/// error 1.5e-6.
+const RECIPROCAL: [f32; 4] = [3.771_236, -5.330_249_3, 3.346_399_9, -0.787_388_2];
+
+/// A number, or several side by side, whose bits can be taken apart.
+pub trait Bits: Seeded {
+    /// The upper halves of the bits, a signed integer for each lane. Those of numbers above zero are ordered as the numbers are.
+    type High: Copy + Debug;
+
+    /// For ordinary x: x as `f32` (20 bits of fraction) and the guess of 1/x.
+    fn guess_reciprocal(self) -> (Self::Short, Self::Short);
+
+    /// h · 2⁻ʲ, where 4ʲ is the power of four nearest to `self` in ratio: j = 0 for `self` in [1/2, 2).
+    fn over_root_exponent(self, h: Self) -> Self;
+
+    /// The upper halves of the bits.
+    fn high(self) -> Self::High;
+    /// The same integer in each lane.
+    fn spread_high(x: i32) -> Self::High;
+    /// The integer of one lane.
+    fn high_lane(x: &Self::High, lane: usize) -> i32;
+    /// Replaces the integer of one lane.
+    fn set_high_lane(x: &mut Self::High, lane: usize, to: i32);
+    /// a - b, wrapping.
+    fn high_difference(a: Self::High, b: Self::High) -> Self::High;
+    /// Negative where `a` and `c` are negative and `b` is not.
+    fn high_turns(a: Self::High, b: Self::High, c: Self::High) -> Self::High;
+    /// Whether any of these is negative in any lane.
+    fn any_negative(x: &[Self::High; 3]) -> bool;
+
+    /// 1/√x to within 2 ULP for ordinary x.
+    #[inline(always)]
+    fn reciprocal_root(self) -> Self {
+        let (m, guess) = self.guess();
+        let y = Self::widen(inv_cube::seed(m, guess));
+        // 1/√x = y (1 - e)^(-1/2) with e = 1 - x y².
+        let e = (-self).mul_add(y * y, Self::from_f64(1.0));
+        let p = Self::from_f64(0.375).mul_add(e, Self::from_f64(0.5));
+        (y * e).mul_add(p, y)
+    }
+
+    /// h/x to within 2 ULP for ordinary x = `self`.
+    #[inline(always)]
+    fn divides(self, h: Self) -> Self {
+        let (m, guess) = self.guess_reciprocal();
+        let c = <Self::Short as Short>::from_f32;
+        let u = m * guess;
+        let p = c(RECIPROCAL[3])
+            .mul_add(u, c(RECIPROCAL[2]))
+            .mul_add(u, c(RECIPROCAL[1]))
+            .mul_add(u, c(RECIPROCAL[0]));
+        let y = Self::widen(guess * p);
+        // 1/x = y / (1 - e) with e = 1 - x y.
+        let e = (-self).mul_add(y, Self::from_f64(1.0));
+        let hy = h * y;
+        hy.mul_add(e.mul_add(e, e), hy)
+    }
+
+    /// `self`, but not beyond ±`most`; `most` is above zero.
+    #[inline(always)]
+    fn limited(self, most: Self) -> Self {
+        let above = Self::select(self.at_most(-most), -most, self);
+        Self::select(most.at_most(self), most, above)
+    }
+}
+
+impl Bits for f64 {
+    type High = i32;
+
+    #[inline(always)]
+    fn guess_reciprocal(self) -> (f32, f32) {
+        let t = upper(self).wrapping_sub(ORDINARY_BASE) << 3;
+        let m = t.wrapping_add(inv_cube::MANTISSA_BASE);
+        (
+            f32::from_bits(m),
+            f32::from_bits(RECIPROCAL_BASE.wrapping_sub(t)),
+        )
+    }
+
+    #[inline(always)]
+    fn over_root_exponent(self, h: f64) -> f64 {
+        let j = (self.to_bits() >> 53).wrapping_sub(511) << 52;
+        f64::from_bits(h.to_bits().wrapping_sub(j))
+    }
+
+    #[inline(always)]
+    fn high(self) -> i32 {
+        upper(self) as i32
+    }
+
+    #[inline(always)]
+    fn spread_high(x: i32) -> i32 {
+        x
+    }
+
+    #[inline(always)]
+    fn high_lane(x: &i32, _: usize) -> i32 {
+        *x
+    }
+
+    #[inline(always)]
+    fn set_high_lane(x: &mut i32, _: usize, to: i32) {
+        *x = to;
+    }
+
+    #[inline(always)]
+    fn high_difference(a: i32, b: i32) -> i32 {
+        a.wrapping_sub(b)
+    }
+
+    #[inline(always)]
+    fn high_turns(a: i32, b: i32, c: i32) -> i32 {
+        a & !b & c
+    }
+
+    #[inline(always)]
+    fn any_negative(x: &[i32; 3]) -> bool {
+        (x[0] | x[1] | x[2]) < 0
+    }
+}
+
+/// The upper 32 bits.
+#[inline(always)]
+fn upper(x: f64) -> u32 {
+    (x.to_bits() >> 32) as u32
+}
+
+/// a/b, correctly rounded: on a GPU one function instead of a copy of the division at each place.
+#[cfg_attr(target_arch = "nvptx64", inline(never))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
+pub fn divide(a: f64, b: f64) -> f64 {
+    a / b
+}
+
+/// √x, correctly rounded: on a GPU one function instead of a copy of the root at each place.
+#[cfg_attr(target_arch = "nvptx64", inline(never))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(always))]
+pub fn root(x: f64) -> f64 {
+    super::sqrt(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers over the whole ordinary range.
+    fn ordinary() -> impl Iterator<Item = f64> {
+        (0..200_000).map(|i| {
+            let mantissa = 1.0 + f64::from(i % 997) / 997.0 + f64::from(i) * 1e-12;
+            mantissa * f64::powi(2.0, i % 128 - 64)
+        })
+    }
+
+    #[test]
+    fn reciprocals_and_roots_are_right_to_within_two_units_in_the_last_place() {
+        for x in ordinary().filter(|x| *x < f64::powi(2.0, 64)) {
+            let (root, reciprocal) = (x.reciprocal_root(), x.divides(3.0));
+            let off = |got: f64, exact: f64| (got / exact - 1.0).abs();
+            assert!(off(root, 1.0 / x.sqrt()) < 5e-16, "{x:e}");
+            assert!(off(reciprocal, 3.0 / x) < 5e-16, "{x:e}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_divided_by_the_nearest_power_of_two_of_the_root() {
+        for (x, j) in [
+            (0.5, 0),
+            (0.999, 0),
+            (1.999, 0),
+            (2.0, 1),
+            (7.99, 1),
+            (8.0, 2),
+            (0.49, -1),
+            (0.125, -1),
+            (0.124, -2),
+        ] {
+            assert_eq!(x.over_root_exponent(3.0), 3.0 * f64::powi(2.0, -j), "{x}");
+        }
+    }
+
+    #[test]
+    fn a_limit_holds_on_both_sides() {
+        for (x, limited) in [
+            (0.5, 0.5),
+            (-0.5, -0.5),
+            (2.0, 1.0),
+            (-2.0, -1.0),
+            (f64::INFINITY, 1.0),
+        ] {
+            assert_eq!(Bits::limited(x, 1.0), limited);
+        }
+    }
+}

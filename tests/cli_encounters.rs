@@ -1,0 +1,253 @@
+//! Promises of `trisolar encounters`.
+
+mod support;
+
+use std::path::Path;
+
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+use serde_json::Value;
+use trisolar::io::npz::NpzReader;
+
+fn encounters(folder: &Path, options: &str) -> assert_cmd::Command {
+    let mut command = support::trisolar(folder);
+    command
+        .arg("encounters")
+        .args(options.split_whitespace())
+        .args(["--backend", "cpu"]);
+    command
+}
+
+/// Expects exit code 2, no file, and all of `words` in the message.
+#[track_caller]
+fn refused(options: &str, words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = encounters(folder.path(), options).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{options}: {message}");
+    for word in words {
+        assert!(
+            message.contains(word),
+            "{options}: {word:?} not in: {message}"
+        );
+    }
+    assert!(output.stdout.is_empty());
+    assert_eq!(support::names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    for (options, words) in [
+        ("--e 1", &["'1'", "--e", "0 to 0.999999"][..]),
+        ("--e -0.1", &["-0.1", "--e"]),
+        ("--a 0", &["--a", "above 0"]),
+        ("--a nan", &["--a"]),
+        ("--masses 1,0,1", &["0", "--masses", "above 0"]),
+        ("--masses 1,1,1e-9", &["--masses", "1e-6"]),
+        ("--masses 1,-1,1", &["--masses"]),
+        ("--inclination 200", &["200", "--inclination", "180"]),
+        ("--phase 1e9", &["--phase", "degrees"]),
+        ("--distance 5", &["--distance", "apocentre", "5"]),
+        ("--distance 9 --e 0.9", &["--distance", "9.5"]),
+        ("--v-inf -1", &["--v-inf", "at least 0"]),
+        ("--impact 3", &["--impact", "--v-inf"]),
+        ("--v-inf 5 --impact 500", &["--impact", "500", "--distance"]),
+        ("--x 0.1", &["--x", "binary-single", "phase"]),
+        ("--setup free-fall --a 3", &["--a", "free-fall", "mass1"]),
+        (
+            "--setup burrau --masses 1,1,1",
+            &["burrau", "no parameters"],
+        ),
+        ("--setup free-fall --x 0.5 --y 0", &["bodies coincide"]),
+        ("--setup sphere", &["sphere", "free-fall"]),
+        ("--draw e", &["--draw", "NAME=LAW"]),
+        ("--draw e=gauss", &["--draw", "thermal"]),
+        ("--draw e=isotropic", &["--draw", "inclination"]),
+        ("--draw a=uniform", &["--draw", "LOW:HIGH"]),
+        ("--draw a=uniform:3:2", &["--draw", "ascend"]),
+        ("--draw a=uniform:-3:2", &["--a", "above 0"]),
+        ("--draw e=thermal:0:1", &["--e", "0.999999"]),
+        ("--draw q=uniform:0:1", &["--draw", "q", "inclination"]),
+        ("--draw e=thermal --e 0.5", &["e is given twice"]),
+        (
+            "--setup free-fall --draw x=region --y 0.3",
+            &["x and y together"],
+        ),
+        ("--map phase,a", &["--map", "LOW:HIGH"]),
+        ("--map phase,phase", &["phase is given twice"]),
+        ("--map phase,e,inclination", &["--map", "one or two"]),
+        ("--map phase --size 0", &["--size", "0x1"]),
+        ("--map phase --n 5", &["--n", "--map"]),
+        ("--size 5", &["--map"]),
+        ("--n 0", &["--n", "4294967296"]),
+        ("--n 1.5", &["--n", "1.5"]),
+        ("--order 4", &["--order", "2, 6 or 8"]),
+        ("--jump 0.1", &["--jump", "1e-4"]),
+        ("--jump on", &["--jump", "off"]),
+        ("--escape-radius 1", &["--escape-radius", "from 5"]),
+        ("--radii 1,1,-1", &["--radii", "-1"]),
+        ("--max-time 0", &["--max-time", "above 0"]),
+        ("--max-steps 0", &["--max-steps"]),
+        ("--steps-per-period 1", &["--steps-per-period", "from 10"]),
+        ("--max-error 0", &["--max-error"]),
+        ("--gpus 2", &["--gpus", "--backend gpu"]),
+        ("--gpus 0", &["--gpus"]),
+        ("--out a.txt", &["--out", ".npz, .csv or .png"]),
+        ("--out a.png", &["--out", "--map"]),
+        ("--out a.csv --out ./a.csv", &["--out", "same"]),
+        ("--points none.csv", &["none.csv"]),
+        ("--points none.csv --setup burrau", &["--points", "--setup"]),
+    ] {
+        refused(options, words);
+    }
+}
+
+#[test]
+fn points_are_checked_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = "1 3 0 -2 -1 0 1 -1 0 0 0 0 0 0 0 0 0 0 3 4 5\n";
+    for (text, words) in [
+        ("1 2 3\n", &["3 numbers", "21"][..]),
+        (&good.replace(" 3 4 5", " 3 0 5"), &["masses", "point 0"]),
+        (
+            &format!("{good}{}", good.replace("-2 -1 0 1 -1 0", "1 -1 0 1 -1 0")),
+            &["point 1", "coincide"],
+        ),
+    ] {
+        std::fs::write(folder.path().join("p.csv"), text).unwrap();
+        let output = encounters(folder.path(), "--points p.csv")
+            .output()
+            .unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(words.iter().all(|w| message.contains(w)), "{message}");
+    }
+    std::fs::write(folder.path().join("p.csv"), good).unwrap();
+    let both = |options: &str| {
+        let output = encounters(folder.path(), options).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+        object["summary"].clone()
+    };
+    let (given, named) = (both("--points p.csv --json"), both("--setup burrau --json"));
+    assert_eq!(given["lifetimes"], named["lifetimes"]);
+    assert_eq!(named["escapers"][0]["what"], "body 1 (mass 3)");
+    // An input is no output.
+    encounters(folder.path(), "--points p.csv --out p.csv")
+        .assert()
+        .code(2)
+        .stderr(contains("overwritten"));
+}
+
+#[test]
+fn files_hold_what_the_summary_counts_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "--n 200 --seed 3 --draw inclination=isotropic,e=thermal:0:0.9,phase=uniform --radii 0.1,0.1,0.1";
+    let run = |more: &str| {
+        let output = encounters(folder.path(), &format!("{options} {more}"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let object: Value =
+        serde_json::from_slice(&run("--out a.npz --out a.csv --plots p --json --threads 1"))
+            .unwrap();
+    run("--out b.npz --out b.csv --quiet --threads 3");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("a.npz"), read("b.npz"));
+    assert_eq!(read("a.csv"), read("b.csv"));
+    for name in ["p-e2.png", "p-v-inf.png", "p-lifetime.png"] {
+        assert!(read(name).starts_with(b"\x89PNG"), "{name}");
+    }
+    let mut file = NpzReader::open(folder.path().join("a.npz")).unwrap();
+    let outcome = file.array::<u32>("outcome").unwrap();
+    assert_eq!(outcome.shape, [200]);
+    let count = |code: u32| outcome.values.iter().filter(|o| **o == code).count() as u64;
+    for share in object["summary"]["outcomes"].as_array().unwrap() {
+        let code = match share["what"].as_str().unwrap() {
+            "escape" => 0,
+            "collision" => 2,
+            other => panic!("{other}"),
+        };
+        assert_eq!(share["count"], count(code));
+    }
+    let bodies = file.array::<u32>("body").unwrap().values;
+    assert!(bodies.iter().all(|b| (1..=3).contains(b)));
+    let e = file.array::<f64>("start_e").unwrap().values;
+    assert!(e.iter().all(|e| (0.0..0.9).contains(e)));
+    let inclination = file.array::<f64>("start_inclination").unwrap().values;
+    assert!(inclination.iter().any(|i| *i > 90.0) && inclination.iter().all(|i| *i < 180.0));
+    let spec: Value = serde_json::from_str(&file.text("spec.json").unwrap()).unwrap();
+    assert_eq!(spec["parameters"]["inclination"]["law"], "isotropic");
+    let text = String::from_utf8(read("a.csv")).unwrap();
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    assert!(
+        head.starts_with("run,outcome,body")
+            && head.ends_with("start_e,start_inclination,start_phase")
+    );
+    assert_eq!(lines.count(), 200);
+    // The summary in words says the same, and what was written.
+    let text = String::from_utf8(run("--out c.csv")).unwrap();
+    assert!(text.contains("escape") && text.contains("c.csv") && text.contains("kicks/s"));
+}
+
+#[test]
+fn a_map_has_its_shape_and_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    encounters(
+        folder.path(),
+        "--map phase=10:50,inclination --size 8x5 --out m.png --out m.npz --max-steps 3000",
+    )
+    .assert()
+    .success()
+    .stderr(contains("are open").or(contains("warning").not()));
+    let mut file = NpzReader::open(folder.path().join("m.npz")).unwrap();
+    assert_eq!(file.array::<f64>("time").unwrap().shape, [5, 8]);
+    let phase = file.array::<f64>("start_phase").unwrap().values;
+    for (k, value) in phase.iter().enumerate() {
+        assert!((value - (10.0 + 5.0 * (k % 8) as f64)).abs() < 1e-12);
+    }
+    let inclination = file.array::<f64>("start_inclination").unwrap().values;
+    assert!((inclination[39] - 144.0).abs() < 1e-12 && inclination[7] == 0.0);
+    let picture = std::fs::read(folder.path().join("m.png")).unwrap();
+    let decoder = png::Decoder::new(std::io::Cursor::new(picture));
+    let info = decoder.read_info().unwrap();
+    assert!(info.info().width > 900 && info.info().height > 500);
+}
+
+#[test]
+fn what_is_wrong_or_open_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "--n 30 --order 2 --steps-per-period 30 --max-error 1e-12 --max-time 500";
+    encounters(folder.path(), options)
+        .assert()
+        .success()
+        .stderr(contains("energy of").and(contains("are open: --max-time")));
+    encounters(folder.path(), &format!("{options} --quiet"))
+        .assert()
+        .success()
+        .stderr("")
+        .stdout("");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_without_files() {
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let program = assert_cmd::cargo::cargo_bin("trisolar");
+    let mut child = std::process::Command::new(program)
+        .current_dir(folder.path())
+        .args("encounters --n 1000000 --out a.csv --backend cpu --quiet".split(' '))
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let began = Instant::now();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert_eq!(support::names(folder.path()), [""; 0]);
+}

@@ -1,0 +1,559 @@
+//! Promises of three-body encounters: equal bits on all engines, and physics.
+
+use kernels_gpu::encounters::lanes::{Runs, integrate};
+use kernels_gpu::encounters::start::{BodiesStart, Start, pairs};
+use kernels_gpu::encounters::step::stages;
+use kernels_gpu::encounters::{Pairs, Record, Settings};
+use trisolar::divergence::{Points, Unattended};
+use trisolar::encounters::{
+    Choice, CpuEngine, EmulatorEngine, Engine, Jump, Limits, Order, Outcome, Setup, Specification,
+    Validated, same_bits,
+};
+use trisolar::simd::Simd;
+
+fn fastest(spec: &Validated) -> Vec<Record> {
+    let engine = CpuEngine::new(None).unwrap();
+    engine.integrate(spec, &Unattended).unwrap()
+}
+
+/// Everything that can be drawn, and collisions.
+fn scattered(order: Order) -> Specification {
+    Specification {
+        order,
+        steps_per_period: order.steps_per_period().min(100.0),
+        parameters: [
+            ("phase", Choice::Uniform([0.0, 360.0])),
+            ("inclination", Choice::Isotropic([0.0, 180.0])),
+            ("node", Choice::Uniform([0.0, 360.0])),
+            ("argument", Choice::Uniform([0.0, 360.0])),
+            ("e", Choice::Square([0.0, 0.99])),
+            ("mass3", Choice::Uniform([1.0, 30.0])),
+            ("v-inf", Choice::Uniform([0.1, 4.0])),
+            ("impact", Choice::Square([0.0, 20.0])),
+        ]
+        .into(),
+        radii: [0.05; 3],
+        limits: Limits {
+            max_time: Some(1e5),
+            max_steps: 50_000,
+        },
+        n: 60,
+        ..Specification::default()
+    }
+}
+
+/// Burrau's triangle with a body moved aside.
+fn triangles(n: usize) -> Points {
+    let mut values = Vec::new();
+    for i in 0..n {
+        let shift = i as f64 * 1e-3;
+        values.extend([1.0, 3.0, 0.0, -2.0, -1.0, shift, 1.0, -1.0 + shift, 0.0]);
+        values.extend([0.0; 9]);
+        values.extend([3.0, 4.0, 5.0]);
+    }
+    Points::new(&[n, 21], values).unwrap()
+}
+
+#[test]
+fn all_engines_give_the_same_bits() {
+    let usual = Specification {
+        n: 40,
+        ..Specification::default()
+    };
+    let free_fall = Specification {
+        setup: Setup::FreeFall,
+        parameters: [("x", Choice::Region), ("y", Choice::Region)].into(),
+        ..usual.clone()
+    };
+    let cases = [
+        usual.clone().validate(),
+        scattered(Order::Two).validate(),
+        scattered(Order::Six).validate(),
+        scattered(Order::Eight).validate(),
+        free_fall.validate(),
+        usual.validate_points(&triangles(20)),
+    ];
+    let mut seen = [false; 6];
+    for valid in cases.map(Result::unwrap) {
+        let reference = CpuEngine::with_simd(Some(1), Simd::Scalar).unwrap();
+        let expected = reference.integrate(&valid, &Unattended).unwrap();
+        expected
+            .iter()
+            .for_each(|r| seen[usize::from(r.outcome)] = true);
+        let mut engines: Vec<(String, Box<dyn Engine>)> = Vec::new();
+        for simd in Simd::available() {
+            let engine = CpuEngine::with_simd(Some(3), simd).unwrap();
+            engines.push((simd.to_string(), Box::new(engine)));
+        }
+        for seed in [None, Some(1)] {
+            let engine = EmulatorEngine {
+                seed,
+                ..EmulatorEngine::default()
+            };
+            engines.push((format!("emulator {seed:?}"), Box::new(engine)));
+        }
+        for (name, engine) in engines {
+            let got = engine.integrate(&valid, &Unattended).unwrap();
+            for (run, (a, b)) in got.iter().zip(&expected).enumerate() {
+                assert!(same_bits(a, b), "{name}, run {run}: {a:?}\n{b:?}");
+            }
+        }
+    }
+    // Escapes, collisions and runs that a limit ended are among them.
+    let [escape, _, collision, time, steps, failed] = seen;
+    assert!(escape && collision && (time || steps) && !failed);
+}
+
+#[test]
+fn a_run_depends_on_the_seed_and_its_number_alone() {
+    let of = |n, seed| {
+        let spec = Specification {
+            n,
+            seed,
+            ..scattered(Order::Six)
+        };
+        fastest(&spec.validate().unwrap())
+    };
+    let (many, few, other) = (of(50, 7), of(9, 7), of(9, 8));
+    assert!(few.iter().zip(&many).all(|(a, b)| same_bits(a, b)));
+    assert!(few.iter().zip(&other).all(|(a, b)| !same_bits(a, b)));
+}
+
+/// One run to the end or a time, and its last state.
+fn one(start: &Start, settings: &Settings, order: Order) -> (Record, Pairs<f64>) {
+    struct One<'a> {
+        start: Option<&'a Start>,
+        end: Option<(Record, Pairs<f64>)>,
+    }
+    impl Runs for One<'_> {
+        fn next(&mut self) -> Option<u64> {
+            self.start.map(|_| 0)
+        }
+        fn start(&mut self, _: u64) -> Start {
+            *self.start.take().unwrap()
+        }
+        fn ended(&mut self, _: u64, record: &Record, state: &Pairs<f64>) {
+            self.end = Some((*record, *state));
+        }
+    }
+    let mut runs = One {
+        start: Some(start),
+        end: None,
+    };
+    let (table, count) = stages(order.coefficients());
+    integrate::<f64, _>(settings, &table[..count], &mut runs);
+    runs.end.unwrap()
+}
+
+/// Positions relative to the centre of mass.
+fn positions(start: &Start, s: &Pairs<f64>) -> [[f64; 3]; 3] {
+    let m = &start.masses;
+    let length = |p: usize, k: usize| m.length[p] * s.x[p][k] * start.length;
+    std::array::from_fn(|body| {
+        std::array::from_fn(|k| {
+            let of = [0.0, length(0, k), length(2, k)];
+            let centre: f64 = (0..3).map(|i| m.fractions[i] * of[i]).sum();
+            of[body] - centre
+        })
+    })
+}
+
+fn burrau() -> Start {
+    Start::new(&BodiesStart {
+        positions: [[1.0, 3.0, 0.0], [-2.0, -1.0, 0.0], [1.0, -1.0, 0.0]],
+        velocities: [[0.0; 3]; 3],
+        masses: [3.0, 4.0, 5.0],
+    })
+}
+
+#[test]
+fn burraus_problem_is_followed_through_its_close_encounters_to_the_escape() {
+    let start = burrau();
+    // Body 1 in quadruple precision.
+    let exact = [
+        (
+            10.0,
+            [0.778_480_410_138_085_493, 0.141_392_300_290_086_169],
+            1e-9,
+        ),
+        (
+            20.0,
+            [3.004_292_636_696_399_205, 0.511_925_235_024_685_866],
+            1e-8,
+        ),
+        (
+            40.0,
+            [-0.622_003_691_801_097_122, 1.858_318_157_899_772_753],
+            1e-6,
+        ),
+    ];
+    for (time, place, within) in exact {
+        let settings = Settings {
+            max_time: time,
+            ..Settings::new(200.0)
+        };
+        let (record, state) = one(&start, &settings, Order::Eight);
+        assert_eq!(record.outcome, Outcome::TIME.0);
+        assert!((record.time / time - 1.0).abs() < 1e-14);
+        let [x, y, z] = positions(&start, &state)[0];
+        let off = (x - place[0]).hypot(y - place[1]);
+        assert!(off < within && z == 0.0, "{time}: {off:e}");
+    }
+    let (end, _) = one(&start, &Settings::new(200.0), Order::Eight);
+    assert_eq!((end.outcome, end.body), (Outcome::ESCAPE.0, 0));
+    assert!(end.time > 59.0);
+    assert!((end.a - 0.552_494_885_8).abs() < 1e-6 && (end.e - 0.988_71).abs() < 1e-5);
+    // The closest approach, of masses 4 and 5.
+    assert_eq!(end.least_distance_pair, 1);
+    assert!((end.least_distance - 4.1384e-4).abs() < 2e-8, "{end:?}");
+    assert!((end.least_distance_time - 15.829_92).abs() < 1e-5);
+    assert!(end.energy_error.abs() < 1e-11 && end.momentum_error < 1e-11);
+}
+
+/// A triple that is no hierarchy, and takes some time to fall apart.
+fn lively() -> BodiesStart {
+    BodiesStart {
+        positions: [[-1.0, 0.0, 0.1], [1.0, 0.2, 0.0], [0.1, 1.7, -0.3]],
+        velocities: [[0.1, -0.6, 0.0], [0.0, 0.5, 0.1], [-0.4, 0.1, 0.0]],
+        masses: [1.0, 1.2, 0.7],
+    }
+}
+
+#[test]
+fn compositions_converge_with_their_orders() {
+    let start = Start::new(&lively());
+    let end = |steps: f64, order| {
+        let settings = Settings {
+            max_time: 4.0,
+            ..Settings::new(steps)
+        };
+        positions(&start, &one(&start, &settings, order).1)
+    };
+    let exact = end(400.0, Order::Eight);
+    let error = |steps: f64, order| {
+        let got = end(steps, order);
+        let off = |body: usize| (0..3).map(move |k| (got[body][k] - exact[body][k]).powi(2));
+        (0..3).flat_map(off).sum::<f64>().sqrt()
+    };
+    for (order, steps, slope) in [
+        (Order::Two, 200.0, 2.0),
+        (Order::Six, 24.0, 6.0),
+        (Order::Eight, 11.0, 8.0),
+    ] {
+        let (coarse, fine) = (error(steps, order), error(2.0 * steps, order));
+        let found = (coarse / fine).log2();
+        println!("{order:?}: {coarse:e} {fine:e} {found}");
+        assert!(
+            (found - slope).abs() < 0.5 * slope.sqrt(),
+            "{order:?}: {found}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_turned_back_returns_to_its_start() {
+    let start = Start::new(&lively());
+    let settings = Settings {
+        max_time: 6.0,
+        ..Settings::new(100.0)
+    };
+    let (_, there) = one(&start, &settings, Order::Eight);
+    let mut back = start;
+    back.pairs = there;
+    back.pairs.time = 0.0;
+    for w in back.pairs.w.iter_mut().flatten() {
+        *w = -*w;
+    }
+    let (_, returned) = one(&back, &settings, Order::Eight);
+    let (a, b) = (
+        positions(&start, &start.pairs),
+        positions(&start, &returned),
+    );
+    for (a, b) in a.iter().flatten().zip(b.iter().flatten()) {
+        assert!((a - b).abs() < 1e-9, "{a} {b}");
+    }
+}
+
+#[test]
+fn units_of_mass_length_and_time_do_not_matter() {
+    let bodies = lively();
+    // Powers of two, so that not even a rounding differs; a chaotic system would show it.
+    let (mass, length) = (f64::powi(2.0, -31), f64::powi(2.0, 41));
+    let velocity = f64::sqrt(mass / length);
+    let other = BodiesStart {
+        positions: bodies.positions.map(|v| v.map(|x| x * length)),
+        velocities: bodies.velocities.map(|v| v.map(|x| x * velocity)),
+        masses: bodies.masses.map(|m| m * mass),
+    };
+    let settings = Settings::new(50.0);
+    let (a, _) = one(&Start::new(&bodies), &settings, Order::Six);
+    let (b, _) = one(&Start::new(&other), &settings, Order::Six);
+    let scaled = Record {
+        time: b.time * velocity / length,
+        a: b.a / length,
+        v_inf: b.v_inf / velocity,
+        least_distance: b.least_distance / length,
+        least_distance_time: b.least_distance_time * velocity / length,
+        ..b
+    };
+    assert!(a.outcome == Outcome::ESCAPE.0 && a.steps > 500);
+    assert!(same_bits(&a, &scaled), "{a:?} {scaled:?}");
+}
+
+#[test]
+fn a_binary_is_built_of_its_elements() {
+    // Pericentre distance a (1 - e) at phase 0, apocentre half a turn later; the angular momentum at the inclination from -x.
+    let fixed = |pairs: &[(&'static str, f64)]| {
+        let parameters = pairs.iter().map(|(n, x)| (*n, Choice::Fixed(*x)));
+        Specification {
+            parameters: parameters.collect(),
+            n: 1,
+            ..Specification::default()
+        }
+        .validate()
+        .unwrap()
+        .bodies(0)
+    };
+    for (phase, distance) in [(0.0, 4.0 * 0.4), (180.0, 4.0 * 1.6)] {
+        let b = fixed(&[
+            ("a", 4.0),
+            ("e", 0.6),
+            ("phase", phase),
+            ("inclination", 30.0),
+            ("node", 50.0),
+            ("argument", 70.0),
+        ]);
+        let x: [f64; 3] = std::array::from_fn(|k| b.positions[1][k] - b.positions[0][k]);
+        let v: [f64; 3] = std::array::from_fn(|k| b.velocities[1][k] - b.velocities[0][k]);
+        let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        let r = dot(x, x).sqrt();
+        assert!((r - distance).abs() < 1e-12);
+        // Vis viva.
+        let binary = 32.5;
+        assert!((dot(v, v) - binary * (2.0 / r - 1.0 / 4.0)).abs() < 1e-11);
+        let l = [
+            x[1] * v[2] - x[2] * v[1],
+            x[2] * v[0] - x[0] * v[2],
+            x[0] * v[1] - x[1] * v[0],
+        ];
+        let cosine = -l[0] / dot(l, l).sqrt();
+        assert!((cosine - 30_f64.to_radians().cos()).abs() < 1e-12);
+    }
+    // The geometry of Trani et al. (2024): 5 (cos λ sin ι, sin λ, cos λ cos ι).
+    let (phase, inclination) = (40_f64, 110_f64);
+    let b = fixed(&[
+        ("phase", phase),
+        ("inclination", inclination),
+        ("argument", 270.0),
+    ]);
+    let ((sl, cl), (si, ci)) = (
+        phase.to_radians().sin_cos(),
+        inclination.to_radians().sin_cos(),
+    );
+    for (k, exact) in [cl * si, sl, cl * ci].into_iter().enumerate() {
+        let x = b.positions[1][k] - b.positions[0][k];
+        assert!((x - 5.0 * exact).abs() < 1e-13);
+    }
+    let speed = (32.5_f64 / 5.0).sqrt();
+    for (k, exact) in [-sl * si, cl, -sl * ci].into_iter().enumerate() {
+        let v = b.velocities[1][k] - b.velocities[0][k];
+        assert!((v - speed * exact).abs() < 1e-13);
+    }
+    // The single on its hyperbola: energy and angular momentum of v∞ and b.
+    let b = fixed(&[("v-inf", 2.0), ("impact", 7.0), ("phase", 10.0)]);
+    let [x, v] = [b.positions[2], b.velocities[2]];
+    let energy = 0.5 * (v[0] * v[0] + v[1] * v[1]) - 45.0 / x[0];
+    assert!((energy - 2.0).abs() < 1e-12 && v[0] < 0.0 && v[2] == 0.0);
+    assert!((x[0] * v[1] - 14.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_pair_that_falls_together_collides_when_its_surfaces_touch() {
+    // Two bodies at rest at 1, the third far away: free fall from the apocentre of a straight line.
+    let bodies = BodiesStart {
+        positions: [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 3000.0, 0.0]],
+        velocities: [[0.0; 3]; 3],
+        masses: [1.0, 1.0, 1e-5],
+    };
+    let settings = Settings {
+        radii: [0.05, 0.05, 0.0],
+        ..Settings::new(100.0)
+    };
+    let (record, _) = one(&Start::new(&bodies), &settings, Order::Eight);
+    assert_eq!((record.outcome, record.body), (Outcome::COLLISION.0, 2));
+    // From distance 1 to r: t = √(1/(2M)) (√(r(1-r)) + acos √r).
+    let r = 0.1_f64;
+    let exact = 0.5 * ((r * (1.0 - r)).sqrt() + r.sqrt().acos());
+    assert!(
+        (record.time - exact).abs() < 1e-5,
+        "{} {exact}",
+        record.time
+    );
+}
+
+#[test]
+fn an_unbound_single_that_passes_far_away_leaves_the_binary_as_it_was() {
+    let spec = Specification {
+        parameters: [
+            ("v-inf", Choice::Fixed(3.0)),
+            ("impact", Choice::Fixed(90.0)),
+            ("e", Choice::Fixed(0.3)),
+            ("phase", Choice::Uniform([0.0, 360.0])),
+        ]
+        .into(),
+        n: 8,
+        ..Specification::default()
+    };
+    for r in fastest(&spec.validate().unwrap()) {
+        assert_eq!((r.outcome, r.body, r.exchanges), (Outcome::ESCAPE.0, 2, 0));
+        assert!(
+            (r.a - 5.0).abs() < 0.01 && (r.e - 0.3).abs() < 0.01,
+            "{r:?}"
+        );
+        assert!((r.v_inf - 3.0).abs() < 0.01);
+        assert!((r.least_distance - 3.5).abs() < 0.02);
+    }
+}
+
+/// Shares of escapes of bodies 1, 2, 3, and before 60 years; then the records.
+fn study(n: u64, jump: Jump, max_steps: u32) -> ([f64; 4], Vec<Record>) {
+    let spec = Specification {
+        n,
+        jump,
+        limits: Limits {
+            max_time: None,
+            max_steps,
+        },
+        ..Specification::default()
+    };
+    let records = fastest(&spec.validate().unwrap());
+    let ended = |r: &&Record| r.outcome == Outcome::ESCAPE.0;
+    let all = records.iter().filter(ended).count() as f64;
+    let share = |f: &dyn Fn(&Record) -> bool| {
+        records.iter().filter(ended).filter(|r| f(r)).count() as f64 / all
+    };
+    let year = 2.0 * std::f64::consts::PI;
+    let shares = [
+        share(&|r| r.body == 0),
+        share(&|r| r.body == 1),
+        share(&|r| r.body == 2),
+        share(&|r| r.time < 60.0 * year),
+    ];
+    (shares, records)
+}
+
+#[test]
+fn escapes_are_those_of_trani_et_al() {
+    let n = 4000;
+    let ([a, b, c, early], records) = study(n, Jump::Tolerance(1e-6), 4_000_000);
+    // Their 43, 30 and 27 % of the bodies of 12.5, 15 and 17.5, and 36 % before 60 years: within three standard errors and the
+    // rounding of the published numbers.
+    for (share, published) in [(c, 0.43), (a, 0.30), (b, 0.27), (early, 0.36)] {
+        let error = 3.0 * (published * (1.0_f64 - published) / n as f64).sqrt() + 0.005;
+        assert!((share - published).abs() < error, "{share} {published}");
+    }
+    let escape = |r: &&Record| r.outcome == Outcome::ESCAPE.0;
+    assert_eq!(records.iter().filter(escape).count() as u64, n);
+    assert!(records.iter().all(|r| r.energy_error.abs() < 1e-6));
+    assert!(records.iter().map(|r| r.jumps).sum::<u32>() > n as u32 / 5);
+}
+
+#[test]
+fn jumps_change_no_statistic() {
+    let n = 1500;
+    // Each run to a time that most have ended by: what is open is the same either way.
+    let until = |jump| {
+        let spec = Specification {
+            n,
+            jump,
+            limits: Limits {
+                max_time: Some(2000.0 * 2.0 * std::f64::consts::PI),
+                max_steps: 4_000_000,
+            },
+            ..Specification::default()
+        };
+        fastest(&spec.validate().unwrap())
+    };
+    let (with, without) = (until(Jump::Tolerance(1e-6)), until(Jump::Off));
+    assert!(with.iter().any(|r| r.jumps > 0) && without.iter().all(|r| r.jumps == 0));
+    // Until the first jump a run is the same in every bit.
+    for (a, b) in with.iter().zip(&without).filter(|(a, _)| a.jumps == 0) {
+        if a.outcome == Outcome::ESCAPE.0 {
+            assert!(same_bits(a, b), "{a:?} {b:?}");
+        }
+    }
+    let share = |records: &[Record], f: &dyn Fn(&Record) -> bool| {
+        records.iter().filter(|r| f(r)).count() as f64 / n as f64
+    };
+    let statistics: [&dyn Fn(&Record) -> bool; 5] = [
+        &|r| r.outcome == Outcome::ESCAPE.0 && r.body == 0,
+        &|r| r.outcome == Outcome::ESCAPE.0 && r.body == 1,
+        &|r| r.outcome == Outcome::ESCAPE.0 && r.body == 2,
+        &|r| r.outcome == Outcome::TIME.0,
+        &|r| r.e * r.e > 0.5,
+    ];
+    for (k, f) in statistics.into_iter().enumerate() {
+        let (a, b) = (share(&with, f), share(&without, f));
+        // Runs without a jump are in both: the error of counting is at most that of two samples.
+        let error = (2.0 * b * (1.0 - b) / n as f64).sqrt();
+        assert!((a - b).abs() < 3.0 * error, "{k}: {a} {b} ± {error}");
+    }
+}
+
+#[test]
+fn a_jump_leaves_the_binary_as_the_steps_do() {
+    // A third body on an ellipse from 13 to 75 semi-major axes of a binary, on its way outwards; to the apocentre after next.
+    let bodies = BodiesStart {
+        positions: [[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 36.0, 3.0]],
+        velocities: [[0.0, -0.6, 0.2], [0.0, 0.6, -0.2], [0.2, 0.22, 0.0]],
+        masses: [1.0, 1.0, 1.0],
+    };
+    let start = Start::new(&bodies);
+    let to_the_end = |jump_radius| {
+        let settings = Settings {
+            jump_radius,
+            max_time: 1050.0,
+            ..Settings::new(100.0)
+        };
+        one(&start, &settings, Order::Eight).0
+    };
+    let (by_steps, by_jump) = (to_the_end(0.0), to_the_end(31.6));
+    println!("{by_steps:?}\n{by_jump:?}");
+    assert!(by_jump.jumps >= 1 && by_steps.jumps == 0);
+    assert!((by_jump.a / by_steps.a - 1.0).abs() < 2e-4);
+    assert!((by_jump.e - by_steps.e).abs() < 1e-3);
+    assert!(by_jump.energy_error.abs() < 1e-10 && by_jump.momentum_error < 1e-10);
+    assert!(by_jump.steps < by_steps.steps / 2);
+}
+
+#[test]
+fn the_tail_of_lifetimes_of_equal_masses_falls_as_it_should() {
+    // Survival ∝ t^(-2/3), Shevchenko (2010).
+    let spec = Specification {
+        setup: Setup::FreeFall,
+        parameters: [("x", Choice::Region), ("y", Choice::Region)].into(),
+        n: 6000,
+        ..Specification::default()
+    };
+    let valid = spec.validate().unwrap();
+    let engine = trisolar::encounters::Options::default();
+    let ensemble = trisolar::encounters::run(&valid, &engine, &Unattended).unwrap();
+    let summary = trisolar::encounters::Summary::of(&ensemble, 1e-6);
+    let tail = summary.lifetimes.tail.expect("enough runs");
+    assert!(
+        (tail.exponent - 2.0 / 3.0).abs() < 4.0 * tail.error + 0.02,
+        "{tail:?}"
+    );
+}
+
+#[test]
+fn pairs_keep_the_digits_of_close_bodies() {
+    let start = Start::new(&lively());
+    let m = &start.masses;
+    // The third vector is the sum of the others.
+    let s = pairs(m, &lively().positions, &lively().velocities);
+    for k in 0..3 {
+        let sum = m.length[0] * s.x[0][k] + m.length[1] * s.x[1][k];
+        assert!((sum - m.length[2] * s.x[2][k]).abs() < 1e-14);
+    }
+}
