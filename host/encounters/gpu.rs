@@ -11,7 +11,7 @@ use kernels_gpu::encounters::start::{BodiesStart, Plan};
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::divergence::{EngineError, Monitor};
+use crate::divergence::{EngineError, Monitor, missing_gpu};
 use crate::gpu::{Argument, DeviceMemory, Gpu, Plain, Residency, devices};
 
 // SAFETY: `repr(C)`, made of numbers of which every bit pattern is a value.
@@ -40,16 +40,15 @@ impl GpuEngine {
     /// On this many GPUs, or on all.
     ///
     /// # Errors
-    /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Gpus`] if there are not as many.
+    /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Refused`] if there are not as many.
     pub fn new(count: Option<u32>) -> Result<Self, EngineError> {
-        let there = devices()?;
-        let count = count.unwrap_or(there.len() as u32);
-        if count as usize > there.len() || count == 0 {
-            return Err(EngineError::Gpus {
-                given: count.to_string(),
-                reason: format!("there are {}", there.len()),
-            });
+        let found = devices();
+        if let Some(count) = count
+            && let Some((_, reason)) = missing_gpu(found.as_deref(), 0..count.max(1))
+        {
+            return Err(EngineError::refused("gpus", count, reason));
         }
+        let count = count.unwrap_or(found?.len() as u32);
         Self::on(&(0..count).collect::<Vec<_>>())
     }
 
