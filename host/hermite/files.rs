@@ -65,7 +65,7 @@ pub fn is_npz(path: &Path) -> Result<bool, String> {
 /// Reads the particles of a start model, their masses as they are in the file.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read()`].
 pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
     Ok(particles(&read(path)?.bodies, 1.0))
 }

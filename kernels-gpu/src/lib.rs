@@ -12,7 +12,7 @@
 //! - [`map`]: maps as plain data
 //! - [`quantity`]: what is computed of a pixel, one quantity a file
 //! - [`lanes`]: pixels under way side by side
-//! - [`methods`]: which quantity, precision and integrator are compiled together
+//! - [`mod@methods`]: which quantity, precision and integrator are compiled together
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`device`]: what kernels are made of: fetching threads, tiles, sweeps through a warp, barriers for a grid
 //! - [`kernels`]: the entry points

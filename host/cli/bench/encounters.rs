@@ -84,19 +84,19 @@ struct Rate {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     interrupt::watch()?;
     let mut rates = Vec::new();
-    let mut notes = Vec::new();
     #[cfg(feature = "gpu")]
-    let gpu = match args.backend {
-        Backend::Cpu => None,
+    let (gpu, notes) = match args.backend {
+        Backend::Cpu => (None, Vec::new()),
         backend => match trisolar::encounters::GpuEngine::new(Some(args.gpus.unwrap_or(1))) {
-            Ok(engine) => Some(engine),
-            Err(error) if backend == Backend::Gpu => return Err(error.into()),
-            Err(error) => {
-                notes.push(error.to_string());
-                None
+            Ok(engine) => (Some(engine), Vec::new()),
+            Err(error) if backend == Backend::Gpu || args.gpus.is_some() => {
+                return Err(error.into());
             }
+            Err(error) => (None, vec![error.to_string()]),
         },
     };
+    #[cfg(not(feature = "gpu"))]
+    let notes: Vec<String> = Vec::new();
     #[cfg(not(feature = "gpu"))]
     if args.backend == Backend::Gpu || args.gpus.is_some() {
         let error = EngineError::NoGpu("this program was built without the feature `gpu`".into());

@@ -16,7 +16,7 @@ const SI_G: f64 = 6.673e-11;
 /// Reads bodies and the number of dimensions that the file gives them.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read()`].
 pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
     let file = read(path)?;
     Ok((file.bodies, file.dimensions))
@@ -55,7 +55,7 @@ pub fn read(path: &Path) -> Result<BodyFile, FileError> {
 /// Takes the bodies out of the text of the file at `path`, a body a line.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read()`].
 pub fn parse(path: &Path, text: &str) -> Result<BodyFile, FileError> {
     textbook(path, text)
 }

@@ -5,7 +5,7 @@ use super::step::StepMasses;
 use crate::number::bits::{divide, root};
 
 /// Three masses as fractions of the total, and what follows from them. Arrays over pairs are in the order of
-/// [`PAIRS`](super::PAIRS).
+/// [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Masses {

@@ -120,7 +120,7 @@ pub struct Record {
     pub outcome: u8,
     /// The escaper, or the body that is not part of a collision: 0, 1, 2, or [`NONE`].
     pub body: u8,
-    /// The pair of the least distance: [`PAIRS`](super::PAIRS).
+    /// The pair of the least distance: [`PAIRS`].
     pub least_distance_pair: u8,
     /// How often another pair became the most bound one, at most 255.
     pub exchanges: u8,

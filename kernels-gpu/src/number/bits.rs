@@ -1,7 +1,7 @@
 //! What the regularised integrator of [`encounters`](crate::encounters) needs of a number beyond [`Real`](super::Real): reciprocals and
 //! reciprocal roots without an instruction for either, and integer operations on the upper halves of the bits.
 //!
-//! Each reciprocal starts from a seed of integer and `f32` operations, as in [`inv_cube`](super::inv_cube), and follows from one step
+//! Each reciprocal starts from a seed of integer and `f32` operations, as in [`inv_cube`](mod@super::inv_cube), and follows from one step
 //! of third order in `f64`. All operations are IEEE operations in a fixed order, so lanes, GPU and emulator agree bit for bit.
 //! Numbers must be [ordinary](super::inv_cube), between 2⁻⁶⁴ and 2⁶⁴; for any others the result is meaningless.
 

@@ -1,4 +1,4 @@
-//! What a map computes of each pixel: one file and one row of [`methods`](crate::methods) each.
+//! What a map computes of each pixel: one file and one row of [`methods`](mod@crate::methods) each.
 //!
 //! | name | value | systems | ends early |
 //! |---|---|---|---|
