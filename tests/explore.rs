@@ -51,6 +51,18 @@ impl Drop for Explorer {
     }
 }
 
+#[test]
+fn gpus_that_are_asked_for_by_number_must_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in [&["--gpus", "63"][..], &["--gpus", "0", "--backend", "cpu"]] {
+        let refused = trisolar(folder.path())
+            .arg("explore")
+            .args(options)
+            .assert();
+        refused.code(2).stderr(predicates::str::contains("--gpus"));
+    }
+}
+
 /// Sends Ctrl-C; the exit code, and how long it took.
 fn interrupt(child: &mut Child) -> (Option<i32>, Duration) {
     let began = Instant::now();

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Given, Monitor, OneOrTwo, Points, RunOptions, Sink, SpecError,
-    Specification, Task, Validated,
+    Backend, Computer as _, Devices, EngineError, Given, GpuChoice, Monitor, OneOrTwo, Points,
+    RunOptions, Sink, SpecError, Specification, Task, Validated,
 };
-use trisolar::{config, gpu, machine, output};
+use trisolar::gpu::{self, DeviceInfo};
+use trisolar::{config, machine, output};
 use trisolar_explore::{
     Cancel, Ended, Engine, Kind, Map, Orbit, OrbitEngine, Refusal, Tile, TileEngine, TileSink,
     Values, View,
@@ -36,14 +37,21 @@ pub(super) struct Maps {
 
 impl Maps {
     /// # Errors
-    /// GPUs are asked for and there are none.
+    /// GPUs that are asked for are not there, or do not go with the backend.
     pub fn new(options: RunOptions) -> Result<Self, Failure> {
+        let devices = Devices::new();
+        devices.check(&options)?;
         let listed = match options.backend {
             Backend::Cpu => None,
             Backend::Auto => gpu::devices().ok(),
             Backend::Gpu => Some(gpu::devices().map_err(EngineError::from)?),
         };
-        let names: Vec<String> = listed.into_iter().flatten().map(|gpu| gpu.name).collect();
+        let chosen = |gpu: &DeviceInfo| match options.gpus {
+            GpuChoice::These(_) => options.gpus.numbers().any(|number| number == gpu.index),
+            GpuChoice::Auto | GpuChoice::All => true,
+        };
+        let listed = listed.into_iter().flatten();
+        let names: Vec<String> = listed.filter(chosen).map(|gpu| gpu.name).collect();
         let place = if names.is_empty() {
             let threads = options.threads.unwrap_or_else(machine::threads);
             Place::Cpu { threads }
@@ -51,7 +59,7 @@ impl Maps {
             Place::Gpus { names }
         };
         Ok(Self {
-            devices: Devices::new(),
+            devices,
             options,
             place,
         })
