@@ -61,6 +61,9 @@ fn without_modes_the_comparison_takes_as_long_as_a_few_maps() {
     let modes = json["modes"].as_array().expect("modes");
     let names: Vec<&str> = modes.iter().filter_map(|m| m["mode"].as_str()).collect();
     assert_eq!(names, ["f64", "fast", "mixed", "f32"]);
+    for mode in modes {
+        assert!(mode["speed"].as_f64().expect("a number") > 0.25, "{mode}");
+    }
 }
 
 /// Share of grainy pixels in f64, mixed and f32 of a map around a point of the published zoom.

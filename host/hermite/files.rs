@@ -127,7 +127,7 @@ pub fn write_snapshot(
     stars: &[Star],
     specification: &Specification,
 ) -> Result<(), FileError> {
-    let time = specification.start_time + time;
+    let time = specification.on_the_clock(time);
     let npz = is_npz(path).map_err(|reason| FileError::Contents {
         path: path.to_owned(),
         reason,

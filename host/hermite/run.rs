@@ -70,7 +70,7 @@ fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
     let potentials = cluster.potentials(&stars)?;
     let counters = cluster.counters();
     Ok(Look {
-        time: cluster.specification().start_time + time,
+        time: cluster.specification().on_the_clock(time),
         energy: Cluster::energy_of(&stars, &potentials),
         shape: Shape::of(&stars),
         blocks: counters.blocks,

@@ -197,6 +197,11 @@ fn is_zero(x: &f64) -> bool {
 }
 
 impl Specification {
+    /// What the clock that shows [`start_time`](Self::start_time) at the run's own time 0 shows at this time of its own.
+    pub fn on_the_clock(&self, time: f64) -> f64 {
+        self.start_time + time
+    }
+
     /// The usual values for an order.
     pub fn new(order: Order) -> Self {
         let (eta, eta_start) = order.usual_eta();

@@ -120,16 +120,17 @@ impl Begun {
             extends: &["end"],
             elsewhere: &["max_error"],
         })?;
-        let typed = args.given();
-        (typed.check_max_error()).map_err(|e| refused_given(args, e))?;
-        let max_error = typed.max_error.or(given.max_error);
+        let asked = args.given();
+        (asked.check_max_error()).map_err(|e| refused_given(args, e))?;
+        let max_error = asked.max_error.or(given.max_error);
 
         let claim = output.declared()?.claim()?;
         // A run that had the lock until now may have renewed it.
         let mut record = read()?;
         let mut checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
-        let start_time = checkpoint.specification.start_time;
-        let on_the_clock = |time: f64| start_time + time;
+        let spec = checkpoint.specification.clone();
+        let start_time = spec.start_time;
+        let on_the_clock = |time: f64| spec.on_the_clock(time);
         let times_of = |given: &Given| {
             let times = given.times_from(start_time);
             times.map_err(|e| refused_given(args, e))

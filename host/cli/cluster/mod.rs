@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
 
     /// What the clock shows at a time of the run's own.
     fn on_the_clock(&self, time: f64) -> f64 {
-        self.cluster.specification().start_time + time
+        self.cluster.specification().on_the_clock(time)
     }
 
     /// Records the state at a time.
@@ -276,10 +276,11 @@ impl<'a> Run<'a> {
                 let worst = serde_json::to_value(self.cluster.abrupt());
                 record.extend(REPORT, WORST, worst.unwrap_or_default());
                 let (time, end) = (self.cluster.time(), self.times.end);
-                let start = self.cluster.specification().start_time;
-                let looked = self.series.last().map_or(start, |row| row[0]);
-                let unfinished = time > 0.0 && looked < start + end;
-                let progress = || format!("time {} of {}", start + time, start + end);
+                let spec = self.cluster.specification();
+                let looked = self.series.last().map_or(spec.start_time, |row| row[0]);
+                let [now, last] = [time, end].map(|time| spec.on_the_clock(time));
+                let unfinished = time > 0.0 && looked < last;
+                let progress = || format!("time {now} of {last}");
                 record.set_unfinished(unfinished.then(progress));
             }
             self.save()?;

@@ -1,6 +1,6 @@
 //! `trisolar encounters`: three bodies integrated to the end, their records, summary and pictures.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 use trisolar::divergence::{Backend, EngineError};
@@ -250,11 +250,7 @@ fn text(ensemble: &Ensemble, summary: &Summary, written: &[PathBuf]) -> String {
     );
     lines.add("time", &rates);
     for path in written {
-        lines.add_whole("file", &display(path));
+        lines.add_whole("file", &path.display().to_string());
     }
     text + lines.as_str()
-}
-
-fn display(path: &Path) -> String {
-    path.display().to_string()
 }
