@@ -89,7 +89,7 @@ fn what_cannot_be_is_refused_by_name() {
         ("--max-time 0", &["--max-time", "above 0"]),
         ("--max-steps 0", &["--max-steps"]),
         ("--steps-per-period 1", &["--steps-per-period", "from 10"]),
-        ("--max-error 0", &["--max-error"]),
+        ("--max-error -1", &["--max-error"]),
         ("--gpus 2", &["--gpus", "--backend gpu"]),
         ("--gpus 0", &["--gpus"]),
         ("--out a.txt", &["--out", ".npz, .csv or .png"]),
@@ -220,7 +220,7 @@ fn a_map_has_its_shape_and_a_picture() {
 #[test]
 fn what_is_wrong_or_open_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    let options = "--n 30 --order 2 --steps-per-period 30 --max-error 1e-12 --max-time 500";
+    let options = "--n 30 --order 2 --steps-per-period 30 --max-time 500";
     encounters(folder.path(), options)
         .assert()
         .success()
@@ -230,6 +230,24 @@ fn what_is_wrong_or_open_is_said() {
         .success()
         .stderr("")
         .stdout("");
+    let out = encounters(folder.path(), &format!("{options} --json"))
+        .output()
+        .unwrap();
+    let object: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let warnings = object["warnings"].as_array().unwrap();
+    assert!(warnings[0].as_str().unwrap().contains("energy of"));
+    assert!(warnings[1].as_str().unwrap().contains("are open"));
+
+    // With a limit it is a failure, after all files were written.
+    let limited = format!("{options} --max-error 1e-12 --out e.csv");
+    encounters(folder.path(), &limited)
+        .assert()
+        .code(1)
+        .stderr(contains("above --max-error 0.000000000001"));
+    assert!(folder.path().join("e.csv").exists());
+    encounters(folder.path(), "--n 10 --max-error 1e-3")
+        .assert()
+        .success();
 }
 
 #[test]

@@ -538,7 +538,7 @@ fn the_tail_of_lifetimes_of_equal_masses_falls_as_it_should() {
     let valid = spec.validate().unwrap();
     let engine = trisolar::encounters::Options::default();
     let ensemble = trisolar::encounters::run(&valid, &engine, &Unattended).unwrap();
-    let summary = trisolar::encounters::Summary::of(&ensemble, 1e-6);
+    let summary = trisolar::encounters::Summary::of(&ensemble);
     let tail = summary.lifetimes.tail.expect("enough runs");
     assert!(
         (tail.exponent - 2.0 / 3.0).abs() < 4.0 * tail.error + 0.02,

@@ -47,6 +47,23 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The engine to use: GPUs that are asked for are GPUs to be used.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] if the options contradict each other.
+    pub fn checked_backend(&self) -> Result<Backend, EngineError> {
+        match (self.backend, self.gpus) {
+            (Backend::Cpu, Some(gpus)) => {
+                let reason = "--backend cpu uses no GPU; leave one of them out";
+                Err(EngineError::refused("gpus", gpus, reason))
+            }
+            (Backend::Auto, Some(_)) => Ok(Backend::Gpu),
+            (backend, _) => Ok(backend),
+        }
+    }
+}
+
 /// From this number of runs on `auto` prefers a GPU: opening one and letting its driver compile the kernel takes seconds.
 const WORTH_A_GPU: u64 = 20_000;
 
@@ -86,7 +103,8 @@ pub fn run(
     monitor: &dyn Monitor,
 ) -> Result<Ensemble, EngineError> {
     let mut notes = Vec::new();
-    let wanted = match options.backend {
+    let backend = options.checked_backend()?;
+    let wanted = match backend {
         Backend::Cpu => false,
         Backend::Gpu => true,
         Backend::Auto => spec.runs() >= WORTH_A_GPU,
@@ -95,7 +113,7 @@ pub fn run(
         match on_gpus(spec, options, monitor) {
             Ok(ensemble) => return Ok(ensemble),
             Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
-            Err(error) => notes.extend(error.passed_over(options.backend)?),
+            Err(error) => notes.extend(error.passed_over(backend)?),
         }
     }
     let engine = CpuEngine::new(options.threads)?;

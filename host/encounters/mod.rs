@@ -23,4 +23,4 @@ pub use gpu::GpuEngine;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use parameter::{Choice, Parameter, Setup};
 pub use spec::{Jump, Limits, Order, Specification, Validated};
-pub use summary::{Share, Summary};
+pub use summary::{ENERGY_LIMIT, Share, Summary};

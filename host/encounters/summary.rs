@@ -73,9 +73,9 @@ pub struct Errors {
     pub energy_median: f64,
     /// The largest.
     pub energy_largest: f64,
-    /// Runs whose error is above the limit.
+    /// Runs whose error is above [`ENERGY_LIMIT`].
     pub energy_above: u64,
-    /// The limit.
+    /// [`ENERGY_LIMIT`].
     pub energy_limit: f64,
     /// The largest error of the angular momentum.
     pub momentum_largest: f64,
@@ -121,12 +121,15 @@ pub fn is_open(record: &Record) -> bool {
     [Outcome::TIME, Outcome::STEPS].contains(&Outcome(record.outcome))
 }
 
+/// The relative energy error of a run above which there is a warning.
+pub const ENERGY_LIMIT: f64 = 1e-6;
+
 /// Runs in the tail at least, for its slope.
 const LEAST_TAIL: usize = 50;
 
 impl Summary {
-    /// Of an ensemble; errors of the energy above `limit` are counted.
-    pub fn of(ensemble: &Ensemble, limit: f64) -> Self {
+    /// Summarises the records of an ensemble.
+    pub fn of(ensemble: &Ensemble) -> Self {
         let records = &ensemble.records;
         let all = records.len() as u64;
         let count = |f: &dyn Fn(&Record) -> bool| records.iter().filter(|r| f(r)).count() as u64;
@@ -151,7 +154,7 @@ impl Summary {
         let energy_median = *errors.select_nth_unstable_by(middle, f64::total_cmp).1;
         // Not a number is above every limit.
         let energy_above =
-            count(&|r| !matches!(r.energy_error.abs().partial_cmp(&limit), Some(o) if o.is_le()));
+            count(&|r| !matches!(r.energy_error.abs().partial_cmp(&ENERGY_LIMIT), Some(o) if o.is_le()));
         let largest = |f: &dyn Fn(&Record) -> f64| {
             records
                 .iter()
@@ -172,9 +175,46 @@ impl Summary {
                 energy_median,
                 energy_largest: largest(&|r| r.energy_error.abs()),
                 energy_above,
-                energy_limit: limit,
+                energy_limit: ENERGY_LIMIT,
                 momentum_largest: largest(&|r| r.momentum_error),
             },
+        }
+    }
+}
+
+impl Summary {
+    /// What a user should know of these runs: energies that are wrong, runs that a limit ended.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut list = Vec::new();
+        let errors = &self.errors;
+        if errors.energy_above > 0 {
+            list.push(format!(
+                "the energy of {} of {} runs is wrong by more than {ENERGY_LIMIT:e} of its value, at most {:.1e}; more \
+                 --steps-per-period or --order 8 make it more accurate",
+                errors.energy_above, self.runs, errors.energy_largest
+            ));
+        }
+        if self.open > 0 {
+            list.push(format!(
+                "{} of {} runs are open: --max-time or --max-steps ended them",
+                self.open, self.runs
+            ));
+        }
+        list
+    }
+
+    /// Checks that no run's relative energy error exceeds the user's limit, if there is one.
+    ///
+    /// # Errors
+    /// A message that names both.
+    pub fn check(&self, most: Option<f64>) -> Result<(), String> {
+        let largest = self.errors.energy_largest;
+        match most {
+            // An error that is not a number exceeds every limit.
+            Some(most) if largest.is_nan() || largest > most => Err(format!(
+                "the largest relative error of the energy is {largest:.3e}, above --max-error {most}"
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use trisolar::divergence::{Backend, EngineError};
+use trisolar::divergence::{EngineError, max_error};
 use trisolar::encounters::{self, Ensemble, Summary, Validated, files, pictures};
 use trisolar::run;
 
@@ -96,31 +96,20 @@ impl Outputs {
 
 /// Computes encounters and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if args.max_error.is_nan() || args.max_error <= 0.0 {
-        let given = args.max_error.to_string();
-        return Err(Failure::value(
-            &given,
-            "--max-error",
-            "must be a number above 0",
-        ));
+    if let Some(most) = args.max_error {
+        let checked = max_error(most);
+        checked.map_err(|allowed| Failure::value(&most.to_string(), "--max-error", allowed))?;
     }
-    let backend = match (args.backend, args.gpus) {
-        (Backend::Cpu, Some(gpus)) => {
-            let reason = "goes with --backend gpu, which it chooses";
-            return Err(Failure::value(&gpus.to_string(), "--gpus", reason));
-        }
-        (Backend::Auto, Some(_)) => Backend::Gpu,
-        (backend, _) => backend,
+    let options = encounters::Options {
+        backend: args.backend,
+        threads: args.threads,
+        gpus: args.gpus,
     };
+    options.checked_backend()?;
     let spec = args.validated()?;
     let outputs = Outputs::new(args, &spec)?;
     let _claim = outputs.declared(args).claim()?;
     interrupt::watch()?;
-    let options = encounters::Options {
-        backend,
-        threads: args.threads,
-        gpus: args.gpus,
-    };
     let progress = Progress::new("encounters", args.quiet || args.json);
     let ensemble = encounters::run(&spec, &options, &progress).map_err(|error| match error {
         EngineError::OutOfMemory { .. } => {
@@ -130,43 +119,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     progress.finish();
     let written = outputs.write(args, &spec, &ensemble)?;
-    let summary = Summary::of(&ensemble, args.max_error);
+    let summary = Summary::of(&ensemble);
     if !args.quiet {
-        for warning in warnings(&summary, &ensemble) {
+        for warning in ensemble.notes.iter().chain(&summary.warnings()) {
             report::to_stderr(&format!("warning: {warning}"));
         }
     }
     if args.json {
-        return report::json(&object(&ensemble, &summary, &written));
+        report::json(&object(&ensemble, &summary, &written))?;
+    } else if !args.quiet {
+        report::to_stdout(&text(&ensemble, &summary, &written))?;
     }
-    if args.quiet {
-        return Ok(());
-    }
-    report::to_stdout(&text(&ensemble, &summary, &written))
-}
-
-/// What the user should not overlook.
-fn warnings(summary: &Summary, ensemble: &Ensemble) -> Vec<String> {
-    let mut list = ensemble.notes.clone();
-    let errors = &summary.errors;
-    if errors.energy_above > 0 {
-        list.push(format!(
-            "the energy of {} of {} runs is wrong by more than {:e} of its value, at most {:.1e}; more --steps-per-period or \
-             --order 8 make it more accurate",
-            report::grouped(errors.energy_above),
-            report::grouped(summary.runs),
-            errors.energy_limit,
-            errors.energy_largest
-        ));
-    }
-    if summary.open > 0 {
-        list.push(format!(
-            "{} of {} runs are open: --max-time or --max-steps ended them",
-            report::grouped(summary.open),
-            report::grouped(summary.runs)
-        ));
-    }
-    list
+    summary.check(args.max_error).map_err(Failure::Failed)
 }
 
 /// Everything as one object.
@@ -181,6 +145,7 @@ fn object(ensemble: &Ensemble, summary: &Summary, written: &[PathBuf]) -> serde_
         "kicks_per_second": ensemble.kicks() / seconds,
         "summary": summary,
         "files": written.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
+        "warnings": summary.warnings(),
         "notes": ensemble.notes,
     })
 }

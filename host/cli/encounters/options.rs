@@ -142,9 +142,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,
 
-    /// Warn of runs whose relative error of the energy is above this
-    #[arg(long, value_name = "ERROR", help_heading = "Report", default_value = "1e-6", allow_hyphen_values = true, value_parser = values::number)]
-    pub(super) max_error: f64,
+    /// Fail (exit code 1), after writing all files, if the relative energy error of any run exceeds X; without --max-error, errors
+    /// above 1e-6 are a warning
+    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
+    pub(super) max_error: Option<f64>,
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report")]
     pub(super) json: bool,
