@@ -38,7 +38,7 @@ if ! [ -x "$cache/venv/bin/pip" ]; then
     python3 -m venv "$cache/venv"
 fi
 python=$cache/venv/bin/python
-"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm
+"$python" -m pip install -q 'maturin>=1.8,<2' numpy matplotlib tqdm pytest mypy types-tqdm pandas pandas-stubs xarray
 
 say "The program and the C library"
 # The wheel's crate among them: so maturin finds the library compiled, with the same features.

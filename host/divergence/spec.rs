@@ -95,7 +95,7 @@ impl Default for Specification {
 const DEFAULT_SPAN: f64 = 40.0;
 
 /// One value for both axes, or a value for each.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "must be one number, or two numbers in brackets: [first, second]"

@@ -1,4 +1,4 @@
-//! Records as files: `.npz` and `.csv`, with the parameters in which runs differ.
+//! Records as files: `.npz` and `.csv`, with the parameters in which runs differ; maps of outcomes as `.png`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,9 +6,57 @@ use std::path::Path;
 use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
-use super::{Ensemble, Validated};
+use super::{Ensemble, Validated, pictures};
 use crate::io::npz::NpzWriter;
+use crate::io::plot::Theme;
 use crate::io::{IoError, atomic};
+
+/// The form of a file, by its extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Records as arrays.
+    Npz,
+    /// Records as lines.
+    Csv,
+    /// The picture of a map.
+    Png,
+}
+
+impl Format {
+    /// The format that the name of a file stands for.
+    ///
+    /// # Errors
+    /// What is allowed: another extension, or a picture of runs that are no map.
+    pub fn of(path: &Path, spec: &Validated) -> Result<Self, &'static str> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("npz") => Ok(Self::Npz),
+            Some("csv") => Ok(Self::Csv),
+            Some("png") if spec.specification().size.is_some() => Ok(Self::Png),
+            Some("png") => {
+                Err("only a map (--map) has a picture of its outcomes; --plots draws distributions")
+            }
+            _ => Err("the name must end in .npz, .csv or .png"),
+        }
+    }
+
+    /// Writes a file of this format; pictures have the colours of `theme`.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing of it is left.
+    pub fn write(
+        self,
+        path: &Path,
+        spec: &Validated,
+        ensemble: &Ensemble,
+        theme: Theme,
+    ) -> Result<(), IoError> {
+        match self {
+            Self::Npz => npz(path, spec, ensemble),
+            Self::Csv => csv(path, spec, ensemble),
+            Self::Png => pictures::outcome_map(path, spec, ensemble, theme),
+        }
+    }
+}
 
 /// A column: its name, and its value in a record.
 pub type Column<T> = (&'static str, fn(&Record) -> T);

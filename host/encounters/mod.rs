@@ -8,16 +8,18 @@ mod cpu;
 mod emulator;
 mod engine;
 pub mod files;
+mod given;
 #[cfg(feature = "gpu")]
 mod gpu;
 pub mod parameter;
 pub mod pictures;
 mod spec;
-mod summary;
+pub mod summary;
 
 pub use cpu::CpuEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{Engine, Ensemble, Options, run, same_bits};
+pub use given::{Given, whole_number};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};

@@ -4,11 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use kernels_gpu::encounters::Law;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What three bodies start as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "String")]
 pub enum Setup {
     /// A binary and a single body that comes in, at rest at first or with a velocity at infinity.
     BinarySingle,
@@ -56,6 +56,14 @@ impl FromStr for Setup {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::NAMED.into_iter().find(|setup| setup.name() == text);
         found.ok_or_else(|| "must be binary-single, free-fall or burrau".into())
+    }
+}
+
+impl TryFrom<String> for Setup {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

@@ -1,20 +1,21 @@
 //! What is to be computed: starts, integration and ends, checked once.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use kernels_gpu::encounters::run::NEVER;
 use kernels_gpu::encounters::start::{BodiesStart, MOST_PARAMETERS, Plan, Start, is_ordinary};
 use kernels_gpu::encounters::step::{MOST_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
 use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
-use serde::Serialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::parameter::{AT_REST, Choice, Parameter, Setup};
 use crate::divergence::{Points, SpecError};
 
 /// Order of the composition that integrates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(into = "u32")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
 pub enum Order {
     /// The leapfrog.
     Two,
@@ -31,6 +32,29 @@ impl From<Order> for u32 {
             Order::Six => 6,
             Order::Eight => 8,
         }
+    }
+}
+
+impl TryFrom<u32> for Order {
+    type Error = &'static str;
+
+    fn try_from(order: u32) -> Result<Self, &'static str> {
+        match order {
+            2 => Ok(Self::Two),
+            6 => Ok(Self::Six),
+            8 => Ok(Self::Eight),
+            _ => Err("must be 2, 6 or 8"),
+        }
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // No number is refused in the same words.
+        let order = text.trim().parse().unwrap_or(0);
+        Self::try_from(order).map_err(Into::into)
     }
 }
 
@@ -60,14 +84,58 @@ impl Order {
 }
 
 /// Whether excursions of the third body are jumped over.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "JumpText")]
 pub enum Jump {
     /// Every step is taken.
     Off,
     /// Where what the jump leaves out of the tide, the octupole, is below this relative to the binary's own force.
     Tolerance(f64),
 }
+
+/// A [`Jump`] in files: a number, or `off`.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be off, or a tolerance from 1e-12 to 1e-4")]
+enum JumpText {
+    Number(f64),
+    Text(String),
+}
+
+impl TryFrom<JumpText> for Jump {
+    type Error = String;
+
+    fn try_from(text: JumpText) -> Result<Self, String> {
+        match text {
+            JumpText::Number(tolerance) => Ok(Self::Tolerance(tolerance)),
+            JumpText::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl FromStr for Jump {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "off" => Ok(Self::Off),
+            text => match text.parse() {
+                Ok(tolerance) => Ok(Self::Tolerance(tolerance)),
+                Err(_) => Err(JUMP_ALLOWED.into()),
+            },
+        }
+    }
+}
+
+impl Serialize for Jump {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => serializer.serialize_str("off"),
+            Self::Tolerance(tolerance) => serializer.serialize_f64(*tolerance),
+        }
+    }
+}
+
+const JUMP_ALLOWED: &str = "must be off, or a tolerance from 1e-12 to 1e-4";
 
 impl Jump {
     /// The distance beyond which excursions are jumped over, in semi-major axes of the binary: the octupole is of the order (a/R)⁴. 0
@@ -121,6 +189,9 @@ pub struct Specification {
 
 /// Most runs.
 pub const MOST_RUNS: u64 = 1 << 32;
+
+/// What [`Limits::max_steps`] can be.
+pub(super) const STEPS_ALLOWED: &str = "must be a whole number from 1 to 4000000000";
 
 impl Default for Specification {
     /// 10000 encounters of the binary and the single of Trani et al. (2024), at rest at first.
@@ -317,12 +388,7 @@ impl Specification {
         )?;
         if let Jump::Tolerance(t) = self.jump {
             // At 10 semi-major axes the statistics begin to differ.
-            check(
-                "jump",
-                t,
-                [1e-12, 1e-4],
-                "must be off, or a tolerance from 1e-12 to 1e-4",
-            )?;
+            check("jump", t, [1e-12, 1e-4], JUMP_ALLOWED)?;
         }
         let radius = "must be from 5 to 1e6 (semi-major axes of the binary)";
         check("escape-radius", self.escape_radius, [5.0, 1e6], radius)?;
@@ -340,8 +406,7 @@ impl Specification {
             ));
         }
         if !(1..=4_000_000_000).contains(&self.limits.max_steps) {
-            let allowed = "must be from 1 to 4000000000";
-            return Err(wrong("max-steps", self.limits.max_steps, allowed));
+            return Err(wrong("max-steps", self.limits.max_steps, STEPS_ALLOWED));
         }
         let settings = Settings {
             max_time: self.limits.max_time.unwrap_or(NEVER),

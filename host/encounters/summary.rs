@@ -153,8 +153,9 @@ impl Summary {
         let middle = errors.len() / 2;
         let energy_median = *errors.select_nth_unstable_by(middle, f64::total_cmp).1;
         // Not a number is above every limit.
-        let energy_above =
-            count(&|r| !matches!(r.energy_error.abs().partial_cmp(&ENERGY_LIMIT), Some(o) if o.is_le()));
+        let energy_above = count(
+            &|r| !matches!(r.energy_error.abs().partial_cmp(&ENERGY_LIMIT), Some(o) if o.is_le()),
+        );
         let largest = |f: &dyn Fn(&Record) -> f64| {
             records
                 .iter()
@@ -183,24 +184,27 @@ impl Summary {
 }
 
 impl Summary {
-    /// What a user should know of these runs: energies that are wrong, runs that a limit ended.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut list = Vec::new();
+    /// A warning if the energy of any run is wrong by more than [`ENERGY_LIMIT`].
+    pub fn accuracy_warning(&self) -> Option<String> {
         let errors = &self.errors;
-        if errors.energy_above > 0 {
-            list.push(format!(
+        (errors.energy_above > 0).then(|| {
+            format!(
                 "the energy of {} of {} runs is wrong by more than {ENERGY_LIMIT:e} of its value, at most {:.1e}; more \
                  --steps-per-period or --order 8 make it more accurate",
                 errors.energy_above, self.runs, errors.energy_largest
-            ));
-        }
-        if self.open > 0 {
-            list.push(format!(
+            )
+        })
+    }
+
+    /// What a user should know of these runs: energies that are wrong, runs that a limit ended.
+    pub fn warnings(&self) -> Vec<String> {
+        let open = (self.open > 0).then(|| {
+            format!(
                 "{} of {} runs are open: --max-time or --max-steps ended them",
                 self.open, self.runs
-            ));
-        }
-        list
+            )
+        });
+        self.accuracy_warning().into_iter().chain(open).collect()
     }
 
     /// Checks that no run's relative energy error exceeds the user's limit, if there is one.

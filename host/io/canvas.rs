@@ -2,6 +2,7 @@
 //! [`plot`](super::plot). The font is part of the program, since a bare machine has none.
 
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 use tiny_skia::{
@@ -26,6 +27,18 @@ pub enum Theme {
     Dark,
     /// Dark lines on white: for paper.
     Light,
+}
+
+impl FromStr for Theme {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "dark" => Ok(Self::Dark),
+            "light" => Ok(Self::Light),
+            _ => Err("must be dark or light".into()),
+        }
+    }
 }
 
 impl Theme {

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod array;
 mod cluster;
+mod encounters;
 mod errors;
 mod map;
 mod nbody;
@@ -20,6 +21,8 @@ mod _trisolar {
     use super::array::Array;
     #[pymodule_export]
     use super::cluster::{ClusterProblem, ClusterRun, ClusterState, lagrange_fractions};
+    #[pymodule_export]
+    use super::encounters::{EncountersFound, EncountersProblem, encounter_outcomes};
     #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]

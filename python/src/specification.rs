@@ -111,13 +111,11 @@ impl Specification {
         options: &Options,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
-        watch::run(
-            py,
-            &self.valid,
-            options.run,
-            &options.devices,
-            progress.as_ref(),
-        )
+        let (valid, devices) = (Arc::clone(&self.valid), options.devices.clone());
+        let options = options.run;
+        watch::run(py, progress.as_ref(), move |monitor| {
+            devices.run(&valid, &options, monitor)
+        })
         .map(Map::new)
     }
 

@@ -7,26 +7,25 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use trisolar::divergence::{Devices, DivergenceMap, EngineError, Monitor, RunOptions, Validated};
+use trisolar::divergence::{EngineError, Monitor};
 
 use crate::errors;
 
 /// How often signals are looked for.
 const TICK: Duration = Duration::from_millis(50);
 
-type Outcome = std::thread::Result<Result<DivergenceMap, EngineError>>;
+type Outcome<T> = std::thread::Result<Result<T, EngineError>>;
 
 /// What the two threads share.
-#[derive(Default)]
-struct Shared {
+struct Shared<T> {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
-    outcome: Mutex<Option<Outcome>>,
+    outcome: Mutex<Option<Outcome<T>>>,
     ended: Condvar,
 }
 
-impl Monitor for Shared {
+impl<T: Send> Monitor for Shared<T> {
     fn progress(&self, done: u64, total: u64) {
         self.total.store(total, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
@@ -37,9 +36,19 @@ impl Monitor for Shared {
     }
 }
 
-impl Shared {
+impl<T> Shared<T> {
+    fn new() -> Self {
+        Self {
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            cancelled: AtomicBool::new(false),
+            outcome: Mutex::new(None),
+            ended: Condvar::new(),
+        }
+    }
+
     /// The outcome, if it comes within `patience`.
-    fn wait(&self, patience: Duration) -> Option<Outcome> {
+    fn wait(&self, patience: Duration) -> Option<Outcome<T>> {
         let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut outcome, _) = self
             .ended
@@ -49,21 +58,19 @@ impl Shared {
     }
 }
 
-/// Computes the map on these devices. An exception of a signal handler or of `progress` ends the run and is raised.
-pub(crate) fn run(
+/// Calls `compute`, which tells its monitor how far it is. An exception of a signal handler or of `progress` ends the run and is
+/// raised.
+pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
-    spec: &Arc<Validated>,
-    options: RunOptions,
-    devices: &Devices,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<DivergenceMap> {
-    let shared = Arc::new(Shared::default());
-    let (theirs, spec, devices) = (Arc::clone(&shared), Arc::clone(spec), devices.clone());
+    compute: impl FnOnce(&dyn Monitor) -> Result<T, EngineError> + Send + 'static,
+) -> PyResult<T> {
+    let shared = Arc::new(Shared::new());
+    let theirs = Arc::clone(&shared);
     std::thread::Builder::new()
         .name("trisolar".into())
         .spawn(move || {
-            let compute = || devices.run(&spec, &options, &*theirs);
-            let outcome = catch_unwind(AssertUnwindSafe(compute));
+            let outcome = catch_unwind(AssertUnwindSafe(|| compute(&*theirs)));
             *theirs
                 .outcome
                 .lock()
@@ -95,10 +102,10 @@ pub(crate) fn run(
         }
     };
     match outcome {
-        Ok(map) => {
-            let map = map.map_err(errors::engine)?;
+        Ok(result) => {
+            let result = result.map_err(errors::engine)?;
             tell()?;
-            Ok(map)
+            Ok(result)
         }
         Err(_) => Err(PyRuntimeError::new_err(
             "internal error: the computation panicked; the message is on the standard error",

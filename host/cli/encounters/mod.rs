@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use trisolar::divergence::{EngineError, max_error};
-use trisolar::encounters::{self, Ensemble, Summary, Validated, files, pictures};
+use trisolar::divergence::EngineError;
+use trisolar::encounters::files::Format;
+use trisolar::encounters::{self, Ensemble, Summary, Validated, pictures};
 use trisolar::run;
 
 use super::progress::Progress;
@@ -14,14 +15,6 @@ use super::{Failure, interrupt};
 mod options;
 
 pub(crate) use options::Args;
-
-/// Formats of `--out`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Npz,
-    Csv,
-    Png,
-}
 
 /// The files to be written, their names checked.
 struct Outputs {
@@ -33,20 +26,8 @@ impl Outputs {
     fn new(args: &Args, spec: &Validated) -> Result<Self, Failure> {
         let mut out = Vec::new();
         for path in &args.out {
-            let refuse =
-                |reason: &str| Failure::value(&path.display().to_string(), "--out", reason);
-            let format = match path.extension().and_then(|e| e.to_str()) {
-                Some("npz") => Format::Npz,
-                Some("csv") => Format::Csv,
-                Some("png") => Format::Png,
-                _ => return Err(refuse("the name must end in .npz, .csv or .png")),
-            };
-            if format == Format::Png && spec.specification().size.is_none() {
-                return Err(refuse(
-                    "only a map (--map) has a picture of its outcomes; --plots draws distributions",
-                ));
-            }
-            out.push((path.clone(), format));
+            let refuse = |reason| Failure::value(&path.display().to_string(), "--out", reason);
+            out.push((path.clone(), Format::of(path, spec).map_err(refuse)?));
         }
         Ok(Self {
             out,
@@ -80,11 +61,7 @@ impl Outputs {
     ) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         for (path, format) in &self.out {
-            match format {
-                Format::Npz => files::npz(path, spec, ensemble)?,
-                Format::Csv => files::csv(path, spec, ensemble)?,
-                Format::Png => pictures::outcome_map(path, spec, ensemble, args.theme)?,
-            }
+            format.write(path, spec, ensemble, args.theme)?;
             written.push(path.clone());
         }
         if let Some(prefix) = &self.plots {
@@ -96,10 +73,6 @@ impl Outputs {
 
 /// Computes encounters and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(most) = args.max_error {
-        let checked = max_error(most);
-        checked.map_err(|allowed| Failure::value(&most.to_string(), "--max-error", allowed))?;
-    }
     let options = encounters::Options {
         backend: args.backend,
         threads: args.threads,

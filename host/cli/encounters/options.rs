@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use trisolar::divergence::{Backend, OneOrTwo, Points, SpecError};
-use trisolar::encounters::parameter::range;
-use trisolar::encounters::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
+use trisolar::divergence::{Backend, OneOrTwo, Points};
+use trisolar::encounters::{Given, Jump, Order, Setup, Validated, whole_number};
 use trisolar::io::plot::Theme;
 
 use crate::cli::{Failure, values};
@@ -98,7 +97,7 @@ pub(crate) struct Args {
     size: Option<OneOrTwo<u64>>,
 
     /// Order of the integrator: 2, 6 or 8 [default: 6]
-    #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = order)]
+    #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = str::parse::<Order>)]
     order: Option<Order>,
     /// Steps in a period of the tightest circular binary that the energy allows, 10 to 1e6 [default: 1000, 50, 35 at order 2, 6,
     /// 8]
@@ -106,7 +105,7 @@ pub(crate) struct Args {
     steps_per_period: Option<f64>,
     /// Jump over excursions of the third body where what is left out of its tide is below this, 1e-12 to 1e-4; or off
     /// [default: 1e-6, beyond 31.6 semi-major axes]
-    #[arg(long, value_name = "TOLERANCE", help_heading = "Integration", allow_hyphen_values = true, value_parser = jump)]
+    #[arg(long, value_name = "TOLERANCE", help_heading = "Integration", allow_hyphen_values = true, value_parser = str::parse::<Jump>)]
     jump: Option<Jump>,
 
     /// Distance at which an unbound body has escaped, 5 to 1e6 (semi-major axes of the binary) [default: 20]
@@ -120,7 +119,7 @@ pub(crate) struct Args {
     max_time: Option<f64>,
     /// End runs that are still open after so many steps, 1 to 4e9 [default: 4000000]
     #[arg(long, value_name = "N", help_heading = "Ends", allow_hyphen_values = true, value_parser = steps)]
-    max_steps: Option<u32>,
+    max_steps: Option<u64>,
 
     /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -129,7 +128,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PREFIX", help_heading = "Output")]
     pub(super) plots: Option<PathBuf>,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
-    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = theme)]
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     pub(super) theme: Theme,
 
     /// Where to compute: auto (a GPU for 20000 runs and more, if one can be used), cpu or gpu
@@ -158,11 +157,7 @@ pub(crate) struct Args {
 fn whole(text: &str, most: u64) -> Option<u64> {
     let text = text.trim();
     let exact = text.parse::<u64>().ok();
-    let rounded = || {
-        let x = text.parse::<f64>().ok()?;
-        // Beyond 2^53 not every number can be written in this way.
-        (x.fract() == 0.0 && (0.0..9e15).contains(&x)).then_some(x as u64)
-    };
+    let rounded = || whole_number(text.parse().ok()?);
     exact.or_else(rounded).filter(|n| (1..=most).contains(n))
 }
 
@@ -170,209 +165,50 @@ fn runs(text: &str) -> Result<u64, String> {
     whole(text, 1 << 32).ok_or_else(|| "must be a whole number from 1 to 4294967296 (2^32)".into())
 }
 
-fn steps(text: &str) -> Result<u32, String> {
-    let steps = whole(text, 4_000_000_000).and_then(|n| n.try_into().ok());
-    steps.ok_or_else(|| "must be a whole number from 1 to 4000000000".into())
-}
-
-fn order(text: &str) -> Result<Order, String> {
-    match text.trim() {
-        "2" => Ok(Order::Two),
-        "6" => Ok(Order::Six),
-        "8" => Ok(Order::Eight),
-        _ => Err("must be 2, 6 or 8".into()),
-    }
-}
-
-fn jump(text: &str) -> Result<Jump, String> {
-    match text.trim() {
-        "off" => Ok(Jump::Off),
-        text => match text.parse() {
-            Ok(tolerance) => Ok(Jump::Tolerance(tolerance)),
-            Err(_) => Err("must be off, or a tolerance from 1e-12 to 1e-4".into()),
-        },
-    }
-}
-
-fn theme(text: &str) -> Result<Theme, String> {
-    match text {
-        "dark" => Ok(Theme::Dark),
-        "light" => Ok(Theme::Light),
-        _ => Err("must be dark or light".into()),
-    }
-}
-
-/// A value of the specification that is not allowed.
-fn refused(error: &SpecError) -> Failure {
-    Failure::specification(error, true, None)
-}
-
-/// The parameter of a setup that an option names.
-fn parameter(
-    setup: Setup,
-    name: &str,
-    option: &str,
-    given: &str,
-) -> Result<&'static Parameter, Failure> {
-    match setup.parameter(name) {
-        Some((_, parameter)) => Ok(parameter),
-        None => {
-            let names: Vec<&str> = setup.parameters().iter().map(|p| p.name).collect();
-            let reason = if names.is_empty() {
-                format!("the setup {setup} has no parameters")
-            } else {
-                let names = names.join(", ");
-                format!("the setup {setup} has no {name}; its parameters are {names}")
-            };
-            Err(Failure::value(given, option, &reason))
-        }
-    }
+fn steps(text: &str) -> Result<u64, String> {
+    whole(text, 4_000_000_000).ok_or_else(|| "must be a whole number from 1 to 4000000000".into())
 }
 
 impl Args {
-    /// Values of parameters that are fixed by an option of their own.
-    fn fixed(&self) -> Vec<(&'static str, &'static str, f64)> {
-        let masses = self.masses.unwrap_or_default();
-        let mass = |i: usize| self.masses.map(|_| masses[i]);
-        [
-            ("mass1", "--masses", mass(0)),
-            ("mass2", "--masses", mass(1)),
-            ("mass3", "--masses", mass(2)),
-            ("a", "--a", self.a),
-            ("e", "--e", self.e),
-            ("inclination", "--inclination", self.inclination),
-            ("node", "--node", self.node),
-            ("argument", "--argument", self.argument),
-            ("phase", "--phase", self.phase),
-            ("distance", "--distance", self.distance),
-            ("v-inf", "--v-inf", self.v_inf),
-            ("impact", "--impact", self.impact),
-            ("x", "--x", self.x),
-            ("y", "--y", self.y),
-        ]
-        .into_iter()
-        .filter_map(|(name, option, value)| Some((name, option, value?)))
-        .collect()
+    /// The values that are given.
+    fn given(&self) -> Given {
+        Given {
+            setup: self.setup,
+            n: self.n,
+            seed: self.seed,
+            masses: self.masses,
+            a: self.a,
+            e: self.e,
+            inclination: self.inclination,
+            node: self.node,
+            argument: self.argument,
+            phase: self.phase,
+            distance: self.distance,
+            v_inf: self.v_inf,
+            impact: self.impact,
+            x: self.x,
+            y: self.y,
+            draw: self.draw.clone(),
+            map: self.map.clone(),
+            size: self.size,
+            order: self.order,
+            steps_per_period: self.steps_per_period,
+            jump: self.jump,
+            escape_radius: self.escape_radius,
+            radii: self.radii,
+            max_time: self.max_time,
+            max_steps: self.max_steps,
+            max_error: self.max_error,
+        }
     }
 
     /// What the options ask for, checked; points are read.
     pub(super) fn validated(&self) -> Result<Validated, Failure> {
-        let setup = self.setup.unwrap_or(if self.points.is_some() {
-            Setup::Points
-        } else {
-            Setup::BinarySingle
-        });
-        let mut spec = Specification {
-            setup,
-            ..Specification::default()
+        let points = match &self.points {
+            None => None,
+            Some(path) => Some(Points::read(path).map_err(Failure::BadInput)?),
         };
-        spec.parameters.clear();
-        let mut put = |name: &'static str, choice, option: &str, given: &str| match spec
-            .parameters
-            .insert(name, choice)
-        {
-            None => Ok(()),
-            Some(_) => {
-                let reason = format!("{name} is given twice: fixed, drawn or an axis of the map");
-                Err(Failure::value(given, option, &reason))
-            }
-        };
-        for (name, option, value) in self.fixed() {
-            let given = value.to_string();
-            let parameter = parameter(setup, name, option, &given)?;
-            if !parameter.allows(value) {
-                let allowed = parameter.allowed_in_words();
-                return Err(Failure::value(&given, option, &allowed));
-            }
-            put(parameter.name, Choice::Fixed(value), option, &given)?;
-        }
-        for given in &self.draw {
-            let (name, law) = given.split_once('=').ok_or_else(|| {
-                Failure::value(
-                    given,
-                    "--draw",
-                    "must be NAME=LAW, such as inclination=isotropic",
-                )
-            })?;
-            let parameter = parameter(setup, name, "--draw", given)?;
-            let choice = Choice::parse_draw(law, parameter)
-                .map_err(|reason| Failure::value(given, "--draw", &reason))?;
-            put(parameter.name, choice, "--draw", given)?;
-        }
-        if self.map.len() > 2 {
-            let given = self.map.join(",");
-            return Err(Failure::value(
-                &given,
-                "--map",
-                "must be one or two parameters",
-            ));
-        }
-        for (axis, given) in self.map.iter().enumerate() {
-            let (name, words) = match given.split_once('=') {
-                Some((name, words)) => (name, words.split(':').collect()),
-                None => (given.as_str(), Vec::new()),
-            };
-            let parameter = parameter(setup, name, "--map", given)?;
-            let range = range(&words, parameter)
-                .map_err(|reason| Failure::value(given, "--map", &reason))?;
-            let choice = [Choice::Columns(range), Choice::Rows(range)][axis];
-            put(parameter.name, choice, "--map", given)?;
-        }
-        if self.map.is_empty() {
-            let usual = Specification::default().parameters;
-            let drawn: Vec<(&str, Choice)> = match setup {
-                Setup::BinarySingle => usual.into_iter().collect(),
-                Setup::FreeFall if !["x", "y"].iter().any(|k| spec.parameters.contains_key(k)) => {
-                    vec![("x", Choice::Region), ("y", Choice::Region)]
-                }
-                _ => Vec::new(),
-            };
-            for (name, choice) in drawn {
-                spec.parameters.entry(name).or_insert(choice);
-            }
-        } else {
-            let [w, h] = match &self.size {
-                None => [300, 300],
-                Some(OneOrTwo::One(w)) => [*w, *w],
-                Some(OneOrTwo::Two(size)) => *size,
-            };
-            let size = if self.map.len() == 1 { [w, 1] } else { [w, h] };
-            let pixels = size[0].checked_mul(size[1]);
-            let most = |n: &u64| (1..=1 << 32).contains(n);
-            spec.n = pixels.filter(most).ok_or_else(|| {
-                let given = format!("{}x{}", size[0], size[1]);
-                Failure::value(
-                    &given,
-                    "--size",
-                    "must be from 1 to 4294967296 (2^32) pixels",
-                )
-            })?;
-            spec.size = Some(size);
-        }
-        match (self.n, setup) {
-            (Some(n), _) => spec.n = n,
-            (None, Setup::Burrau) => spec.n = 1,
-            _ => {}
-        }
-        if let Some(seed) = self.seed {
-            spec.seed = seed;
-        }
-        if let Some(order) = self.order {
-            spec.order = order;
-        }
-        spec.steps_per_period = (self.steps_per_period).unwrap_or(spec.order.steps_per_period());
-        spec.jump = self.jump.unwrap_or(spec.jump);
-        spec.escape_radius = self.escape_radius.unwrap_or(spec.escape_radius);
-        spec.radii = self.radii.unwrap_or(spec.radii);
-        spec.limits.max_time = self.max_time;
-        spec.limits.max_steps = self.max_steps.unwrap_or(spec.limits.max_steps);
-        let valid = match &self.points {
-            None => spec.validate(),
-            Some(path) => {
-                let points = Points::read(path).map_err(Failure::BadInput)?;
-                spec.validate_points(&points)
-            }
-        };
-        valid.map_err(|e| refused(&e))
+        let valid = self.given().validated(points.as_ref());
+        valid.map_err(|e| Failure::specification(&e, true, None))
     }
 }

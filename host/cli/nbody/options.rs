@@ -113,7 +113,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = view)]
     pub view: Option<View>,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
-    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = theme)]
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     pub theme: Theme,
     /// Keep a checkpoint of the run there, about once a second and at the end; --resume goes on from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
@@ -161,10 +161,3 @@ fn view(text: &str) -> Result<View, String> {
     })
 }
 
-fn theme(text: &str) -> Result<Theme, String> {
-    match text {
-        "dark" => Ok(Theme::Dark),
-        "light" => Ok(Theme::Light),
-        _ => Err("must be dark or light".into()),
-    }
-}

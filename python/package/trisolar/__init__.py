@@ -1,4 +1,4 @@
-"""Gravitational dynamics on CPUs and GPUs: three-body divergence maps, N-body runs and star clusters as NumPy arrays.
+"""Gravitational dynamics on CPUs and GPUs: three-body divergence maps and encounters, N-body runs and star clusters as NumPy arrays.
 
 >>> import trisolar
 >>> map = trisolar.divergence(size=100, steps=20_000)
@@ -13,6 +13,7 @@ A GPU is used where there is one; nothing of CUDA is needed to install or import
 
 from ._cluster import LAGRANGE_FRACTIONS, Cluster, ClusterState, cluster
 from ._divergence import DivergenceMap, divergence
+from ._encounters import ENCOUNTER_OUTCOMES, Encounters, encounters
 from ._machine import Cpu, Devices, Gpu, Simd, devices
 from ._nbody import Diagnostics, Nbody, NbodyState, nbody
 from ._sweep import sweep
@@ -21,6 +22,7 @@ from ._warnings import AccuracyWarning, TrisolarWarning
 from ._zoom import zoom
 
 __all__ = [
+    "ENCOUNTER_OUTCOMES",
     "LAGRANGE_FRACTIONS",
     "AccuracyWarning",
     "Cluster",
@@ -29,6 +31,7 @@ __all__ = [
     "Devices",
     "Diagnostics",
     "DivergenceMap",
+    "Encounters",
     "Gpu",
     "Nbody",
     "NbodyState",
@@ -38,6 +41,7 @@ __all__ = [
     "cluster",
     "devices",
     "divergence",
+    "encounters",
     "nbody",
     "sweep",
     "zoom",

@@ -6,6 +6,8 @@ __all__ = [
     "ClusterProblem",
     "ClusterRun",
     "ClusterState",
+    "EncountersFound",
+    "EncountersProblem",
     "Map",
     "NbodyProblem",
     "NbodyRun",
@@ -15,6 +17,7 @@ __all__ = [
     "__version__",
     "configuration_text",
     "devices_json",
+    "encounter_outcomes",
     "lagrange_fractions",
     "sweep_frames",
     "zoom_frames",
@@ -24,6 +27,7 @@ __version__: str
 
 def configuration_text(path: Union[str, "PathLike[str]"]) -> str: ...
 def devices_json() -> str: ...
+def encounter_outcomes() -> List[Tuple[int, str]]: ...
 def lagrange_fractions() -> List[float]: ...
 def sweep_frames(
     options: Dict[str, object], toml: Optional[str], file: Optional[str], vary: List[str]
@@ -40,6 +44,49 @@ def zoom_frames(
 class Array:
     @property
     def __array_interface__(self) -> Dict[str, Any]: ...
+
+@final
+class EncountersProblem:
+    def __new__(
+        cls,
+        options: Dict[str, object],
+        toml: Optional[str] = None,
+        file: Optional[str] = None,
+        points: Optional[Tuple[List[int], bytes]] = None,
+    ) -> EncountersProblem: ...
+    @property
+    def json(self) -> str: ...
+    @property
+    def toml(self) -> str: ...
+    def run(
+        self,
+        backend: str,
+        threads: Optional[int],
+        gpus: Optional[int],
+        progress: Optional[Callable[[int, int], object]],
+    ) -> EncountersFound: ...
+
+@final
+class EncountersFound:
+    def records(self) -> Tuple[List[Tuple[str, str]], bytes]: ...
+    @property
+    def map(self) -> Optional[Tuple[Tuple[int, int], List[Tuple[str, str]]]]: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def warnings(self) -> List[str]: ...
+    @property
+    def accuracy_warning(self) -> Optional[str]: ...
+    @property
+    def notes(self) -> List[str]: ...
+    def check(self) -> None: ...
+    def save(self, path: Union[str, "PathLike[str]"], theme: str) -> None: ...
 
 @final
 class NbodyProblem:

@@ -1,0 +1,310 @@
+"""Complete three-body encounters: who escapes, when and how fast, and which binary stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _trisolar
+from ._progress import Progress, watching
+from ._spec import Numbers, Spec, merged, names, numbers, source, wholes
+from ._warnings import TrisolarWarning, warn_of_accuracy
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+ENCOUNTER_OUTCOMES: Dict[int, str] = dict(_trisolar.encounter_outcomes())
+"""How runs end: the numbers in the column ``outcome`` of :attr:`Encounters.records` and what they stand for."""
+
+
+class Encounters:
+    """Encounters that have ended, a record for each. Made by :func:`encounters`.
+
+    ``numpy.asarray(encounters)`` is :attr:`records`.
+    """
+
+    def __init__(self, found: _trisolar.EncountersFound, spec: Dict[str, Any], toml: str) -> None:
+        self._found = found
+        self._spec = spec
+        self._toml = toml
+        columns, rows = found.records()
+        records = np.frombuffer(rows, np.dtype(columns))
+        self._map = found.map
+        if self._map is not None:
+            (width, height), _ = self._map
+            records = records.reshape(height, width)
+        self._records: npt.NDArray[np.void] = records
+
+    @property
+    def records(self) -> npt.NDArray[np.void]:
+        """A structured array with a record for each run: (n,), or (height, width) of a map, whose row 0 has the lowest value of the
+        second parameter. Read-only; ``records.copy()`` is not.
+
+        Its columns are those of the command line's files (docs/encounters.md): ``outcome`` (see :data:`ENCOUNTER_OUTCOMES`),
+        ``body`` (1 to 3; 0: none), ``least_distance_pair`` (12, 23 or 13; 0: none), ``exchanges``, ``excursions``, ``jumps``,
+        ``steps`` as uint32; ``time`` (time), ``a`` (length), ``e``, ``v_inf`` (length / time), ``least_distance`` (length),
+        ``least_distance_time`` (time), ``energy_error`` and ``momentum_error`` (relative) as float64, not a number where a run
+        has none; and ``start_...`` for each parameter in which runs differ.
+        """
+        return self._records
+
+    @property
+    def spec(self) -> Dict[str, Any]:
+        """Every value that the records depend on, under the names of :func:`encounters`, but for points. As ``spec=`` of another
+        call (with ``points``, if there were any) it gives the same records, to the bit."""
+        return dict(self._spec)
+
+    @property
+    def spec_toml(self) -> str:
+        """:attr:`spec` as TOML text."""
+        return self._toml
+
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """Outcomes and escapers with their numbers, shares and 95 % intervals, lifetimes, and errors: what
+        ``trisolar encounters --json`` has as ``summary``."""
+        summary: Dict[str, Any] = json.loads(self._found.summary)
+        return summary
+
+    @property
+    def engine(self) -> str:
+        """``"cpu"`` or ``"gpu"``."""
+        return self._found.engine
+
+    @property
+    def device(self) -> str:
+        """The device in words."""
+        return self._found.device
+
+    @property
+    def seconds(self) -> float:
+        """Time of the computation itself (s)."""
+        return self._found.seconds
+
+    @property
+    def warnings(self) -> List[str]:
+        """Why the records may not be what was meant: energies that are wrong, runs that a limit ended."""
+        return self._found.warnings
+
+    @property
+    def notes(self) -> List[str]:
+        """What should be known, such as that no GPU could be used."""
+        return self._found.notes
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> npt.NDArray[np.void]:
+        records = self._records if dtype is None else self._records.astype(dtype)
+        return records.copy() if copy else records
+
+    def __len__(self) -> int:
+        return int(self._records.size)
+
+    def __repr__(self) -> str:
+        outcomes = ", ".join(f"{o['count']} {o['what']}" for o in self.summary["outcomes"])
+        return f"<Encounters, {len(self)} runs: {outcomes}, {self.engine}: {self.device}>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The records as a data frame, a row for each run; ``outcome`` is a category.
+
+        :raises ImportError: without pandas.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas() needs pandas: pip install pandas") from error
+        flat = self._records.ravel()
+        frame = pandas.DataFrame({name: flat[name] for name in flat.dtype.names or ()})
+        categories = list(ENCOUNTER_OUTCOMES.values())
+        outcomes = pandas.Categorical.from_codes(
+            frame["outcome"].to_numpy().astype(np.int8), categories=categories
+        )
+        frame["outcome"] = outcomes
+        frame.index.name = "run"
+        return frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The records as a dataset: of a map over its parameters as coordinates, otherwise over ``run``. ``attrs`` has the
+        specification as TOML text, and the numbers of outcomes.
+
+        :raises ImportError: without xarray.
+        """
+        try:
+            import xarray
+        except ImportError as error:
+            raise ImportError("to_xarray() needs xarray: pip install xarray") from error
+        records = self._records
+        coordinates: Dict[str, Tuple[str, npt.NDArray[Any], Dict[str, str]]] = {}
+        if self._map is None:
+            dims: List[str] = ["run"]
+            coordinates["run"] = ("run", np.arange(records.size), {})
+        else:
+            axes = self._map[1]
+            if len(axes) == 1:
+                records = records[0]
+            # Rows are the first axis of the array, columns the last.
+            dims = [f"start_{name.replace('-', '_')}" for name, _ in reversed(axes)]
+            for axis, (dim, (_, unit)) in enumerate(zip(dims, reversed(axes))):
+                values = np.moveaxis(records[dim], axis, 0).reshape(records.shape[axis], -1)[:, 0]
+                coordinates[dim] = (dim, values, {"units": unit} if unit else {})
+        columns = [name for name in records.dtype.names or () if name not in coordinates]
+        variables = {name: (dims, records[name]) for name in columns}
+        outcomes = ", ".join(f"{number}: {name}" for number, name in ENCOUNTER_OUTCOMES.items())
+        return xarray.Dataset(
+            variables, coords=coordinates, attrs={"specification": self._toml, "outcomes": outcomes}
+        )
+
+    def save(self, path: Union[str, "os.PathLike[str]"], *, theme: str = "dark") -> None:
+        """Writes the records, as the command line's ``--out`` does, byte for byte.
+
+        :param path: ``.npz`` or ``.csv``; ``.png`` for the picture of a map. A file of that name is replaced, once the new one is
+            complete.
+        :param theme: of a picture: "dark" or "light".
+        :raises ValueError: another extension, or a picture of runs that are no map.
+        :raises OSError: the file cannot be written.
+        """
+        names(theme=theme)
+        self._found.save(path, theme)
+
+
+def encounters(
+    spec: Optional[Spec] = None,
+    *,
+    setup: Optional[str] = None,
+    points: Optional[Any] = None,
+    n: Optional[float] = None,
+    seed: Optional[int] = None,
+    masses: Optional[Numbers] = None,
+    a: Optional[float] = None,
+    e: Optional[float] = None,
+    inclination: Optional[float] = None,
+    node: Optional[float] = None,
+    argument: Optional[float] = None,
+    phase: Optional[float] = None,
+    distance: Optional[float] = None,
+    v_inf: Optional[float] = None,
+    impact: Optional[float] = None,
+    x: Optional[float] = None,
+    y: Optional[float] = None,
+    draw: Union[str, Sequence[str], None] = None,
+    map: Union[str, Sequence[str], None] = None,
+    size: Union[int, Sequence[int], None] = None,
+    order: Optional[int] = None,
+    steps_per_period: Optional[float] = None,
+    jump: Union[float, str, None] = None,
+    escape_radius: Optional[float] = None,
+    radii: Optional[Numbers] = None,
+    max_time: Optional[float] = None,
+    max_steps: Optional[float] = None,
+    max_error: Optional[float] = None,
+    backend: str = "auto",
+    threads: Optional[int] = None,
+    gpus: Optional[int] = None,
+    progress: Progress = None,
+) -> Encounters:
+    """Integrates three bodies to the end, run after run, G = 1: who escapes, when, how fast, and which binary stays behind.
+
+    >>> found = trisolar.encounters(n=10_000, draw="inclination=isotropic")
+    >>> found.records["time"].mean()
+    >>> found.to_pandas().groupby("body").size()
+
+    Names and defaults are those of the command line ``trisolar encounters``. Run i depends on the seed and i alone, with the same
+    bits on every CPU and GPU.
+
+    Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second.
+
+    :param spec: where values come from that are not given below: a mapping with the same names (such as another result's
+        ``spec``), TOML text, or the path of a TOML file.
+    :param setup: what three bodies start as: "binary-single", "free-fall" or "burrau" ["binary-single"].
+    :param points: start states: (n, 21), positions, velocities and masses of bodies 1, 2 and 3.
+    :param n: runs, 1 to 2**32 [10000; burrau: 1].
+    :param seed: of all draws [1].
+    :param masses: of bodies 1, 2 (the binary) and 3 [15, 17.5, 12.5; free-fall: 1, 1, 1].
+    :param a: semi-major axis of the binary (length) [5].
+    :param e: its eccentricity [0].
+    :param inclination: of the binary to the direction in which the single comes in (degrees) [uniform; of a map: 90].
+    :param node: longitude of its ascending node (degrees) [0].
+    :param argument: argument of its pericentre (degrees) [0].
+    :param phase: its mean anomaly (degrees) [uniform; of a map: 0].
+    :param distance: of the single from the binary's centre of mass (length) [100].
+    :param v_inf: velocity of the single at infinity (length / time) [at rest at its distance].
+    :param impact: its impact parameter (length) [0].
+    :param x: free-fall: x of body 3 (length) [drawn in the region of Agekyan and Anosova (1967); of a map: 0.2].
+    :param y: free-fall: y of body 3 (length) [likewise; of a map: 0.5].
+    :param draw: parameters that are drawn: "NAME=LAW" or "NAME=LAW:LOW:HIGH", one or a sequence, such as
+        "inclination=isotropic", "e=thermal" or "impact=disc:0:20".
+    :param map: a map over one or two parameters, columns first: "NAME" or "NAME=LOW:HIGH", such as "phase,inclination".
+    :param size: pixels of the map: its width, or width and height [300].
+    :param order: of the integrator: 2, 6 or 8 [6].
+    :param steps_per_period: steps in a period of the tightest circular binary that the energy allows, 10 to 1e6
+        [1000, 50, 35 at order 2, 6, 8].
+    :param jump: tolerance of jumps over excursions, 1e-12 to 1e-4, or "off" [1e-6].
+    :param escape_radius: where an unbound body has escaped, 5 to 1e6 (semi-major axes of the binary) [20].
+    :param radii: of bodies 1, 2 and 3, which collide when they touch (length) [0, 0, 0].
+    :param max_time: when runs end that are still open (time) [never].
+    :param max_steps: steps after which they end, 1 to 4e9 [4000000].
+    :param max_error: the relative energy error of any run above which the computation fails with a ``RuntimeError``
+        [none; above 1e-6 there is a warning].
+    :param backend: where to compute: "auto" (a GPU, where there is one, for 20000 runs or more), "cpu" or "gpu".
+    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param gpus: GPUs that share the work, which chooses ``backend="gpu"`` [all].
+    :param progress: a function that is called some times a second, in the calling thread, with the runs that have ended and all
+        runs; an exception of it ends the computation. ``True`` shows a bar (needs tqdm).
+    :returns: the records and what they come to.
+    :raises ValueError: a value that is not allowed, with the message of the command line.
+    :raises TypeError: a value of another kind.
+    :raises MemoryError: too little memory, on the device or the host.
+    :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or an energy error above ``max_error``.
+
+    Energies that are wrong by more than 1e-6 give an :class:`AccuracyWarning`, runs that a limit ended a
+    :class:`TrisolarWarning`; both are subclasses of ``UserWarning``.
+    """
+    options: Dict[str, object] = {
+        "setup": setup,
+        "n": n,
+        "seed": seed,
+        "masses": masses,
+        "a": a,
+        "e": e,
+        "inclination": inclination,
+        "node": node,
+        "argument": argument,
+        "phase": phase,
+        "distance": distance,
+        "v_inf": v_inf,
+        "impact": impact,
+        "x": x,
+        "y": y,
+        "draw": draw,
+        "map": map,
+        "size": size,
+        "order": order,
+        "steps_per_period": steps_per_period,
+        "jump": jump,
+        "escape_radius": escape_radius,
+        "radii": radii,
+        "max_time": max_time,
+        "max_steps": max_steps,
+        "max_error": max_error,
+    }
+    names(backend=backend)
+    wholes(threads=threads, gpus=gpus)
+    given = source(spec)
+    array = None
+    if points is not None:
+        values = np.ascontiguousarray(numbers("points", points))
+        array = (list(values.shape), values.tobytes())
+    problem = _trisolar.EncountersProblem(merged(given, options), given.toml, given.file, array)
+    with watching(progress, "encounters") as tell:
+        found = problem.run(backend, threads, gpus, tell)
+    all_values = {k: v for k, v in json.loads(problem.json).items() if v is not None and v != []}
+    warn_of_accuracy(found.accuracy_warning, stacklevel=2)
+    for message in found.warnings:
+        if message != found.accuracy_warning:
+            warnings.warn(message, TrisolarWarning, stacklevel=2)
+    found.check()
+    return Encounters(found, all_values, problem.toml)

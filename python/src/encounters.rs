@@ -1,0 +1,226 @@
+//! Complete three-body encounters, their records as one array.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use trisolar::divergence::Points;
+use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
+use trisolar::encounters::summary::outcome_name;
+use trisolar::encounters::{self, Ensemble, Given, Options, Outcome, Summary, Validated};
+use trisolar::io::atomic::check_writable;
+use trisolar::io::plot::Theme;
+
+use crate::{errors, values, watch};
+
+/// Encounters to be computed, every value checked.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct EncountersProblem {
+    valid: Arc<Validated>,
+    given: Given,
+}
+
+#[pymethods]
+impl EncountersProblem {
+    /// From options (they go first), then the keys of TOML text, then the defaults; `points` are the shape and the values of an array.
+    #[new]
+    #[pyo3(signature = (options, toml=None, file=None, points=None))]
+    fn new(
+        options: &Bound<'_, PyDict>,
+        toml: Option<&str>,
+        file: Option<&str>,
+        points: Option<(Vec<usize>, Bound<'_, PyBytes>)>,
+    ) -> PyResult<Self> {
+        let mut given: Given = values::typed(values::table(options)?)?;
+        if let Some(text) = toml {
+            given = given.over(values::parsed(text, file)?);
+        }
+        let points = match points {
+            None => None,
+            Some((shape, bytes)) => {
+                let numbers = bytemuck::pod_collect_to_vec(bytes.as_bytes());
+                let points = Points::new(&shape, numbers);
+                Some(points.map_err(|e| errors::specification(&e, None))?)
+            }
+        };
+        let valid = given.validated(points.as_ref());
+        let valid = valid.map_err(|e| errors::specification(&e, None))?;
+        let all = Given {
+            max_error: given.max_error,
+            ..Given::of(valid.specification())
+        };
+        Ok(Self {
+            valid: Arc::new(valid),
+            given: all,
+        })
+    }
+
+    /// Every value, as JSON.
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        values::json(&self.given)
+    }
+
+    /// Every value, as TOML.
+    #[getter]
+    fn toml(&self) -> PyResult<String> {
+        values::toml(&self.given)
+    }
+
+    /// Computes them.
+    #[pyo3(signature = (backend, threads, gpus, progress))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        backend: &str,
+        threads: Option<i64>,
+        gpus: Option<i64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<EncountersFound> {
+        let options = Options {
+            backend: values::backend(backend)?,
+            threads: values::threads(threads)?,
+            gpus: gpus.map(values::gpu_count).transpose()?,
+        };
+        let valid = Arc::clone(&self.valid);
+        let ensemble = watch::run(py, progress, move |monitor| {
+            encounters::run(&valid, &options, monitor)
+        })?;
+        let summary = py.detach(|| Summary::of(&ensemble));
+        Ok(EncountersFound {
+            valid: Arc::clone(&self.valid),
+            ensemble,
+            summary,
+            max_error: self.given.max_error,
+        })
+    }
+}
+
+/// Encounters that have ended.
+#[pyclass(frozen, module = "trisolar._trisolar")]
+pub(crate) struct EncountersFound {
+    valid: Arc<Validated>,
+    ensemble: Ensemble,
+    summary: Summary,
+    max_error: Option<f64>,
+}
+
+#[pymethods]
+impl EncountersFound {
+    /// Names of columns, their NumPy types (little-endian), and all rows packed.
+    fn records<'py>(&self, py: Python<'py>) -> (Vec<(String, &'static str)>, Bound<'py, PyBytes>) {
+        let starts = parameter_columns(&self.valid);
+        let wholes = WHOLES.iter().map(|(name, _)| ((*name).to_owned(), "<u4"));
+        let reals = REALS.iter().map(|(name, _)| ((*name).to_owned(), "<f8"));
+        let given = starts.iter().map(|(_, name)| (name.clone(), "<f8"));
+        let columns: Vec<_> = wholes.chain(reals).chain(given).collect();
+        let rows = py.detach(|| {
+            let row = 4 * WHOLES.len() + 8 * (REALS.len() + starts.len());
+            let mut bytes = Vec::with_capacity(row * self.ensemble.records.len());
+            for (run, record) in self.ensemble.records.iter().enumerate() {
+                for (_, value) in WHOLES {
+                    bytes.extend_from_slice(&value(record).to_le_bytes());
+                }
+                for (_, value) in REALS {
+                    bytes.extend_from_slice(&value(record).to_le_bytes());
+                }
+                for (place, _) in &starts {
+                    let value = self.valid.value(*place, run as u64);
+                    bytes.extend_from_slice(&value.to_le_bytes());
+                }
+            }
+            bytes
+        });
+        (columns, PyBytes::new(py, &rows))
+    }
+
+    /// Width and height, if it is a map, and the names and units of its axes.
+    #[getter]
+    fn map(&self) -> Option<([u64; 2], Vec<(&'static str, &'static str)>)> {
+        let spec = self.valid.specification();
+        let size = spec.size?;
+        let mut axes: Vec<_> = spec.varied().collect();
+        axes.retain(|(_, _, choice)| {
+            matches!(
+                choice,
+                encounters::Choice::Columns(_) | encounters::Choice::Rows(_)
+            )
+        });
+        axes.sort_by_key(|(_, _, choice)| matches!(choice, encounters::Choice::Rows(_)));
+        Some((
+            size,
+            axes.iter().map(|(_, p, _)| (p.name, p.unit)).collect(),
+        ))
+    }
+
+    /// The summary as JSON.
+    #[getter]
+    fn summary(&self) -> PyResult<String> {
+        values::json(&self.summary)
+    }
+
+    /// `cpu` or `gpu`.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        self.ensemble.engine
+    }
+
+    /// The device in words.
+    #[getter]
+    fn device(&self) -> &str {
+        &self.ensemble.device
+    }
+
+    /// Seconds of the computation itself.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.ensemble.elapsed.as_secs_f64()
+    }
+
+    /// Why the results may not be what was meant.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.summary.warnings()
+    }
+
+    /// What of these is about energies.
+    #[getter]
+    fn accuracy_warning(&self) -> Option<String> {
+        self.summary.accuracy_warning()
+    }
+
+    /// What should be known, such as that no GPU could be used.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.ensemble.notes.clone()
+    }
+
+    /// That no energy is wrong by more than is allowed.
+    fn check(&self) -> PyResult<()> {
+        let checked = self.summary.check(self.max_error);
+        checked.map_err(PyRuntimeError::new_err)
+    }
+
+    /// Writes the records, or the picture of a map.
+    fn save(&self, py: Python<'_>, path: PathBuf, theme: &str) -> PyResult<()> {
+        let theme = values::option(theme, "--theme", str::parse::<Theme>)?;
+        let format = Format::of(&path, &self.valid).map_err(|allowed| {
+            PyValueError::new_err(format!("invalid value '{}': {allowed}", path.display()))
+        })?;
+        py.detach(|| {
+            check_writable(&path)?;
+            format.write(&path, &self.valid, &self.ensemble, theme)
+        })
+        .map_err(|e| errors::file(&e))
+    }
+}
+
+/// How runs end: the numbers in the column `outcome` and their names.
+#[pyfunction]
+pub(crate) fn encounter_outcomes() -> Vec<(u8, &'static str)> {
+    let all = Outcome::ALL.iter();
+    all.map(|outcome| (outcome.0, outcome_name(*outcome)))
+        .collect()
+}
