@@ -160,4 +160,3 @@ fn view(text: &str) -> Result<View, String> {
         _ => return Err("must be xy, xz, yz or space".into()),
     })
 }
-

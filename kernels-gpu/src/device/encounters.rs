@@ -8,7 +8,9 @@ use super::timer_ns;
 use crate::encounters::run::Encounter;
 use crate::encounters::start::{BodiesStart, Plan, Start};
 use crate::encounters::step::{Course, Pairs, Scheme, Stage, Watch, advance};
+use crate::encounters::vector::dot;
 use crate::encounters::{Record, Settings, Verdict};
+use crate::number::Bits;
 
 /// Runs to integrate, and where their records go. Passed by value.
 #[derive(Clone, Copy, Debug)]
@@ -75,24 +77,70 @@ impl Scheme for Table {
     }
 }
 
-/// Looks at the pericentres of a thread's run.
+/// A pericentre that was passed and has not been looked at.
+struct Passage {
+    pairs: Pairs<f64>,
+    until: f64,
+    turned: [i32; 3],
+    waits: bool,
+}
+
+impl Passage {
+    const NONE: Self = Self {
+        pairs: Pairs {
+            x: [[0.0; 3]; 3],
+            w: [[0.0; 3]; 2],
+            time: 0.0,
+        },
+        until: 0.0,
+        turned: [0; 3],
+        waits: false,
+    };
+}
+
+/// Remembers the pericentres of a thread's run until the end of the block of steps, where the threads of a warp look at theirs together:
+/// in a step at most one of them passes one. What is of interest then depends on the pericentres before, so that it is asked again.
 struct Passages<'a> {
     encounter: &'a mut Encounter,
+    last: &'a mut Passage,
+}
+
+impl Passages<'_> {
+    #[inline(always)]
+    fn look(&mut self) {
+        if self.last.waits {
+            passed(self.encounter, self.last);
+        }
+    }
 }
 
 impl Watch<f64> for Passages<'_> {
     #[inline(always)]
-    fn passage(&mut self, s: &Pairs<f64>, until: f64, turned: &[i32; 3], near: &mut i32) {
-        // A copy, so that the state of the loop stays in registers.
-        let copy = *s;
-        *near = passed(self.encounter, &copy, until, *turned);
+    fn passage(&mut self, s: &Pairs<f64>, until: f64, turned: &[i32; 3], _: &mut i32) {
+        // Two in a block are rare.
+        self.look();
+        *self.last = Passage {
+            pairs: *s,
+            until,
+            turned: *turned,
+            waits: true,
+        };
     }
 }
 
 #[inline(never)]
-fn passed(encounter: &mut Encounter, s: &Pairs<f64>, until: f64, turned: [i32; 3]) -> i32 {
-    encounter.passage(s, until, turned);
-    encounter.near()
+fn passed(encounter: &mut Encounter, last: &mut Passage) {
+    let near = encounter.near();
+    let mut p = 0;
+    while p < 3 {
+        let x = &last.pairs.x[p];
+        if f64::high_difference(Bits::high(dot(x, x)), near) >= 0 {
+            last.turned[p] = 0;
+        }
+        p += 1;
+    }
+    encounter.passage(&last.pairs, last.until, last.turned);
+    last.waits = false;
 }
 
 /// # Safety
@@ -108,7 +156,7 @@ unsafe fn fetch(job: &Job, number: u64, thread: &mut Thread) {
         unsafe { *job.bodies.add(number as usize) }
     };
     let start = Start::new(&bodies);
-    thread.encounter = Encounter::begin(run, &start, &job.settings);
+    thread.encounter.begin_again(run, &start, &job.settings);
     thread.pairs = start.pairs;
 }
 
@@ -149,6 +197,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
     };
     let began = timer_ns();
     let mut blocks = 0_u32;
+    let mut last = Passage::NONE;
     loop {
         if thread.busy == 0 {
             let number = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -174,7 +223,8 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             near: encounter.near(),
         };
         let jumps = encounter.jumps;
-        let mut watch = Passages { encounter };
+        let last = &mut last;
+        let mut watch = Passages { encounter, last };
         advance(
             &mut pairs,
             &masses,
@@ -183,6 +233,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             scheme,
             &mut watch,
         );
+        watch.look();
         thread.pairs = pairs;
         (thread.distances, thread.growth) = (course.distances, course.growth);
         // SAFETY: the caller's promise.

@@ -32,6 +32,20 @@ pub struct Masses {
 }
 
 impl Masses {
+    /// Takes the values of others, field after field.
+    #[inline(always)]
+    pub fn put(&mut self, others: &Self) {
+        self.fractions = others.fractions;
+        self.step = others.step;
+        self.length = others.length;
+        self.kinetic = others.kinetic;
+        self.share = others.share;
+        self.product = others.product;
+        self.wideness = others.wideness;
+        self.scales = others.scales;
+        self.least_action = others.least_action;
+    }
+
     /// Of three masses above zero, in any unit.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     pub fn new(masses: [f64; 3]) -> Self {
