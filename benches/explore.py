@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""How fast `trisolar explore` brings tiles over HTTP, and whether they are those of `trisolar divergence`.
+"""Measures how fast `trisolar explore` serves tiles over HTTP, and checks that they equal those of `trisolar divergence`.
 
     python3 benches/explore.py target/release/trisolar [--backend gpu] [--preset headline] [--repeats 3] [--json FILE]
 
-Needs Python's standard library alone. It starts the program, asks for the tiles that the page asks for in a window of 1280x800
-pixels (the preset that the page begins with, a span of 40 along the shorter side), and prints
+It needs only Python's standard library. It starts the program, requests the tiles that the page requests in a window of 1280x800
+pixels (with the first preset of the page, a span of 40 along the shorter side), and prints
 
 - start: from the start of the program to its link, to the coarse view and to the full view (nothing computed before);
-- zoom: the full view one level deeper, with the same steps, and with those of the published zoom (shift halved, steps added);
+- zoom: the full view one level deeper, with the same steps, and with those of the zoom of Badger's study (shift halved, steps added);
 - tiles/s: 256x256 pixels of the headline region, and the share of the rate that the program itself reaches with the same
   pixels as one map;
-- cancel: from the moment a client goes to the moment the next tile comes, less the time of that tile alone;
+- cancel: the time from a client's disconnection to the next tile, minus the time of that tile alone;
 - equal: whether tiles have the values of `trisolar divergence`, pixel for pixel.
 
-Exits with 1 if a tile differs.
+It exits with 1 if a tile differs.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/bin/sh
-# How much of the f64 pipe a map's kernel uses, by Nsight Compute: share of the pipe, of all issue slots, and of the warps that
-# a multiprocessor can hold, registers of a thread; the mean over some launches in the middle of a map.
+# Measures with Nsight Compute how much of the f64 pipe a map's kernel uses: the shares of the pipe, of all issue slots, and of the
+# warps that a multiprocessor can hold, and the registers per thread, as means over some launches in the middle of a map.
 #
 #   benches/fp64_pipe.sh [PRECISION ...]        f64 and fast, if none is given
 #
-# Needs a GPU, `ncu` (of the CUDA toolkit or of Nsight Compute; NCU says where) and the right to read its counters: as root, or with the
-# driver's option NVreg_RestrictProfilingToAdminUsers=0. TRISOLAR says where the program is.
+# It needs a GPU, `ncu` (from the CUDA toolkit or Nsight Compute; NCU sets its path) and permission to read the counters: run it as root, or
+# with the driver's option NVreg_RestrictProfilingToAdminUsers=0. TRISOLAR sets the path of the program.
 set -eu
 ncu=${NCU:-ncu}
 trisolar=${TRISOLAR:-target/release/trisolar}

@@ -2,13 +2,13 @@
  * Trisolar's C interface: three-body divergence maps on CPUs and GPUs.
  *
  * A specification is made from TOML text, a map from a specification. Objects are opaque; each is freed by the
- * function named after it. Functions that can fail return a status, and trisolar_last_error() tells why.
+ * function named after it. Functions that can fail return a status, and trisolar_last_error() says why.
  *
  * Threads: every function may be called from any thread. A specification or a map may be used by several threads
- * at a time, as long as none frees it.
+ * at a time, as long as none of them frees it.
  *
- * Link with -ltrisolar_c (libtrisolar_c.so or libtrisolar_c.a). No CUDA is needed to build or start a program; a
- * GPU is looked for at run time.
+ * Link with -ltrisolar_c (libtrisolar_c.so or libtrisolar_c.a). A program needs no part of CUDA to be built or to start; the
+ * library looks for a GPU at run time.
  */
 #ifndef TRISOLAR_H
 #define TRISOLAR_H
@@ -23,9 +23,9 @@ extern "C" {
 /* What a function returns; the same numbers as the exit codes of the command line. */
 typedef int32_t trisolar_status;
 #define TRISOLAR_OK 0
-/* Something went wrong on the way: no usable GPU, out of memory, a file that cannot be written. */
+/* The computation failed: no usable GPU, out of memory, or a file that cannot be written. */
 #define TRISOLAR_FAILED 1
-/* What was given cannot be worked with. */
+/* An argument is not allowed. */
 #define TRISOLAR_BAD_INPUT 2
 /* A defect of the library; its message is also on the standard error. */
 #define TRISOLAR_INTERNAL 3
@@ -40,12 +40,12 @@ typedef int32_t trisolar_status;
 
 /* A validated specification of a divergence map. */
 typedef struct trisolar_spec trisolar_spec;
-/* A computed map with what made it. */
+/* A computed map with its specification. */
 typedef struct trisolar_map trisolar_map;
 
 /*
- * Called up to 20 times a second during a run, and at its end, with the steps accounted for so far and those of the
- * whole map. Anything but 0 ends the run. Called from the library's threads, never by two at once, and not after
+ * Called up to 20 times a second during a run, and at its end, with the number of steps done and the number of steps of the
+ * whole map. Any return value but 0 ends the run. Called from the library's threads, never by two at once, and not after
  * trisolar_divergence_run() has returned.
  */
 typedef int32_t (*trisolar_progress)(uint64_t done, uint64_t total, void *user);
@@ -58,13 +58,13 @@ typedef struct trisolar_options {
     int32_t backend;            /* TRISOLAR_AUTO, TRISOLAR_CPU, TRISOLAR_GPU or TRISOLAR_GPU_AND_CPU */
     uint32_t threads;           /* of the CPU engine, up to 4096; 0: as many as the process may use */
     trisolar_progress progress; /* or NULL */
-    void *user;                 /* handed to progress */
+    void *user;                 /* passed to progress */
     const char *gpus;           /* "all", or numbers such as "0,2"; NULL: as many as the map can keep busy */
     const char *driver;         /* of several GPUs: "threads" or "single"; NULL: "threads" */
     double max_error;           /* share of unresolved pixels above which a map is a failure; 0: the specification's, or none */
 } trisolar_options;
 
-/* A map in numbers. The strings belong to the map and end with it. */
+/* Numbers and strings that describe a map. The strings belong to the map and are freed with it. */
 typedef struct trisolar_info {
     uint32_t width;        /* pixels */
     uint32_t height;       /* pixels */
@@ -73,25 +73,25 @@ typedef struct trisolar_info {
     double seconds;        /* of the computation itself */
     const char *engine;    /* "cpu", "gpu" or "gpu+cpu" */
     const char *device;    /* in words */
-    const char *notes;     /* what should be known, a line each; "" if nothing */
+    const char *notes;     /* notes, one per line; "" if there are none */
     const char *spec_json; /* every value of the specification, as JSON */
     double unresolved;     /* share of a sample of the pixels for which the step is too long: G M dt^2 > r^3 for two bodies
                               before the twins part; well above 0.1 there is a warning */
-    const char *warnings;  /* why the map may not be what was meant, a line each; "" if nothing */
+    const char *warnings;  /* reasons to doubt the map, one per line; "" if there are none */
 } trisolar_info;
 
-/* The version of the library. Valid for ever. */
+/* The version of the library. The string stays valid until the program ends. */
 const char *trisolar_version(void);
 
 /*
- * What went wrong in the last call of this thread that failed, in words; "" if none did. Valid until the next call
+ * The message of this thread's last failed call; "" if none failed. Valid until the next call
  * of this thread that fails, and until the thread ends.
  */
 const char *trisolar_last_error(void);
 
 /*
- * Makes a specification from TOML text (UTF-8): the keys of `trisolar divergence --save-config`; what is missing
- * has its default, so "" is the headline map.
+ * Makes a specification from TOML text (UTF-8): the keys of `trisolar divergence --save-config`; missing keys
+ * have their defaults, so "" is the headline map.
  */
 trisolar_status trisolar_spec_from_toml(const char *toml, trisolar_spec **spec);
 
@@ -103,31 +103,31 @@ void trisolar_spec_free(trisolar_spec *spec);
 
 /*
  * Computes a map. options may be NULL. A map whose share of unresolved pixels is above max_error (of the options, or the key
- * of the specification) is handed over as well, with TRISOLAR_FAILED. GPUs that options name and that there are not, and a
- * backend without GPUs beside gpus, are TRISOLAR_BAD_INPUT.
+ * of the specification) is returned as well, with TRISOLAR_FAILED. GPUs in options that do not exist, and gpus together with a
+ * backend without GPUs, are TRISOLAR_BAD_INPUT.
  */
 trisolar_status trisolar_divergence_run(const trisolar_spec *spec, const trisolar_options *options,
                                         trisolar_map **map);
 
 /*
- * The same for start states that are given one by one instead of a grid: count points of 3 numbers each (start x, y, z
- * of the grid body), 9 (those of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). What they do not
- * say is the specification's; its size, centre, span and plane are not used. The map is count wide and 1 high.
+ * The same for single start states instead of a grid: count points of 3 numbers each (start x, y, z
+ * of the grid body), 9 (those of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). Values that the points do
+ * not contain come from the specification; its size, centre, span and plane are not used. The map is count wide and 1 high.
  */
 trisolar_status trisolar_divergence_points(const trisolar_spec *spec, const double *points, size_t count,
                                            size_t numbers, const trisolar_options *options, trisolar_map **map);
 
-/* The map in numbers. */
+/* Numbers and strings that describe the map. */
 trisolar_status trisolar_map_info(const trisolar_map *map, trisolar_info *info);
 
 /*
- * Where the values are: height rows of width, row 0 first; each the number of steps that the pixel's twins began
- * together, equal to the specification's steps where they never parted. They belong to the map and end with it.
- * NULL if map is NULL.
+ * The values: height rows of width values, row 0 first. Each value is the number of steps that the pixel's twins began
+ * together, and equals the specification's steps where they never parted. The values belong to the map and are freed with it.
+ * Returns NULL if map is NULL.
  */
 const uint32_t *trisolar_map_times(const trisolar_map *map);
 
-/* Copies the values out; count, the room in times, must be at least width * height. */
+/* Copies the values to times; count, the number of values that times can hold, must be at least width * height. */
 trisolar_status trisolar_map_copy_times(const trisolar_map *map, uint32_t *times, size_t count);
 
 /* Writes the map to a file: .png (picture), .npy (array) or .npz (array and specification). path is UTF-8. */
@@ -136,7 +136,7 @@ trisolar_status trisolar_map_save(const trisolar_map *map, const char *path);
 /* NULL is allowed. */
 void trisolar_map_free(trisolar_map *map);
 
-/* What there is to compute on, as JSON; to be freed by trisolar_string_free(). */
+/* The devices of this machine, as JSON; free the string with trisolar_string_free(). */
 trisolar_status trisolar_devices(char **json);
 
 /* NULL is allowed. */

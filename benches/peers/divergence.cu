@@ -1,10 +1,10 @@
-// A divergence map as the published CUDA C++ computes it, in our own words: the peer that Trisolar's kernels are
-// timed against. Every quantity of every pixel is an array in global memory; each component of each acceleration is
-// written with its own roots and divisions, as products instead of powers; a pixel stops once it has parted.
+// A divergence map as the CUDA C++ of Badger's study computes it (docs/references.md), rewritten for Trisolar: the peer that
+// Trisolar's kernels are timed against. Every quantity of every pixel is an array in global memory. Each component of each
+// acceleration has its own roots and divisions, with products instead of powers. A pixel stops when its twins have parted.
 //
 //   nvcc -O3 -arch=native -o peer divergence.cu && ./peer 1000 50000 [out.u32]
 //
-// prints the sum of all steps, the pixels that never parted and the kernel's time in seconds.
+// prints the sum of all steps, the number of pixels whose twins never parted, and the kernel's time in seconds.
 
 #include <cstdint>
 #include <cstdio>

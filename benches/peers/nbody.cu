@@ -1,7 +1,7 @@
-// All-pairs gravity as the tiled CUDA of the literature computes it (Nyland, Harris and Prins, GPU Gems 3, chapter 31; the
-// vendor's sample; "N-body simulator - Parallelized with CUDA"), in our own words: the peer that Trisolar's kernels are timed
-// against. One thread a body; a block stages as many bodies as it has threads in shared memory, meets them in a loop
-// unrolled 16 times, and goes on to the next tile. A second small kernel moves the bodies (semi-implicit Euler).
+// All-pairs gravity by the tiled CUDA kernel of Nyland, Harris & Prins (2007), as in NVIDIA's nbody sample and in Bertinelli
+// (2024/25), rewritten for Trisolar: the peer that Trisolar's kernels are timed against. Each thread computes the force on one body.
+// A block copies as many bodies as it has threads to shared memory, adds their forces in a loop that is unrolled 16 times, and
+// goes on to the next tile. A second small kernel moves the bodies (symplectic Euler).
 //
 //   nvcc -O3 -arch=native -o peer nbody.cu && ./peer N [block] [repeats] [f32|f64]
 //

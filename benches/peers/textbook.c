@@ -1,6 +1,6 @@
-// The textbook's two serial n-body solvers, in our own words: the peer that Trisolar's CPU solvers are timed against.
-// Two dimensions, SI units, no softening, particles as structs, a separate array of forces, explicit Euler, and the
-// textbook's generated start: mass 5e24 at x = 1e5 i, vy = +3e4 and -3e4 in turn.
+// The two serial n-body solvers of Pacheco & Malensek (2021, chapter 7), rewritten for Trisolar: the peer that Trisolar's CPU
+// solvers are timed against. Two dimensions, SI units, no softening, particles as structs, a separate array of forces, explicit
+// Euler, and the start that their programs generate: mass 5e24 at x = 1e5 i, vy = +3e4 and -3e4 in turn.
 //
 //   cc -O3 -march=native -o textbook textbook.c -lm && ./textbook basic|reduced 2000 20 [repeats]
 //

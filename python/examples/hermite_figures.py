@@ -1,8 +1,8 @@
-"""The figures of the Hermite document: error of the energy over time by the order of the scheme, what accuracy costs,
-and the shape of the cluster.
+"""Draws figures after Nitadori's slides (docs/references.md): energy error over time by the order of the scheme, the cost
+of accuracy, and the shape of the cluster.
 
 Run as a whole (`python hermite_figures.py [--quick | --full] [--out FOLDER]`), or cell by cell in an editor that
-knows `# %%`. --quick takes few particles, --full the document's.
+supports `# %%`. --quick uses few particles, --full as many as the slides.
 """
 
 # %% What to compute
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--quick", action="store_true", help="few particles")
-parser.add_argument("--full", action="store_true", help="the document's particles")
+parser.add_argument("--full", action="store_true", help="as many particles as the slides")
 parser.add_argument("--out", type=Path, default=Path("figures"), help="folder of the pictures")
 arguments = parser.parse_known_args()[0]
 arguments.out.mkdir(parents=True, exist_ok=True)

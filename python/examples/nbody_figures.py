@@ -1,8 +1,8 @@
-"""The figures of the tiled N-body document: how the speed grows with the number of bodies, six bodies on their way in
-two and three dimensions, and the error of their energy.
+"""Draws the figures of Bertinelli (2024/25; docs/references.md): speed over the number of bodies, the orbits of six bodies
+in two and three dimensions, and the error of their energy.
 
 Run as a whole (`python nbody_figures.py [--quick | --full] [--out FOLDER]`), or cell by cell in an editor that knows
-`# %%`. --quick takes few steps, --full the document's.
+`# %%`. --quick takes few steps, --full as many as the report.
 """
 
 # %% What to compute
@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--quick", action="store_true", help="few steps")
-parser.add_argument("--full", action="store_true", help="the document's steps and bodies")
+parser.add_argument("--full", action="store_true", help="the steps and bodies of the report")
 parser.add_argument("--out", type=Path, default=Path("figures"), help="folder of the pictures")
 arguments = parser.parse_known_args()[0]
 arguments.out.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""The figures and tables of the textbook's N-body solvers: Euler's method, four particles on a line, and run-times of
-the basic and the reduced solver by threads and schedules.
+"""Draws the figures and prints the tables of the N-body solvers of Pacheco & Malensek (2021; docs/references.md): Euler's
+method, four particles on a line, and run-times of the basic and the reduced solver by threads and schedules.
 
 Run as a whole (`python textbook_figures.py [--quick] [--out FOLDER]`), or cell by cell in an editor that knows
 `# %%`. --quick takes few steps.

@@ -55,7 +55,7 @@ export class Controls {
     return element("section", {},
       element("div", { className: "two" }, element("div", { className: "row" }, xl, x), element("div", { className: "row" }, yl, y)),
       element("div", { className: "row" }, sl, s),
-      element("label", { className: "check", title: "As in the published zoom: with every halving of the span the shift halves and steps are added." }, follow, "Shift and steps follow the zoom"),
+      element("label", { className: "check", title: "As in Badger's study: every halving of the span halves the shift and adds steps." }, follow, "Shift and steps follow the zoom"),
       this.facts, this.limit);
   }
 

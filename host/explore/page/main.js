@@ -69,7 +69,7 @@ function startMap() {
   let state = fromLink(location.hash.slice(1)) ?? ofPreset(first);
   let described = null;
 
-  // With every halving of the span shift and steps go as in the published zoom. (The span is the link's, the same in every window.)
+  // Every halving of the span halves the shift and adds steps, as in the zoom of Badger's study. (The span is that of the link, the same in every window.)
   const halvings = () => (state.follow ? Math.max(0, Math.round(Math.log2(zoom.span / state.span))) : 0);
   const value = (name) => state.spec[name] ?? usual[name];
   const steps = () => Math.round(value("steps") * (1 + (halvings() * zoom.steps_added) / zoom.steps_at));

@@ -1,4 +1,4 @@
-"""Star clusters by Hermite integration with individual block time steps, look after look."""
+"""Star clusters by Hermite integration with individual block time steps, as an iterator of states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ClusterState:
 
     @property
     def time(self) -> float:
-        """When (N-body units, G = 1)."""
+        """Time (N-body units, G = 1)."""
         return self._state.time
 
     @property
@@ -123,7 +123,7 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
 
     @property
     def block_steps(self) -> str:
-        """Who makes block steps: ``"host"`` or ``"device"``."""
+        """Where block steps are computed: ``"host"`` or ``"device"``."""
         return self._block_steps
 
     def __repr__(self) -> str:
@@ -160,7 +160,7 @@ def cluster(
     progress: Progress = None,
 ) -> Cluster:
     """Integrates a star cluster with individual block time steps, G = 1: an iterator of its states at the start
-    (time 0, unless its file tells another), after every ``every``, and at ``end``.
+    (time 0, unless its file has another time), after every ``every``, and at ``end``.
 
     >>> for state in trisolar.cluster(n=256, end=2):
     ...     print(state.time, state.energy_error, state.core_radius)
@@ -172,22 +172,22 @@ def cluster(
 
     :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
-    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle a line, id mass x y z vx vy vz. What it
-        tells is used where no option says otherwise: softening, time, names, and G, by which masses are multiplied.
+    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle a line, id mass x y z vx vy vz. The values
+        that it has are used unless an option overrides them: softening, time, names, and G, by which masses are multiplied.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
-        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run). What they tell is
-        used as that of a file.
+        ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run). Their values
+        are used like those of a file.
     :param model: start model in Henon units: "plummer" or "king"; or a few bodies: "burrau" or
         "figure-eight" ["plummer"].
     :param w0: dimensionless central potential of the King model, 0.1 to 16 [6].
     :param n: particles of the model [1024].
     :param seed: of the model [1].
     :param order: of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
-    :param softening: softening length (length) [what file or bodies tell, or 4/n; 0 for a model of few bodies].
+    :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for a model of few bodies].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
-    :param min_step: shortest step, a power of two (time); without it a step too small to be told from 0 is an error.
+    :param min_step: shortest step, a power of two (time); without it a step that is too small to advance the time is an error.
     :param iterations: evaluations and corrections a step, 1 to 100 [1].
     :param precision: of pairs: "f64", or "split-f32" (f32 pairs, positions and accelerations as sums of two f32)
         ["f64"].
@@ -204,8 +204,8 @@ def cluster(
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param gpus: GPUs that share the work, all of which must be there; more than 1 with ``backend="gpu"``; the bits do not
         depend on it [1].
-    :param block_step: who corrects and chooses steps: "host", "device" (one GPU makes whole block steps, many in a
-        launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
+    :param block_step: where particles are corrected and steps chosen: "host", "device" (one GPU performs whole block steps,
+        many in a launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
     :param progress: a function that is called some times a second, in the thread that waits for a state, with the time
         done and all time, in billionths of the run; an exception of it ends the run. ``True`` shows a bar (needs
         tqdm).

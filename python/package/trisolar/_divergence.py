@@ -299,8 +299,8 @@ def divergence(
     :param spec: where values come from that are not given below: a mapping with the same names (such as another
         map's ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in
         ``.toml``).
-    :param preset: begin with the values of a map of the source document: "headline" or "panorama" (x from -40 to 470,
-        10200 x 1600 pixels, 200000 steps); ``spec`` and options go before them.
+    :param preset: begin with the values of a map of Badger's study: "headline" or "panorama" (x from -40 to 470,
+        10200 x 1600 pixels, 200000 steps); ``spec`` and options override them.
     :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3), x, y, z of the
         grid body; (..., 9), those of bodies 1, 2, 3; (..., 18), and their velocities; or (..., 21), and their masses (length,
         length / time, mass). ``times`` has the shape of the leading axes. The grid's options (and what else the points

@@ -1,4 +1,4 @@
-"""All-pairs N-body: bodies that all pull each other, state after state."""
+"""All-pairs N-body: bodies that all attract each other, as an iterator of states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Diagnostics(TypedDict):
 
 
 class NbodyState:
-    """The bodies after some steps. Made by :func:`nbody`; as ``bodies=`` of another call the run goes on from it."""
+    """The bodies after some steps. Made by :func:`nbody`; another run can continue from it with ``bodies=``."""
 
     def __init__(self, state: _trisolar.NbodyState) -> None:
         self._state = state
@@ -53,7 +53,7 @@ class NbodyState:
 
     @property
     def time(self) -> float:
-        """When: the time of the start, and ``step`` times ``dt`` (time)."""
+        """Time of the start plus ``step`` times ``dt`` (time)."""
         return self._state.time
 
     @property
@@ -131,7 +131,7 @@ def nbody(
     partials: str = "rows",
     progress: Progress = None,
 ) -> Nbody:
-    """Integrates bodies that all pull each other: an iterator of their states at the start, after every ``every`` steps,
+    """Integrates bodies that all attract each other: an iterator of their states at the start, after every ``every`` steps,
     and after the last.
 
     >>> for state in trisolar.nbody(model="figure-eight", steps=2000, every=500):
@@ -151,7 +151,7 @@ def nbody(
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
-        run). What a state or an npz tells is used where no option says otherwise: G, softening, time, time step, names,
+        run). The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step, names,
         dimensions.
     :param n: bodies of the model [1024; line: 4], or those that the file must have.
     :param seed: of a random model [1].
@@ -162,10 +162,10 @@ def nbody(
     :param semi_major: kepler: half the major axis (length) [1].
     :param eccentricity: kepler: from 0 to below 1 [0.5].
     :param mass_ratio: kepler: mass of the second body, that of the first being 1 [1].
-    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units, or what file or bodies tell; where
-        they tell nothing, 6.673e-11 for the textbook's text and 1 for others; ``notes`` says so].
-    :param softening: softening length (length) [what file or bodies tell, or 0].
-    :param dt: time step (time) [one that suits the model, what file or bodies tell, or 0.001].
+    :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units or of the file or bodies;
+        otherwise 6.673e-11 for text in the format of Pacheco & Malensek (2021) and 1 for others; ``notes`` says so].
+    :param softening: softening length (length) [that of the file or bodies, or 0].
+    :param dt: time step (time) [one that suits the model, that of the file or bodies, or 0.001].
     :param steps: to take [1000].
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth",

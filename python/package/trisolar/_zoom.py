@@ -33,7 +33,7 @@ def zoom(
     computed. Ctrl-C raises ``KeyboardInterrupt`` within a second.
 
     :param spec: where values come from that are not given below, as for :func:`divergence`.
-    :param preset: schedule: "document" (the published zoom, 500 frames), "video" (from 1.28 km to 518 nm, 937 frames) or
+    :param preset: schedule: "document" (the zoom of Badger's study, 500 frames), "video" (from 1.28 km to 518 nm, 937 frames) or
         "none" (100 frames).
     :param frames: number of frames, 1 to 99999 [the preset's].
     :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they go before the preset's.
