@@ -15,6 +15,7 @@
 
 pub mod accuracy;
 pub mod config;
+#[macro_use]
 pub mod divergence;
 pub mod encounters;
 pub mod gpu;

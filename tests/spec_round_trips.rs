@@ -153,6 +153,8 @@ proptest! {
                 prop_assert!(job.masses.criterion.critical2.is_normal());
                 prop_assert!(job.masses.in_steps.g.iter().chain(&job.masses.in_steps.minus_sum).all(|g| g.is_finite()));
                 prop_assert!(job.grid.start(valid.pixels() - 1).iter().all(|x| x.is_finite()));
+                let length2: f64 = job.direction.iter().map(|x| x * x).sum();
+                prop_assert!((length2 - 1.0).abs() < 1e-14, "{:?}", job.direction);
                 let _ = valid.warnings();
                 let toml = toml::to_string(&specification).unwrap();
                 prop_assert_eq!(bits(&toml::from_str(&toml).unwrap()), bits(&specification));
@@ -219,8 +221,8 @@ fn a_pixel_right_on_a_body_is_allowed_and_parts_when_nan_reaches_it() {
         .unwrap()
         .compute(&valid, &Unattended)
         .unwrap();
-    assert_eq!(map.times[4], 2);
-    assert!(map.times.iter().filter(|t| **t == 50).count() >= 4);
+    assert_eq!(map.times()[4], 2);
+    assert!(map.times().iter().filter(|t| **t == 50).count() >= 4);
 }
 
 /// Names that files of earlier versions hold are read; what is written are the present ones.

@@ -2,6 +2,9 @@
 
 #[cfg(feature = "gpu")]
 mod alone;
+#[macro_use]
+mod value;
+
 mod batches;
 mod choice;
 mod comparison;
@@ -20,6 +23,7 @@ mod options;
 mod parameter;
 mod points;
 mod preset;
+mod quantity;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -55,6 +59,7 @@ pub use options::{MapBackend, gpu_count, max_error, threads};
 pub use parameter::Parameter;
 pub use points::Points;
 pub use preset::Preset;
+pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
@@ -65,3 +70,4 @@ pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
     differences,
 };
+pub use value::{Value, ValueSlice, ValueType, ValueVec};

@@ -11,6 +11,7 @@ use super::super::gpu::{GpuEngine, wait};
 use super::super::queue::Share;
 use super::super::team::Worker as _;
 use super::{Item, Resuming, Stepper};
+use crate::divergence::Value as _;
 use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel, Plain};
 
 /// Threads of a block.
@@ -55,7 +56,7 @@ fn portions(engine: &GpuEngine, task: &Resuming<'_>, share: Share<'_>) -> Result
         for span in spans {
             let (ended, after) = rest.split_at((span.end - span.start) as usize);
             task.items.put(span.start, ended);
-            share.deliver(span.start, &task.times(ended))?;
+            share.deliver(span.start, u32::slice(&task.times(ended)))?;
             rest = after;
         }
         done += items.len() as u64;
