@@ -20,17 +20,16 @@ pub mod encounters;
 pub mod gpu;
 pub mod hermite;
 mod integrator;
-pub mod io;
 pub mod machine;
-mod memory;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nbody;
 mod near;
 pub mod output;
 pub mod run;
-pub mod simd;
 pub mod store;
 pub mod zoom;
 
 pub use integrator::Integrator;
+pub use trisolar_io as io;
+pub use trisolar_simd as simd;

@@ -84,4 +84,4 @@ pub fn cpu_name() -> String {
 }
 
 /// Bytes of memory that can still be used, 0 where the system does not tell.
-pub use crate::memory::available as available_memory;
+pub use crate::io::memory::available as available_memory;
