@@ -380,8 +380,8 @@ mod tests {
         // Files of the system, files that a run itself is making, a folder to be synchronised, and files of which a small part is read.
         let others = [
             "host/io/memory.rs",
-            "host/machine.rs",
-            "host/mpi.rs",
+            "host/run/machine.rs",
+            "host/run/mpi.rs",
             "host/io/read.rs",
             "host/io/atomic.rs",
             "host/run/lock.rs",

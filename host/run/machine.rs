@@ -59,7 +59,7 @@ pub fn driver_cuda() -> Option<String> {
 /// Whether the GPU kernels in this program were `built` with it or are the `prebuilt` ones; `none` without the
 /// feature `gpu`.
 pub fn kernels() -> &'static str {
-    option_env!("TRISOLAR_PTX_ORIGIN").unwrap_or("none")
+    gpu::kernels().map_or("none", |module| module.origin)
 }
 
 /// Lanes of the CPU engines, fastest first, as they would be chosen.
