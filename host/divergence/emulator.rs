@@ -16,7 +16,7 @@ use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity;
 
 use super::devices::{Accelerator, Source};
-use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
 use super::resume::{Resuming, Stepper};
@@ -25,6 +25,7 @@ use super::tiles::{Counters, Device, Pipeline, SETS, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Specification, Validated};
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{EngineError, Monitor};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use kernels_gpu::map::{Job, Masses, Point};
 use kernels_gpu::methods::Compiled;
 
 use super::devices::Accelerator;
-use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::engine::{Engine, Ran, Task};
 use super::kernel::Entry;
 use super::quantity::OfQuantity;
 use super::queue::{Pace, Share};
@@ -18,10 +18,11 @@ use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
-use crate::Integrator;
 use crate::gpu::{
     Argument, DeviceMemory, EnergyMeter, Gpu, Kernel, Mark, Pinned, Plain, Residency,
 };
+use crate::run::{EngineError, Monitor};
+use crate::spec::Integrator;
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;
@@ -45,8 +46,6 @@ const _: () = assert!(size_of::<Counters>() == size_of::<Shared>());
 
 // SAFETY: repr(C) of integers without padding.
 unsafe impl Plain for Counters {}
-// SAFETY: as above.
-unsafe impl Plain for Tile {}
 
 /// Computes maps on a GPU.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity;
 
-use super::engine::EngineError;
 use super::quantity::OfMethod;
 use super::value::Value;
 use super::{Precision, Validated};
-use crate::Integrator;
+use crate::run::EngineError;
+use crate::spec::Integrator;
 
 /// Which kernel computes a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
 use kernels_gpu::{Mask as _, PerLane as _, Real};
 use serde::{Deserialize, Serialize};
 
-use super::engine::Monitor;
 use super::{Precision, Validated};
 use crate::machine;
+use crate::run::Monitor;
 use crate::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{F64x4, F64x8};
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn the_headline_map_is_resolved_and_nonsense_is_not() {
         assert!(share(|s| s.steps = 20_000) < 0.02);
-        for integrator in crate::Integrator::ALL.iter().copied() {
+        for integrator in crate::spec::Integrator::ALL.iter().copied() {
             let dt = |s: &mut Specification, dt: f64| {
                 (s.dt, s.integrator) = (dt, integrator);
                 s.steps = (50.0 / s.dt).ceil() as u64;

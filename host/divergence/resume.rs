@@ -8,13 +8,14 @@ use kernels_gpu::lanes;
 use kernels_gpu::map::Job;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
-use super::engine::{EngineError, Monitor, Ran, RunOptions, Streamed, Task};
+use super::engine::{Ran, Streamed, Task};
 use super::queue::Share;
 use super::sink::Sink;
 use super::team::{self, Worker};
 use super::value::ValueSlice;
 use super::{Devices, Precision, Specification, Validated};
-use crate::Integrator;
+use crate::run::{EngineError, Monitor, RunOptions};
+use crate::spec::Integrator;
 
 mod emulated;
 mod on_cpu;

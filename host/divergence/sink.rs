@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::engine::EngineError;
 use super::value::{ValueSlice, ValueType, ValueVec};
+use crate::run::EngineError;
 
 /// Takes results, from any thread and in any order.
 pub trait Sink: Sync {

@@ -5,17 +5,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use cuda_std::Plain;
+
 use crate::io::npy;
-
-#[cfg(feature = "gpu")]
-use crate::gpu::Plain;
-
-/// Without GPUs nothing more is asked of a value.
-#[cfg(not(feature = "gpu"))]
-pub trait Plain {}
-
-#[cfg(not(feature = "gpu"))]
-impl<T> Plain for T {}
 
 /// The value of a pixel: a number that files, devices and messages can hold.
 pub trait Value: npy::Element + Plain + Default + fmt::Debug + PartialEq + Sized {

@@ -9,10 +9,10 @@ use kernels_gpu::{PerLane, Real};
 
 use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
-use super::super::engine::EngineError;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
 use crate::divergence::Value as _;
+use crate::run::EngineError;
 use crate::simd::Simd;
 
 impl Stepper for CpuEngine {
