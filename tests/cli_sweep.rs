@@ -69,7 +69,10 @@ fn each_value_has_the_map_that_divergence_computes_and_a_line_in_the_tables() {
         assert_eq!(npy::read::<u32>(file).expect("there").values, map.times());
         assert!(path.join(format!("sweep/frame-{i:05}.png")).exists());
         assert_eq!(object["maps"][i]["pixel_steps"], map.statistics.pixel_steps);
-        assert!(lines[i + 1].starts_with(&format!("{i},{mass},256,300,{},", map.statistics.pixel_steps)));
+        assert!(lines[i + 1].starts_with(&format!(
+            "{i},{mass},256,300,{},",
+            map.statistics.pixel_steps
+        )));
     }
     let table = std::fs::read(path.join("sweep/table.json")).expect("there");
     let table: Value = serde_json::from_slice(&table).expect("JSON");

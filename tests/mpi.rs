@@ -475,16 +475,33 @@ fn maps_of_every_quantity_have_the_same_bytes_on_any_number_of_ranks() {
             success(
                 ranks(size)
                     .current_dir(folder.path())
-                    .args(["divergence", "--quantity", quantity.name(), "--size", "40x30"])
+                    .args([
+                        "divergence",
+                        "--quantity",
+                        quantity.name(),
+                        "--size",
+                        "40x30",
+                    ])
                     .args(["--steps", "300", "--dt", "0.01", "--integrator", "leapfrog"])
-                    .args(["--backend", "cpu", "--threads", "1", "--quiet", "--out", &name])
+                    .args([
+                        "--backend",
+                        "cpu",
+                        "--threads",
+                        "1",
+                        "--quiet",
+                        "--out",
+                        &name,
+                    ])
                     .args(more),
             );
             bytes(folder.path(), &name)
         };
         let expected = run(1, &[]);
         let values = 40 * 30 * quantity.value_type().size();
-        assert!((values..values + 256).contains(&expected.len()), "{quantity}");
+        assert!(
+            (values..values + 256).contains(&expected.len()),
+            "{quantity}"
+        );
         for size in [2, 3] {
             assert!(run(size, &[]) == expected, "{quantity} {size}");
         }

@@ -52,7 +52,10 @@ impl<Q: Quantity> Visitor<Q> for AreEntries {
     type Output = ();
 
     fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries) {
-        for name in [Some(entries.map), entries.map_uniform].into_iter().flatten() {
+        for name in [Some(entries.map), entries.map_uniform]
+            .into_iter()
+            .flatten()
+        {
             assert!(!entry(name).is_empty());
         }
     }

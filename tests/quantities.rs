@@ -64,7 +64,10 @@ fn as_points(specification: &Specification) -> Validated {
         numbers.extend(MASSES[pixel as usize % MASSES.len()]);
     }
     let points = Points::new(&[grid.pixels() as usize, 21], numbers).expect("points");
-    specification.clone().validate_points(points).expect("valid")
+    specification
+        .clone()
+        .validate_points(points)
+        .expect("valid")
 }
 
 #[test]
@@ -104,8 +107,16 @@ fn free(quantity: Quantity) -> Specification {
         g: 0.0,
         steps: 100,
         dt: 0.05,
-        positions: [DVec3::ZERO, DVec3::new(9.0, 0.3, 0.0), DVec3::new(0.0, 50.0, 20.0)],
-        velocities: [DVec3::new(2.0, 0.0, 0.0), DVec3::ZERO, DVec3::new(0.0, 0.0, -1.0)],
+        positions: [
+            DVec3::ZERO,
+            DVec3::new(9.0, 0.3, 0.0),
+            DVec3::new(0.0, 50.0, 20.0),
+        ],
+        velocities: [
+            DVec3::new(2.0, 0.0, 0.0),
+            DVec3::ZERO,
+            DVec3::new(0.0, 0.0, -1.0),
+        ],
         quantity,
         ..Specification::default()
     }
@@ -118,7 +129,11 @@ fn the_closest_approach_of_free_bodies_is_that_of_their_lines() {
     let found = values(&cpu(), &spec);
     for (pixel, found) in found.into_iter().enumerate() {
         let start = DVec3::from(spec.start(pixel as u64));
-        let positions = [start, specification.positions[1], specification.positions[2]];
+        let positions = [
+            start,
+            specification.positions[1],
+            specification.positions[2],
+        ];
         let mut least = f64::INFINITY;
         for step in 0..=specification.steps {
             let time = step as f64 * specification.dt;
@@ -127,7 +142,10 @@ fn the_closest_approach_of_free_bodies_is_that_of_their_lines() {
                 least = least.min((at(a) - at(b)).length());
             }
         }
-        assert!((found - least).abs() < 1e-12 * least, "{pixel}: {found}, {least}");
+        assert!(
+            (found - least).abs() < 1e-12 * least,
+            "{pixel}: {found}, {least}"
+        );
     }
 }
 
@@ -156,7 +174,10 @@ fn the_closest_approach_of_a_kepler_orbit_is_its_pericentre() {
     };
     let found = values(&cpu(), &valid(specification))[0];
     let pericentre = semi_major * (1.0 - eccentricity);
-    assert!((found / pericentre - 1.0).abs() < 1e-6, "{found}, {pericentre}");
+    assert!(
+        (found / pericentre - 1.0).abs() < 1e-6,
+        "{found}, {pericentre}"
+    );
 }
 
 #[test]
@@ -340,7 +361,9 @@ fn files_of_a_run_hold_the_values_of_the_library() {
         let out = trisolar(folder.path())
             .arg("divergence")
             .args(arguments(quantity.name()))
-            .args(["--out", "map.npy", "--out", "map.npz", "--out", "map.png", "--out", "map.tif"])
+            .args([
+                "--out", "map.npy", "--out", "map.npz", "--out", "map.png", "--out", "map.tif",
+            ])
             .args(["--json", "--save-config", "map.toml"])
             .assert()
             .success();
@@ -369,11 +392,24 @@ fn files_of_a_run_hold_the_values_of_the_library() {
         assert_eq!(json["not_finite"], 0);
         assert_eq!(json.get("never_parted"), None);
         let toml = std::fs::read_to_string(folder.path().join("map.toml")).expect("there");
-        assert!(toml.contains(&format!("quantity = \"{quantity}\"")), "{toml}");
+        assert!(
+            toml.contains(&format!("quantity = \"{quantity}\"")),
+            "{toml}"
+        );
         // The same by the file, in memory and on the disk.
-        for more in [&["--out", "two.npy"][..], &["--stream", "--out", "three.npy"]] {
+        for more in [
+            &["--out", "two.npy"][..],
+            &["--stream", "--out", "three.npy"],
+        ] {
             trisolar(folder.path())
-                .args(["divergence", "--config", "map.toml", "--backend", "cpu", "-q"])
+                .args([
+                    "divergence",
+                    "--config",
+                    "map.toml",
+                    "--backend",
+                    "cpu",
+                    "-q",
+                ])
                 .args(more)
                 .assert()
                 .success();
@@ -393,7 +429,13 @@ fn what_is_not_compiled_is_refused_with_what_there_is() {
             "with --quantity ftle it must be f64",
         ),
         (
-            &["divergence", "--quantity", "closest-approach", "--precision", "fixed:30"],
+            &[
+                "divergence",
+                "--quantity",
+                "closest-approach",
+                "--precision",
+                "fixed:30",
+            ],
             "with --quantity closest-approach it must be f64",
         ),
         (
@@ -401,11 +443,27 @@ fn what_is_not_compiled_is_refused_with_what_there_is() {
             "must be one of divergence, closest-approach, ftle",
         ),
         (
-            &["zoom", "--quantity", "ftle", "--cache", "exact", "--frames", "2"],
+            &[
+                "zoom",
+                "--quantity",
+                "ftle",
+                "--cache",
+                "exact",
+                "--frames",
+                "2",
+            ],
             "it works with --quantity divergence",
         ),
         (
-            &["sweep", "--quantity", "ftle", "--vary", "dt=1e-3,2e-3", "--colours", "share"],
+            &[
+                "sweep",
+                "--quantity",
+                "ftle",
+                "--vary",
+                "dt=1e-3,2e-3",
+                "--colours",
+                "share",
+            ],
             "with --quantity ftle it must be frame",
         ),
         (
@@ -423,7 +481,16 @@ fn what_is_not_compiled_is_refused_with_what_there_is() {
 #[test]
 fn sequences_and_comparisons_are_of_any_quantity() {
     let folder = tempfile::tempdir().expect("a folder");
-    let common = ["--size", "10", "--steps", "200", "--dt", "0.01", "--backend", "cpu"];
+    let common = [
+        "--size",
+        "10",
+        "--steps",
+        "200",
+        "--dt",
+        "0.01",
+        "--backend",
+        "cpu",
+    ];
     for quantity in OTHERS {
         let run = |arguments: &[&str]| {
             trisolar(folder.path())
@@ -441,7 +508,8 @@ fn sequences_and_comparisons_are_of_any_quantity() {
         let table = std::fs::read_to_string(folder.path().join(&name).join("table.csv"));
         let table = table.expect("there");
         assert!(
-            table.starts_with("frame,mass2,pixels,steps,pixel_steps,least,greatest,not_finite,mean"),
+            table
+                .starts_with("frame,mass2,pixels,steps,pixel_steps,least,greatest,not_finite,mean"),
             "{table}"
         );
         let array = npy::read::<f64>(folder.path().join(&name).join("frame-00001.npy"));
@@ -452,9 +520,21 @@ fn sequences_and_comparisons_are_of_any_quantity() {
             quantity,
             ..Specification::default()
         });
-        assert_eq!(bits(&array.expect("there").values), bits(&values(&cpu(), &spec)));
+        assert_eq!(
+            bits(&array.expect("there").values),
+            bits(&values(&cpu(), &spec))
+        );
         let name = format!("zoom-{quantity}");
-        run(&["zoom", "--frames", "3", "--npy", "--out", &name, "--set", "steps=200"]);
+        run(&[
+            "zoom",
+            "--frames",
+            "3",
+            "--npy",
+            "--out",
+            &name,
+            "--set",
+            "steps=200",
+        ]);
         let object: serde_json::Value = serde_json::from_slice(
             &std::fs::read(folder.path().join(&name).join("frame-00002.json")).expect("there"),
         )
@@ -462,13 +542,24 @@ fn sequences_and_comparisons_are_of_any_quantity() {
         assert!(object["summary"]["range"][1].as_f64().is_some(), "{object}");
         // A second run finds all of it done.
         let again: serde_json::Value = serde_json::from_slice(&run(&[
-            "zoom", "--frames", "3", "--npy", "--out", &name, "--set", "steps=200",
+            "zoom",
+            "--frames",
+            "3",
+            "--npy",
+            "--out",
+            &name,
+            "--set",
+            "steps=200",
         ]))
         .expect("JSON");
         assert_eq!(again["computed"], 0);
         let out = format!("{quantity}.png");
         let compared: serde_json::Value = serde_json::from_slice(&run(&[
-            "compare", "--modes", "explicit-euler,leapfrog,explicit-euler", "--out", &out,
+            "compare",
+            "--modes",
+            "explicit-euler,leapfrog,explicit-euler",
+            "--out",
+            &out,
         ]))
         .expect("JSON");
         assert_eq!(compared["modes"][2]["difference"]["equal"], 1.0);
@@ -491,8 +582,13 @@ fn a_quantity_is_a_file_and_a_row() {
                 let text = std::fs::read_to_string(&path).expect("text");
                 // Tests and prose may name it.
                 let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-                let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-                if lines.into_iter().any(|line| line.contains("ClosestApproach")) {
+                let lines = code
+                    .lines()
+                    .filter(|line| !line.trim_start().starts_with("//"));
+                if lines
+                    .into_iter()
+                    .any(|line| line.contains("ClosestApproach"))
+                {
                     named.push(path.strip_prefix(root).expect("inside").to_owned());
                 }
             }

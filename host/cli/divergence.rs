@@ -253,7 +253,9 @@ fn quantity_help() -> String {
         let (help, unit) = (quantity.help(), quantity.unit());
         text.push_str(&format!("\n{quantity} ({unit}): {help}"));
     }
-    text.push_str("\nEach is there in f64, by every integrator; divergence in the other precisions too.");
+    text.push_str(
+        "\nEach is there in f64, by every integrator; divergence in the other precisions too.",
+    );
     text
 }
 

@@ -46,7 +46,12 @@ impl Map {
     fn quantity(&self) -> (&'static str, &'static str, &'static str, bool) {
         let quantity = self.0.specification.quantity;
         let logarithmic = quantity.scale() == Scale::Logarithmic;
-        (quantity.name(), quantity.label(), quantity.unit(), logarithmic)
+        (
+            quantity.name(),
+            quantity.label(),
+            quantity.unit(),
+            logarithmic,
+        )
     }
 
     /// Every value of the specification, as JSON.

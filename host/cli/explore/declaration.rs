@@ -41,9 +41,7 @@ pub(super) fn names() -> Vec<String> {
     let names = options
         .get_arguments()
         .map(|option| option.get_id().to_string());
-    names
-        .filter(|name| is_shown(name))
-        .collect()
+    names.filter(|name| is_shown(name)).collect()
 }
 
 /// The values a parameter can have, if they can be counted.

@@ -324,7 +324,11 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
         let reference = cpu.compute(&spec, &Unattended).expect("computes").values;
         let quantity = spec.specification().quantity;
         // The plain kernel, in the last team, is of divergence.
-        let teams = &teams[..if quantity == Quantity::Divergence { 5 } else { 4 }];
+        let teams = &teams[..if quantity == Quantity::Divergence {
+            5
+        } else {
+            4
+        }];
         for team in teams {
             let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
             let whole = [0..spec.pixels()];
