@@ -614,3 +614,76 @@ fn every_quantity_has_a_method_in_f64() {
         assert_eq!(fast.has_method(), *quantity == Quantity::Divergence);
     }
 }
+
+/// A run that ended early goes on to the same bytes, with what it had.
+#[test]
+fn an_interrupted_map_goes_on_to_the_same_bytes() {
+    use trisolar::divergence::{Sink, ValueSlice};
+    use trisolar::store::Store;
+
+    for quantity in OTHERS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = |more: &[&str]| {
+            trisolar(folder.path())
+                .arg("divergence")
+                .args(arguments(quantity.name()))
+                .args(more)
+                .arg("--json")
+                .assert()
+                .success()
+                .get_output()
+                .stdout
+                .clone()
+        };
+        run(&["--out", "whole.npy"]);
+        let spec = valid(Specification {
+            size: [12, 10],
+            span: [40.0, 40.0 * (10.0 / 12.0)],
+            steps: 300,
+            dt: 0.01,
+            integrator: Integrator::Leapfrog,
+            quantity,
+            ..Specification::default()
+        });
+        let some = values(&cpu(), &spec);
+        let path = folder.path().join("map.npy");
+        let store = Store::begin(&path, &spec, None).expect("begins");
+        let every = std::time::Duration::from_secs(1);
+        let (put, recorded) =
+            store.recording(every, || store.put(17, ValueSlice::F64(&some[17..60])));
+        put.expect("takes");
+        recorded.expect("writes");
+        drop(store);
+        let out = run(&["--out", "map.npy", "--resume"]);
+        let json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(json["resumed_pixels"], 60 - 17);
+        let read = |name: &str| std::fs::read(folder.path().join(name)).expect("there");
+        assert!(read("map.npy") == read("whole.npy"), "{quantity}");
+        // Another quantity is another map.
+        let store = Store::begin(&path.with_file_name("b.npy"), &spec, None).expect("begins");
+        drop(store);
+        let out = trisolar(folder.path())
+            .args([
+                "divergence",
+                "--size",
+                "12x10",
+                "--steps",
+                "300",
+                "--dt",
+                "0.01",
+            ])
+            .args([
+                "--integrator",
+                "leapfrog",
+                "--backend",
+                "cpu",
+                "--out",
+                "b.npy",
+                "--resume",
+            ])
+            .assert()
+            .code(2);
+        let text = String::from_utf8_lossy(&out.get_output().stderr).into_owned();
+        assert!(text.contains("--quantity"), "{text}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 use proptest::prelude::*;
-use trisolar::divergence::{Given, Integrator, Plane, Precision, Specification, Start};
+use trisolar::divergence::{Given, Integrator, Plane, Precision, Quantity, Specification, Start};
 
 fn vector(number: &BoxedStrategy<f64>) -> BoxedStrategy<DVec3> {
     let n = || number.clone();
@@ -45,12 +45,13 @@ fn specification(
         positive.clone(),
         vector(&number),
         positive,
+        proptest::sample::select(Quantity::ALL),
     );
     (map, bodies, rest).prop_map(
         |(
             (size, center, span),
             (plane, body, masses, positions, velocities),
-            (g, softening, steps, dt, shift, critical),
+            (g, softening, steps, dt, shift, critical, quantity),
         )| {
             Specification {
                 size,
@@ -67,6 +68,7 @@ fn specification(
                 dt,
                 shift,
                 critical_distance: critical,
+                quantity,
                 precision: Precision::F64,
                 integrator: Integrator::ExplicitEuler,
                 start: Start::Euler,
@@ -122,6 +124,7 @@ fn bits(s: &Specification) -> Vec<u64> {
         s.steps,
         u64::from(s.body),
         s.plane as u64,
+        s.quantity as u64,
     ];
     let mut add = |numbers: &[f64]| all.extend(numbers.iter().map(|x| x.to_bits()));
     add(&s.center);

@@ -308,6 +308,15 @@ fn draw(
     Ok(picture::plot(path, &values, &look, &labels, Some(&json))?)
 }
 
+/// Whole numbers, which steps are, with all digits.
+fn format_largest(largest: f64) -> String {
+    if largest == largest.trunc() {
+        largest.to_string()
+    } else {
+        short(largest)
+    }
+}
+
 /// Three decimals, as long as they say something.
 fn format_mean(mean: f64) -> String {
     if mean == 0.0 || mean >= 0.001 {
@@ -332,7 +341,7 @@ fn table(rows: &[Row]) -> String {
                 [
                     format!("{:.3} %", 100.0 * d.equal),
                     format_mean(d.mean),
-                    short(d.largest),
+                    format_largest(d.largest),
                 ]
             },
         );

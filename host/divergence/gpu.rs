@@ -151,6 +151,8 @@ fn blocks(spec: &Specification) -> Option<u32> {
         _ if spec.quantity != Quantity::Divergence => None,
         (Precision::F32 | Precision::FloatFloat, _) => Some(5),
         (Precision::F64, Integrator::ExplicitEuler) => Some(4),
+        // As many as where masses are constants.
+        (Precision::F64, Integrator::AdamsBashforth2) => Some(3),
         _ => None,
     }
 }

@@ -72,7 +72,7 @@ impl Resolution {
         let variance = UNRESOLVED_LIMIT * (1.0 - UNRESOLVED_LIMIT) / self.sample.max(1) as f64;
         (self.share > UNRESOLVED_LIMIT + 2.0 * variance.sqrt()).then(|| {
             format!(
-                "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1 before the twins part, and such a \
+                "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1, and such a \
                  pixel shows an effect of the step; take a smaller --dt or a --softening",
                 self.in_words()
             )

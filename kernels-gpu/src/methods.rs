@@ -4,7 +4,8 @@
 //! | quantity | precision | integrators | kernels |
 //! |---|---|---|---|
 //! | every one | `f64` | every one | one |
-//! | `divergence` | every other | `explicit-euler` | one, and one for masses that are the same for all pixels |
+//! | `divergence` | `f32`, `mixed` | `explicit-euler` | one |
+//! | `divergence` | `fast`, `fixed`, `float-float` | `explicit-euler` | one, and one for masses that are the same for all pixels |
 
 use crate::integrator::{Integrator, MapIntegrator};
 use crate::number::Precision;
@@ -59,8 +60,26 @@ macro_rules! methods_by_explicit_euler {
         F64 {f64} f64 plain,
         $($name:ident $precision:tt $p:ident $scaling:ident,)*
     ) => {$(
-        $crate::call! { $callback $context $quantity $q, ExplicitEuler explicit_euler, $precision $p, uniform }
+        $crate::methods_in_precision! {
+            $p: $callback $context $quantity $q, ExplicitEuler explicit_euler, $precision $p
+        }
     )*};
+}
+
+/// The row of a precision: with a kernel for masses that are the same for all pixels, where masses in registers leave room for fewer
+/// threads.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! methods_in_precision {
+    (f32: $callback:tt $context:tt $($row:tt)*) => {
+        $crate::call! { $callback $context $($row)*, }
+    };
+    (mixed: $callback:tt $context:tt $($row:tt)*) => {
+        $crate::call! { $callback $context $($row)*, }
+    };
+    ($p:ident: $callback:tt $context:tt $($row:tt)*) => {
+        $crate::call! { $callback $context $($row)*, uniform }
+    };
 }
 
 /// Something that is done for a method.

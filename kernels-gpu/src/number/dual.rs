@@ -17,6 +17,12 @@ pub struct Dual<R> {
 }
 
 impl<R: Real> Dual<R> {
+    /// The same value with another derivative.
+    #[inline(always)]
+    pub fn with_derivative(self, derivative: R) -> Self {
+        Self { derivative, ..self }
+    }
+
     /// A number that does not change.
     #[inline(always)]
     fn fixed(value: R) -> Self {

@@ -103,8 +103,13 @@ impl Quantity for Divergence {
         job: &Job,
         masses: &I::Masses<R>,
     ) {
-        I::start(&mut s.a, job.first_steps, masses);
-        I::start(&mut s.b, job.first_steps, masses);
+        // One copy of the code, which is large and rarely run, for both systems.
+        let mut systems = 2;
+        while systems > 0 {
+            I::start(&mut s.a, job.first_steps, masses);
+            core::mem::swap(&mut s.a, &mut s.b);
+            systems -= 1;
+        }
     }
 
     #[inline(always)]

@@ -183,12 +183,16 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
     ) -> Self::State<R, I> {
         let mut start: Start<Dual<R>> = point.start(job.dt);
         // As seen from the grid body the others move, in the opposite direction: the sign makes no difference to the length.
-        let [x, y, z] = job.direction.map(R::from_f64);
-        for v in [&mut start.positions.a, &mut start.positions.b] {
-            v.x.derivative = x;
-            v.y.derivative = y;
-            v.z.derivative = z;
-        }
+        let [x, y, z] = job.direction;
+        let along = |v: Vec3<Dual<R>>| Vec3 {
+            x: v.x.with_derivative(R::from_f64(x)),
+            y: v.y.with_derivative(R::from_f64(y)),
+            z: v.z.with_derivative(R::from_f64(z)),
+        };
+        start.positions = Relative {
+            a: along(start.positions.a),
+            b: along(start.positions.b),
+        };
         Tangent {
             system: I::begin(&start, masses),
             exponent: R::zero(),
@@ -227,29 +231,31 @@ impl<const LIMIT: i32> Quantity for Ftle<LIMIT> {
     ) -> f64 {
         let q = I::positions(&s.system);
         let v = I::velocities(&s.system, Dual::<R>::constant(1.0 / job.dt), masses);
-        let vectors = [q.a, q.b, v.a, v.b];
-        let size = vectors.map(|v| largest(derivative(v), 0));
-        let size = larger(larger(size[0], size[1]), larger(size[2], size[3]));
+        // An array that is walked through lies in a GPU's local memory.
+        let size_of = |v| largest(derivative(v), 0);
+        let positions = larger(size_of(q.a), size_of(q.b));
+        let size = larger(positions, larger(size_of(v.a), size_of(v.b)));
         if !(size > 0.0 && size <= f64::MAX) {
             return f64::NAN;
         }
         // Of about length 1, so that no square overflows or vanishes.
         let k = exponent(size);
         let scale = R::from_f64(power_of_two(-k));
-        let mut end = R::zero();
-        // 0 for finite numbers, not a number for others.
-        let mut nothing = 0.0;
-        for v in vectors {
+        let plus = |sum: R, v: Vec3<Dual<R>>| {
             let d = derivative(v);
             let scaled = Vec3 {
                 x: d.x * scale,
                 y: d.y * scale,
                 z: d.z * scale,
             };
-            end = scaled.norm2_plus(end);
-            nothing += 0.0 * v.x.to_f64(0) + 0.0 * v.y.to_f64(0) + 0.0 * v.z.to_f64(0);
-        }
-        let end = end.to_f64(0);
+            scaled.norm2_plus(sum)
+        };
+        let end = plus(plus(plus(plus(R::zero(), q.a), q.b), v.a), v.b).to_f64(0);
+        // 0 for finite numbers, not a number for others.
+        let zero = |v: Vec3<Dual<R>>| {
+            0.0 * v.x.to_f64(0) + 0.0 * v.y.to_f64(0) + 0.0 * v.z.to_f64(0)
+        };
+        let nothing = zero(q.a) + zero(q.b) + zero(v.a) + zero(v.b);
         if !(end < f64::INFINITY && nothing == 0.0) {
             return f64::NAN;
         }
