@@ -146,7 +146,7 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
 pub(super) fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
     let (low, high) = (scale.low, scale.high);
     if low < high && scale.spacing == Spacing::Logarithmic {
-        return Ticks::logarithmic(low, high, wanted);
+        return Ticks::of_ratios(low, high, wanted);
     }
     if low < high {
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
