@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::GpuEngine;
 use super::choice::{self, Chosen};
 use super::emulator::Emulated;
-use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task};
+use super::engine::{DivergenceMap, Streamed, Task};
 use super::resume::{Resuming, Stepper};
 use super::{Computer, CpuEngine, Validated, run_on};
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{EngineError, Monitor, RunOptions};
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -115,7 +116,7 @@ impl Devices {
     ) -> Result<Streamed, EngineError> {
         assert!(
             super::can_resume(task.spec),
-            "maps in f64 by explicit Euler"
+            "divergence maps in f64 by explicit Euler"
         );
         let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
         let ran = match &chosen {
@@ -327,12 +328,12 @@ impl<K: Copy + fmt::Debug, D: Lendable> fmt::Debug for Lent<K, D> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use super::super::engine::Backend;
     use super::super::queue::Share;
     use super::super::sink::Memory;
     use super::super::team::Worker;
-    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended};
+    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
     use super::*;
+    use crate::run::Backend;
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]
@@ -451,7 +452,7 @@ mod tests {
             let map = devices.run(&spec, &GPUS, &Unattended).expect("one is left");
             assert_eq!(map.notes.len(), usize::from(number == 2), "{:?}", map.notes);
             opened.push(devices.gpus_opened());
-            maps.push(map.times);
+            maps.push(map.values);
         }
         assert_eq!(opened, [2, 2, 2, 3, 3]);
         assert!(maps.windows(2).all(|pair| pair[0] == pair[1]));
@@ -491,11 +492,11 @@ mod tests {
                 &Unattended,
             )
             .expect("computes")
-            .times;
+            .values;
         let devices = Devices::from_source(Arc::new(Fragile::default()));
         let mut notes = 0;
         for _ in 0..3 {
-            let memory = Memory::new(spec.pixels()).expect("memory");
+            let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
             let items = FromStart {
                 spec: spec.clone(),
                 ended: Mutex::new(vec![u32::MAX; spec.pixels() as usize]),
@@ -511,8 +512,8 @@ mod tests {
                 .expect("one is left");
             notes += streamed.ran.notes.len();
             assert_eq!(streamed.device, "2 x a GPU");
-            assert!(memory.into_times() == expected);
-            assert!(items.ended.into_inner().expect("no panic") == expected);
+            assert!(memory.into_values() == expected);
+            assert!(ValueVec::U32(items.ended.into_inner().expect("no panic")) == expected);
         }
         assert_eq!(notes, 1);
         // Two handles each, and one that took the place of the failed one.

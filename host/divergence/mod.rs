@@ -2,6 +2,9 @@
 
 #[cfg(feature = "gpu")]
 mod alone;
+#[macro_use]
+mod value;
+
 mod batches;
 mod choice;
 mod comparison;
@@ -16,10 +19,9 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
-mod options;
 mod parameter;
-mod points;
 mod preset;
+mod quantity;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -32,17 +34,19 @@ mod split;
 mod team;
 mod tiles;
 
-pub use crate::Integrator;
+pub use crate::bodies::Points;
+pub use crate::run::{
+    Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
+    gpu_count, max_error, threads,
+};
+pub use crate::spec::Integrator;
+pub use crate::spec::SpecError;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
-pub(crate) use engine::missing_gpu;
-pub use engine::{
-    Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
-    Ran, RunOptions, Streamed, Task, Unattended, run, stream,
-};
+pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task, run, stream};
 pub use fleet::FleetEngine;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
@@ -51,10 +55,9 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Precision, Start};
-pub use options::{MapBackend, gpu_count, max_error, threads};
 pub use parameter::Parameter;
-pub use points::Points;
 pub use preset::Preset;
+pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
@@ -62,6 +65,7 @@ pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
 pub use sink::Sink;
 pub(crate) use spec::json as specification_json;
 pub use spec::{
-    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
+    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,
 };
+pub use value::{Value, ValueSlice, ValueType, ValueVec};

@@ -11,7 +11,8 @@ use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::parameter::{AT_REST, Choice, Parameter, Setup};
-use crate::divergence::{Points, SpecError};
+use crate::bodies::Points;
+use crate::spec::SpecError;
 
 /// Order of the composition that integrates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

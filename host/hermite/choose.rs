@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
-use crate::divergence::{Backend, EngineError, missing_gpu};
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.

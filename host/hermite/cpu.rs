@@ -12,7 +12,7 @@ use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
-use crate::divergence::EngineError;
+use crate::run::EngineError;
 use crate::simd::{Simd, with_lanes};
 
 /// Pairs below which waking the threads costs more than they save.

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::files::{BodyFile, Carried, FileError, read};
 use super::spec::named;
 use super::{
-    Bodies, EnergyLooks, Integrator, Model, Precision, Solver, SpecError, Specification, Validated,
+    Bodies, EnergyLooks, Integrator, Model, ModelError, Precision, Solver, SpecError,
+    Specification, Validated,
 };
-use crate::divergence::max_error;
 use crate::run::Paths;
+use crate::run::max_error;
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -107,6 +108,12 @@ pub enum GivenError {
     /// A file that cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl From<ModelError> for GivenError {
+    fn from(error: ModelError) -> Self {
+        SpecError::from(error).into()
+    }
 }
 
 impl From<SpecError> for GivenError {

@@ -9,9 +9,10 @@ use kernels_gpu::{PerLane, Real};
 
 use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
-use super::super::engine::EngineError;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
+use crate::divergence::Value as _;
+use crate::run::EngineError;
 use crate::simd::Simd;
 
 impl Stepper for CpuEngine {
@@ -41,7 +42,7 @@ impl Work for &Resuming<'_> {
 
     fn deliver(&self, share: Share<'_>, first: u64, items: &[Item]) -> Result<(), EngineError> {
         self.items.put(first, items);
-        share.deliver(first, &self.times(items))
+        share.deliver(first, u32::slice(&self.times(items)))
     }
 }
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::super::Schedule;
-use crate::divergence::EngineError;
+use crate::run::EngineError;
 
 /// Threads, or none but the caller's.
 #[derive(Debug)]
