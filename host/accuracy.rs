@@ -8,6 +8,7 @@ use crate::divergence::EngineError;
 use crate::hermite::{self, HermiteError, Order, Star};
 use crate::nbody::{self, Bodies, Diagnostics, Specification, relative_change, relative_error};
 use crate::near::nearest_pair;
+use crate::workers::Workers;
 
 /// The relative energy error above which there is a warning.
 pub const ENERGY_LIMIT: f64 = 0.01;
@@ -134,12 +135,15 @@ pub fn energies(
 ) -> Result<Energies, EngineError> {
     let (g, softening) = (specification.g, specification.softening);
     if bodies.len() <= MANY {
-        return Ok(Energies::from(&Diagnostics::of(bodies, g, softening)));
+        let workers = Workers::new(threads)?;
+        let found = workers.install(|| Diagnostics::of(bodies, g, softening));
+        return Ok(Energies::from(&found));
     }
     let found = (|| {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = engine.gpu() {
-            let mut on_gpu = hermite::on_gpus(std::slice::from_ref(gpu));
+            let workers = Workers::new(threads)?;
+            let mut on_gpu = hermite::on_gpus(std::slice::from_ref(gpu), workers);
             return by_engine(bodies, g, softening, on_gpu.as_mut());
         }
         let _ = engine;

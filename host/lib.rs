@@ -12,6 +12,7 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
+//! - [`workers`]: the CPU threads of a run
 
 pub mod accuracy;
 pub mod config;
@@ -31,6 +32,7 @@ pub mod output;
 pub mod run;
 pub mod simd;
 pub mod store;
+pub mod workers;
 pub mod zoom;
 
 pub use integrator::Integrator;
