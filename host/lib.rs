@@ -14,6 +14,7 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
+//! - [`workers`]: the CPU threads of a run
 
 pub mod accuracy;
 pub mod config;
@@ -29,9 +30,9 @@ pub use trisolar_bodies as bodies;
 pub use trisolar_device as gpu;
 pub use trisolar_io as io;
 pub use trisolar_run as run;
-pub use trisolar_run::machine;
 #[cfg(feature = "mpi")]
 pub use trisolar_run::mpi;
+pub use trisolar_run::{machine, workers};
 pub use trisolar_simd as simd;
 pub use trisolar_spec as spec;
 pub use trisolar_spec::Integrator;

@@ -6,6 +6,8 @@ use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
 use crate::gpu::{DeviceInfo, GpuError};
+#[cfg(feature = "gpu")]
+use crate::run::Workers;
 use crate::run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
@@ -20,7 +22,7 @@ const WORTH_A_GPU_WITH_NEIGHBOURS: usize = 8192;
 pub struct Options {
     /// Which engine.
     pub backend: Backend,
-    /// Threads of the CPU engine; `None` for as many as the process may use.
+    /// Threads of the CPU, whatever the engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
     /// How many GPUs share the work; `None` for one, where that is worth it. As many as are asked for are used.
     pub gpus: Option<u32>,
@@ -149,7 +151,8 @@ impl Devices {
     pub fn engine(&self) -> Result<Box<dyn Engine + '_>, HermiteError> {
         #[cfg(feature = "gpu")]
         if !self.gpus.is_empty() {
-            return Ok(super::on_gpus(&self.gpus));
+            let workers = Workers::new(self.options.threads)?;
+            return Ok(super::on_gpus(&self.gpus, workers));
         }
         Ok(Box::new(CpuEngine::new(self.options.threads)?))
     }

@@ -72,7 +72,7 @@ fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
     Ok(Look {
         time: cluster.specification().on_the_clock(time),
         energy: Cluster::energy_of(&stars, &potentials),
-        shape: Shape::of(&stars),
+        shape: cluster.shape(&stars),
         blocks: counters.blocks,
         steps: counters.steps,
         stars,

@@ -22,6 +22,7 @@ use self::team::{Shared, Team};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
 use crate::run::Ranks;
+use crate::run::Workers;
 use crate::run::{EngineError, Monitor};
 use crate::simd::Simd;
 
@@ -34,7 +35,6 @@ const BLOCK: usize = 64;
 #[derive(Debug)]
 pub struct CpuEngine {
     team: Team,
-    simd: Simd,
     partials: Partials,
     ranks: Option<Rc<dyn Ranks>>,
 }
@@ -58,13 +58,8 @@ impl CpuEngine {
         schedule: Schedule,
         simd: Simd,
     ) -> Result<Self, EngineError> {
-        assert!(
-            Simd::available().contains(&simd),
-            "{simd} is not available on this machine"
-        );
         Ok(Self {
-            team: Team::new(threads, schedule)?,
-            simd,
+            team: Team::new(Workers::with_simd(threads, simd)?, schedule),
             partials: Partials::default(),
             ranks: None,
         })
@@ -124,7 +119,7 @@ impl Engine for CpuEngine {
         format!(
             "{}, {}, {ranks}{threads} thread{s}{schedule}",
             crate::machine::cpu_name(),
-            self.simd
+            self.team.workers().simd()
         )
     }
 
@@ -219,7 +214,7 @@ impl<'a> CpuRun<'a> {
         }
         Ok(Self {
             engine,
-            lanes: lanes(engine.simd, spec.precision),
+            lanes: lanes(engine.team.workers().simd(), spec.precision),
             integration: Integration::new(spec),
             solver: spec.solver,
             planar: spec.dimensions == 2,
