@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::sink::{Memory, Sink};
 use super::{Devices, Points, Resolution, Specification, Validated};
-use crate::gpu::Energy;
-use crate::run::{EngineError, Monitor, RunOptions};
+use trisolar_device::Energy;
+use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Computes maps.
 pub trait Engine {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::run::EngineError;
+use trisolar_run::EngineError;
 
 /// Takes results, from any thread and in any order.
 pub trait Sink: Sync {
@@ -42,7 +42,7 @@ impl Sink for Memory {
 
 /// Memory for the results, or an error if there is not enough.
 pub(super) fn zeroed(pixels: u64) -> Result<Vec<u32>, EngineError> {
-    let (needed, available) = (pixels * 4, crate::machine::available_memory());
+    let (needed, available) = (pixels * 4, trisolar_run::machine::available_memory());
     let out_of_memory = EngineError::OutOfMemory {
         device: "host".into(),
         needed,

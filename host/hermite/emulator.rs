@@ -14,8 +14,8 @@ use kernels_gpu::kernels::{
 
 use super::device::{Call, Device, DeviceEngine};
 use super::{Engine, Order, Precision};
-use crate::run::EngineError;
-use crate::run::Workers;
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 /// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
 /// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
@@ -79,7 +79,7 @@ impl Device for Emulator {
     }
 
     fn device(&self) -> String {
-        format!("emulated grid, {}", crate::machine::cpu_name())
+        format!("emulated grid, {}", trisolar_run::machine::cpu_name())
     }
 
     fn few(&self, _: u32) -> u32 {

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::device::{Call, Device, DeviceEngine};
-use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Pinned, Plain};
-use crate::run::EngineError;
-use crate::run::Workers;
+use trisolar_device::{Argument, DeviceMemory, Gpu, GpuError, Pinned, Plain};
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 /// Threads of a block of force kernels with tiles: few, because few particles are active at a time.
 const BLOCK: u32 = 64;

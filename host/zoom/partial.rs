@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::divergence::{EngineError, Sink};
-use crate::io::IoError;
+use trisolar_io::IoError;
+use trisolar_map::{EngineError, Sink};
 
 /// An unfinished frame. Results can be [put](Sink::put) in any order, from any thread.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use super::frame::{Style, Summary, short, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
 use super::vary::Vary;
-use crate::io::picture::{self, Look, TileLabels, Tiles};
-use crate::io::{IoError, npy};
+use trisolar_io::picture::{self, Look, TileLabels, Tiles};
+use trisolar_io::{IoError, npy};
 
 /// All maps of a sequence on one page.
 #[derive(Debug)]

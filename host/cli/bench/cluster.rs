@@ -14,8 +14,8 @@ use trisolar::simd::Simd;
 #[cfg(feature = "gpu")]
 use trisolar::workers::Workers;
 
-use crate::cli::report::{self, Lines};
-use crate::cli::{Failure, interrupt, values};
+use crate::report::{self, Lines};
+use crate::{Failure, interrupt, values};
 
 /// Measures Plummer models with a softening of 4/N.
 #[derive(Debug, clap::Args)]

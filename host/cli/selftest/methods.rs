@@ -4,7 +4,7 @@ use glam::DVec3;
 use trisolar::divergence::{Integrator, Points, Precision, SpecError, Specification, Start};
 
 use super::{Case, Outcome, Spread};
-use crate::cli::Failure;
+use crate::Failure;
 
 /// A small map with early, late and no partings.
 fn lively() -> Specification {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::report::Report;
-use crate::divergence::Specification;
+use crate::Specification;
 
 /// About a task, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::divergence::queue::Pace;
-use crate::divergence::sink::{Memory, Sink};
-use crate::divergence::{
-    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Unattended, Validated,
-};
+use crate::queue::Pace;
+use crate::sink::{Memory, Sink};
+use crate::{CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Unattended, Validated};
 
 /// How a pretended device fails.
 #[derive(Clone, Copy, PartialEq)]

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::later::Later;
 use super::{CacheReport, Computing};
-use crate::divergence::{EngineError, Item, Items, Sink, Specification, Starts, Validated};
-use crate::zoom::frame::{Effort, Error};
-use crate::zoom::partial::Partial;
+use crate::frame::{Effort, Error};
+use crate::partial::Partial;
+use trisolar_map::{EngineError, Item, Items, Sink, Specification, Starts, Validated};
 
 /// What is known of earlier frames, the newest last.
 #[derive(Debug, Default)]

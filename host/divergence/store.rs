@@ -18,11 +18,11 @@ use std::time::Duration;
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{EngineError, Sink, Specification, Validated, differences};
-use crate::io::atomic::Staged;
-use crate::io::read::{self, Limit};
-use crate::io::{IoError, atomic, npy};
-use crate::run::{self, RecordError, lock};
+use crate::{EngineError, Sink, Specification, Validated, differences};
+use trisolar_io::atomic::Staged;
+use trisolar_io::read::{self, Limit};
+use trisolar_io::{IoError, atomic, npy};
+use trisolar_run::{self as run, RecordError, lock};
 
 /// What the file beside holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,7 +121,7 @@ fn write_record(path: &Path, record: &Record) -> Result<(), IoError> {
 struct Fingerprint {
     /// Of the array, with the numbers of a point as the last axis.
     shape: Vec<usize>,
-    /// See [`Points::checksum`](crate::divergence::Points).
+    /// See [`Points::checksum`](crate::Points).
     checksum: u32,
 }
 

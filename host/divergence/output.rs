@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::divergence::{DivergenceMap, Points, Specification};
-use crate::io::IoError;
-use crate::io::colour::ColourMap;
-use crate::io::format::Format;
-use crate::io::npy;
-use crate::io::npz::NpzWriter;
-use crate::io::picture::{self, Axis, Labels, Look, Map};
+use crate::{DivergenceMap, Points, Specification};
+use trisolar_io::IoError;
+use trisolar_io::colour::ColourMap;
+use trisolar_io::format::Format;
+use trisolar_io::npy;
+use trisolar_io::npz::NpzWriter;
+use trisolar_io::picture::{self, Axis, Labels, Look, Map};
 
 /// How pictures look.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +123,7 @@ impl Output {
             points,
             times,
         } = *of;
-        let json = crate::divergence::specification_json(specification, points);
+        let json = crate::specification_json(specification, points);
         let shape = of.shape();
         match self.format {
             Format::Npy => npy::write(&self.path, &shape, times),

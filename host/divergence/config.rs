@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::divergence::{Given, Points, Specification};
+use crate::{Given, Points, Specification};
 
-pub use crate::spec::{ParseError, parse_as};
+pub use trisolar_spec::{ParseError, parse_as};
 
 /// What each key means, in the order of the file.
 const MEANINGS: [(&str, &str); 17] = [
