@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::method::{Precision, Start};
 use super::quantity::Quantity;
 use super::value::ValueType;
-use crate::bodies::Points;
-use crate::spec::Integrator;
-use crate::spec::SpecError;
+use trisolar_bodies::Points;
+use trisolar_spec::Integrator;
+use trisolar_spec::SpecError;
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
@@ -321,7 +321,7 @@ pub struct Validated {
 }
 
 /// The most pixels of a map.
-pub const MAX_PIXELS: u64 = crate::bodies::MAX_POINTS;
+pub const MAX_PIXELS: u64 = trisolar_bodies::MAX_POINTS;
 /// The most steps of a pixel: `times` is a u32, and its largest value stays free.
 pub const MAX_STEPS: u64 = u32::MAX as u64 - 1;
 
