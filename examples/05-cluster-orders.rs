@@ -41,7 +41,7 @@ fn main() -> Result<(), Error> {
         #[cfg(feature = "gpu")]
         ["gpu"] => {
             let gpu = [trisolar::gpu::Gpu::open(0)?];
-            orders(&|| Ok(trisolar::hermite::on_gpus(&gpu)))
+            orders(&|| Ok(trisolar::hermite::on_gpus(&gpu, Default::default())))
         }
         ["series", files @ ..] if !files.is_empty() => series(files),
         ["steps", files @ ..] if !files.is_empty() => steps(files),

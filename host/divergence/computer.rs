@@ -4,8 +4,8 @@ use super::Validated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resolution;
 use super::sink::Memory;
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{EngineError, GpuChoice, Monitor, RunOptions};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
 pub trait Computer: Sync {
@@ -25,7 +25,7 @@ pub trait Computer: Sync {
     /// # Errors
     /// Why there is none.
     fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
-        crate::gpu::devices()
+        trisolar_device::devices()
     }
 
     /// That the options go together and that the GPUs they name are there, before long work starts.

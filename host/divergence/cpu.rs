@@ -21,10 +21,10 @@ use super::queue::Share;
 use super::team::{self, Worker};
 use super::value::Value;
 use super::{Specification, Validated};
-use crate::run::{EngineError, Monitor};
-use crate::simd::Simd;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{F32x8, F32x16, F64x4, F64x8};
+use trisolar_simd::{F32x8, F32x16, F64x4, F64x8};
 
 /// Computes maps on the CPU.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Engine for CpuEngine {
         let s = if threads == 1 { "" } else { "s" };
         format!(
             "{}, {}, {threads} thread{s}",
-            crate::machine::cpu_name(),
+            trisolar_run::machine::cpu_name(),
             self.simd
         )
     }

@@ -13,8 +13,8 @@ use super::emulator::Emulated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resume::{Resuming, Stepper};
 use super::{Computer, CpuEngine, Validated, run_on};
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{EngineError, Monitor, RunOptions};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -192,7 +192,7 @@ struct Driver;
 
 impl Source for Driver {
     fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
-        crate::gpu::devices()
+        trisolar_device::devices()
     }
 
     #[cfg(feature = "gpu")]
@@ -333,7 +333,7 @@ mod tests {
     use super::super::team::Worker;
     use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
     use super::*;
-    use crate::run::Backend;
+    use trisolar_run::Backend;
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]

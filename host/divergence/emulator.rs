@@ -24,8 +24,8 @@ use super::team::{self, Worker};
 use super::tiles::{Counters, Device, Pipeline, SETS, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Specification, Validated};
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{EngineError, Monitor};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{EngineError, Monitor};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,7 @@ impl Engine for EmulatorEngine {
     }
 
     fn device(&self) -> String {
-        format!("emulated grid, {}", crate::machine::cpu_name())
+        format!("emulated grid, {}", trisolar_run::machine::cpu_name())
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
@@ -327,7 +327,7 @@ impl Source for Emulated {
             index,
             name: "emulated GPU".into(),
             compute_capability: (7, 0),
-            memory_bytes: crate::machine::available_memory(),
+            memory_bytes: trisolar_run::machine::available_memory(),
             multiprocessors: 2,
             clock_khz: 0,
         };

@@ -11,8 +11,8 @@ use super::quantity::Statistics;
 use super::sink::{Memory, Sink};
 use super::value::ValueVec;
 use super::{Devices, Points, Resolution, Specification, Validated};
-use crate::gpu::Energy;
-use crate::run::{EngineError, Monitor, RunOptions};
+use trisolar_device::Energy;
+use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Computes maps.
 pub trait Engine {

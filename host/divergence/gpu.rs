@@ -18,11 +18,11 @@ use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
-use crate::gpu::{
+use trisolar_device::{
     Argument, DeviceMemory, EnergyMeter, Gpu, Kernel, Mark, Pinned, Plain, Residency,
 };
-use crate::run::{EngineError, Monitor};
-use crate::spec::Integrator;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_spec::Integrator;
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;

@@ -9,8 +9,8 @@ use kernels_gpu::quantity::Quantity;
 use super::quantity::OfMethod;
 use super::value::Value;
 use super::{Precision, Validated};
-use crate::run::EngineError;
-use crate::spec::Integrator;
+use trisolar_run::EngineError;
+use trisolar_spec::Integrator;
 
 /// Which kernel computes a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -95,8 +95,8 @@ mod on_gpu {
     use kernels_gpu::quantity::Divergence;
 
     use super::{Rung, Validated};
-    use crate::divergence::EngineError;
-    use crate::gpu::{Argument, DeviceMemory, Gpu};
+    use crate::EngineError;
+    use trisolar_device::{Argument, DeviceMemory, Gpu};
 
     /// What a rung made of a map.
     #[derive(Clone, Debug)]

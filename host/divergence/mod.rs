@@ -9,6 +9,7 @@ mod batches;
 mod choice;
 mod comparison;
 mod computer;
+pub mod config;
 mod cpu;
 mod devices;
 mod emulator;
@@ -19,6 +20,7 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
+pub mod output;
 mod parameter;
 mod preset;
 mod quantity;
@@ -31,16 +33,11 @@ mod sink;
 mod spec;
 #[cfg(feature = "gpu")]
 mod split;
+pub mod store;
 mod team;
 mod tiles;
+pub mod yardstick;
 
-pub use crate::bodies::Points;
-pub use crate::run::{
-    Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
-    gpu_count, max_error, threads,
-};
-pub use crate::spec::Integrator;
-pub use crate::spec::SpecError;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
@@ -68,4 +65,11 @@ pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,
 };
+pub use trisolar_bodies::Points;
+pub use trisolar_run::{
+    Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
+    gpu_count, max_error, threads,
+};
+pub use trisolar_spec::Integrator;
+pub use trisolar_spec::SpecError;
 pub use value::{Value, ValueSlice, ValueType, ValueVec};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::sink::Sink;
 use super::value::ValueSlice;
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 #[cfg(feature = "mpi")]
 mod supplied;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between two calls of the monitor, at least.
 const BETWEEN_NEWS: Duration = Duration::from_millis(50);
 /// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
-pub(super) const FAR: Duration = crate::run::LONGEST_REACTION;
+pub(super) const FAR: Duration = trisolar_run::LONGEST_REACTION;
 /// And at least this much.
 pub(super) const NEAR: Duration = Duration::from_millis(12);
 

@@ -16,11 +16,11 @@ use kernels_gpu::{Mask as _, PerLane as _, Real};
 use serde::{Deserialize, Serialize};
 
 use super::{Precision, Validated};
-use crate::machine;
-use crate::run::Monitor;
-use crate::simd::Simd;
+use trisolar_run::Monitor;
+use trisolar_run::machine;
+use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{F64x4, F64x8};
+use trisolar_simd::{F64x4, F64x8};
 
 /// The share of unresolved pixels above which there is a warning, if the sample is large enough to tell.
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn the_headline_map_is_resolved_and_nonsense_is_not() {
         assert!(share(|s| s.steps = 20_000) < 0.02);
-        for integrator in crate::spec::Integrator::ALL.iter().copied() {
+        for integrator in trisolar_spec::Integrator::ALL.iter().copied() {
             let dt = |s: &mut Specification, dt: f64| {
                 (s.dt, s.integrator) = (dt, integrator);
                 s.steps = (50.0 / s.dt).ceil() as u64;

@@ -14,8 +14,8 @@ use super::sink::Sink;
 use super::team::{self, Worker};
 use super::value::ValueSlice;
 use super::{Devices, Precision, Specification, Validated};
-use crate::run::{EngineError, Monitor, RunOptions};
-use crate::spec::Integrator;
+use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_spec::Integrator;
 
 mod emulated;
 mod on_cpu;

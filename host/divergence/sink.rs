@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::value::{ValueSlice, ValueType, ValueVec};
-use crate::run::EngineError;
+use trisolar_run::EngineError;
 
 /// Takes results, from any thread and in any order.
 pub trait Sink: Sync {
@@ -44,7 +44,7 @@ impl Sink for Memory {
 /// Memory for the results, or an error if there is not enough.
 pub(super) fn zeroed(of: ValueType, pixels: u64) -> Result<ValueVec, EngineError> {
     let needed = pixels * of.size() as u64;
-    let available = crate::machine::available_memory();
+    let available = trisolar_run::machine::available_memory();
     let out_of_memory = EngineError::OutOfMemory {
         device: "host".into(),
         needed,

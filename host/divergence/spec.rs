@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::method::{Precision, Start};
 use super::quantity::Quantity;
 use super::value::ValueType;
-use crate::bodies::Points;
-use crate::spec::Integrator;
-use crate::spec::SpecError;
+use trisolar_bodies::Points;
+use trisolar_spec::Integrator;
+pub use trisolar_spec::OneOrTwo;
+use trisolar_spec::SpecError;
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
@@ -97,19 +98,6 @@ impl Default for Specification {
 }
 
 const DEFAULT_SPAN: f64 = 40.0;
-
-/// One value for both axes, or a value for each.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "must be one number, or two numbers in brackets: [first, second]"
-)]
-pub enum OneOrTwo<T> {
-    /// One.
-    One(T),
-    /// A value for each axis.
-    Two([T; 2]),
-}
 
 /// One value for all components, or a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -321,7 +309,7 @@ pub struct Validated {
 }
 
 /// The most pixels of a map.
-pub const MAX_PIXELS: u64 = crate::bodies::MAX_POINTS;
+pub const MAX_PIXELS: u64 = trisolar_bodies::MAX_POINTS;
 /// The most steps of a pixel: `times` is a u32, and its largest value stays free.
 pub const MAX_STEPS: u64 = u32::MAX as u64 - 1;
 

@@ -9,7 +9,7 @@ use kernels_gpu::device::fetch::{TILE, Tile};
 
 use super::queue::{FAR, Pace, Share};
 use super::value::ValueSlice;
-use crate::run::EngineError;
+use trisolar_run::EngineError;
 
 /// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
 pub(super) const SETS: usize = 2;

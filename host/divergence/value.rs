@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use cuda_std::Plain;
 
-use crate::io::npy;
+use trisolar_io::npy;
 
 /// The value of a pixel: a number that files, devices and messages can hold.
 pub trait Value: npy::Element + Plain + Default + fmt::Debug + PartialEq + Sized {
@@ -101,7 +101,7 @@ macro_rules! value_types {
             }
 
             /// What stands before the values in an npy file.
-            pub(crate) fn npy_header(self, shape: &[usize]) -> Vec<u8> {
+            pub fn npy_header(self, shape: &[usize]) -> Vec<u8> {
                 match self { $(Self::$name => npy::header::<$t>(shape),)* }
             }
 
@@ -118,15 +118,15 @@ macro_rules! value_types {
             ///
             /// # Errors
             /// As [`npy::read`].
-            pub(crate) fn read_npy(
+            pub fn read_npy(
                 self,
                 path: &std::path::Path,
-            ) -> Result<ValueVec, crate::io::IoError> {
+            ) -> Result<ValueVec, trisolar_io::IoError> {
                 Ok(match self { $(Self::$name => ValueVec::$name(npy::read::<$t>(path)?.values),)* })
             }
 
             /// Room for so many values, all 0; `None` if there is not that much memory.
-            pub(crate) fn zeroed(self, length: usize) -> Option<ValueVec> {
+            pub fn zeroed(self, length: usize) -> Option<ValueVec> {
                 match self { $(Self::$name => {
                     let mut values: Vec<$t> = Vec::new();
                     values.try_reserve_exact(length).ok()?;
@@ -149,7 +149,7 @@ macro_rules! value_types {
             ///
             /// # Panics
             /// If the last one is cut off, or they are not aligned.
-            pub(crate) fn cast(self, bytes: &[u8]) -> ValueSlice<'_> {
+            pub fn cast(self, bytes: &[u8]) -> ValueSlice<'_> {
                 match self { $(Self::$name => ValueSlice::$name(bytemuck::cast_slice(bytes)),)* }
             }
         }
@@ -164,7 +164,7 @@ macro_rules! value_types {
             ///
             /// # Panics
             /// If they are of another type, or there is not that much room.
-            pub(crate) fn put(&mut self, first: usize, values: ValueSlice<'_>) {
+            pub fn put(&mut self, first: usize, values: ValueSlice<'_>) {
                 match (self, values) {
                     $((Self::$name(all), ValueSlice::$name(values)) => {
                         all[first..][..values.len()].copy_from_slice(values);
@@ -178,7 +178,7 @@ macro_rules! value_types {
             ///
             /// # Panics
             /// As [`put`](Self::put).
-            pub(crate) fn put_at(&mut self, places: &[usize], values: ValueSlice<'_>) {
+            pub fn put_at(&mut self, places: &[usize], values: ValueSlice<'_>) {
                 match (self, values) {
                     $((Self::$name(all), ValueSlice::$name(values)) => {
                         for (place, value) in places.iter().zip(values) {
@@ -195,7 +195,7 @@ macro_rules! value_types {
             /// # Panics
             /// If they are of another type.
             #[cfg(feature = "mpi")]
-            pub(crate) fn extend(&mut self, values: ValueSlice<'_>) {
+            pub fn extend(&mut self, values: ValueSlice<'_>) {
                 match (self, values) {
                     $((Self::$name(all), ValueSlice::$name(values)) => all.extend(values),)*
                     #[allow(unreachable_patterns)]
@@ -286,24 +286,24 @@ impl<'a> ValueSlice<'a> {
     ///
     /// # Errors
     /// As [`npy::write`].
-    pub(crate) fn write_npy(
+    pub fn write_npy(
         self,
         path: impl AsRef<std::path::Path>,
         shape: &[usize],
-    ) -> Result<(), crate::io::IoError> {
+    ) -> Result<(), trisolar_io::IoError> {
         each_type!(self, v => npy::write(path, shape, v))
     }
 
     /// An array of an npz file.
     ///
     /// # Errors
-    /// As [`NpzWriter::array`](crate::io::npz::NpzWriter::array).
-    pub(crate) fn write_npz(
+    /// As [`NpzWriter::array`](trisolar_io::npz::NpzWriter::array).
+    pub fn write_npz(
         self,
-        file: &mut crate::io::npz::NpzWriter,
+        file: &mut trisolar_io::npz::NpzWriter,
         name: &str,
         shape: &[usize],
-    ) -> Result<(), crate::io::IoError> {
+    ) -> Result<(), trisolar_io::IoError> {
         each_type!(self, v => file.array(name, shape, v).map(drop))
     }
 }

@@ -9,7 +9,7 @@ use kernels_gpu::kernels::encounters;
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 /// Runs the kernel's code in emulated grids, in the shortest launches there are, so that threads are often put aside.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Engine for EmulatorEngine {
     }
 
     fn device(&self) -> String {
-        format!("emulated grid, {}", crate::machine::cpu_name())
+        format!("emulated grid, {}", trisolar_run::machine::cpu_name())
     }
 
     fn integrate(

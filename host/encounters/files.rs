@@ -7,9 +7,9 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::{Ensemble, Validated, pictures};
-use crate::io::npz::NpzWriter;
-use crate::io::plot::Theme;
-use crate::io::{IoError, atomic};
+use trisolar_io::npz::NpzWriter;
+use trisolar_io::plot::Theme;
+use trisolar_io::{IoError, atomic};
 
 /// The form of a file, by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

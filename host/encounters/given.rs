@@ -4,7 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::parameter::{AT_REST, range};
 use super::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
-use crate::divergence::{OneOrTwo, Points, SpecError, max_error};
+use trisolar_bodies::Points;
+use trisolar_run::max_error;
+use trisolar_spec::{OneOrTwo, SpecError};
 
 /// Values of a [`Specification`], all of them optional: the options of `trisolar encounters` and the keywords of Python.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

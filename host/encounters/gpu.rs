@@ -11,8 +11,8 @@ use kernels_gpu::encounters::start::{BodiesStart, Plan};
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::gpu::{Argument, DeviceMemory, Gpu, Residency, devices};
-use crate::run::{EngineError, Monitor, missing_gpu};
+use trisolar_device::{Argument, DeviceMemory, Gpu, Residency, devices};
+use trisolar_run::{EngineError, Monitor, missing_gpu};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;

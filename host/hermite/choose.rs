@@ -5,8 +5,10 @@ use std::ops::Range;
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{Backend, EngineError, missing_gpu};
+use trisolar_device::{DeviceInfo, GpuError};
+#[cfg(feature = "gpu")]
+use trisolar_run::Workers;
+use trisolar_run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
@@ -20,7 +22,7 @@ const WORTH_A_GPU_WITH_NEIGHBOURS: usize = 8192;
 pub struct Options {
     /// Which engine.
     pub backend: Backend,
-    /// Threads of the CPU engine; `None` for as many as the process may use.
+    /// Threads of the CPU, whatever the engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
     /// How many GPUs share the work; `None` for one, where that is worth it. As many as are asked for are used.
     pub gpus: Option<u32>,
@@ -123,22 +125,26 @@ impl Options {
 pub struct Devices {
     options: Options,
     #[cfg(feature = "gpu")]
-    gpus: Vec<crate::gpu::Gpu>,
+    gpus: Vec<trisolar_device::Gpu>,
     notes: Vec<String>,
 }
 
 impl Devices {
     #[cfg(feature = "gpu")]
     fn open_gpus(&mut self) -> Result<(), EngineError> {
-        let numbers = self.options.numbers(crate::gpu::devices().as_deref())?;
-        let open = numbers.map(crate::gpu::Gpu::open);
+        let numbers = self
+            .options
+            .numbers(trisolar_device::devices().as_deref())?;
+        let open = numbers.map(trisolar_device::Gpu::open);
         self.gpus = open.collect::<Result<_, _>>()?;
         Ok(())
     }
 
     #[cfg(not(feature = "gpu"))]
     fn open_gpus(&mut self) -> Result<(), EngineError> {
-        let numbers = self.options.numbers(crate::gpu::devices().as_deref())?;
+        let numbers = self
+            .options
+            .numbers(trisolar_device::devices().as_deref())?;
         unreachable!("GPUs {numbers:?} cannot be found without the feature `gpu`")
     }
 
@@ -149,7 +155,8 @@ impl Devices {
     pub fn engine(&self) -> Result<Box<dyn Engine + '_>, HermiteError> {
         #[cfg(feature = "gpu")]
         if !self.gpus.is_empty() {
-            return Ok(super::on_gpus(&self.gpus));
+            let workers = Workers::new(self.options.threads)?;
+            return Ok(super::on_gpus(&self.gpus, workers));
         }
         Ok(Box::new(CpuEngine::new(self.options.threads)?))
     }
@@ -172,7 +179,7 @@ impl Devices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::listed;
+    use trisolar_device::listed;
 
     #[test]
     fn gpus_that_are_asked_for_by_number_must_be_there() {

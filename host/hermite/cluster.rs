@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Engine, Forces, HermiteError, Motion, Order, Schedule, Specification, Star, Validated,
+    Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Star, Validated,
 };
-use crate::simd::{Simd, with_lanes};
+use trisolar_simd::{Simd, with_lanes};
 
 mod ahmad_cohen;
 mod device_steps;
@@ -365,19 +365,32 @@ impl<'e> Cluster<'e> {
             let evaluated = Instant::now();
             let (stars, order) = (&self.stars, self.specification.order);
             let count = active.len();
-            if count < PARALLEL_CORRECTIONS {
+            let workers = self.engine.workers();
+            let (simd, threads) = (workers.simd(), workers.threads());
+            if count < PARALLEL_CORRECTIONS || threads == 1 {
                 self.moved.clear();
-                correct_all(active, stars, &self.forces, time, order, &mut self.moved);
+                correct_all(
+                    simd,
+                    active,
+                    stars,
+                    &self.forces,
+                    time,
+                    order,
+                    &mut self.moved,
+                );
             } else {
-                let share = count.div_ceil(4 * rayon::current_num_threads());
-                let parts = active.par_chunks(share).zip(self.forces.par_chunks(share));
-                self.moved = parts
-                    .flat_map_iter(|(active, forces)| {
-                        let mut moved = Vec::with_capacity(active.len());
-                        correct_all(active, stars, forces, time, order, &mut moved);
-                        moved
-                    })
-                    .collect();
+                let share = count.div_ceil(4 * threads);
+                let forces = &self.forces;
+                self.moved = workers.install(|| {
+                    let parts = active.par_chunks(share).zip(forces.par_chunks(share));
+                    parts
+                        .flat_map_iter(|(active, forces)| {
+                            let mut moved = Vec::with_capacity(active.len());
+                            correct_all(simd, active, stars, forces, time, order, &mut moved);
+                            moved
+                        })
+                        .collect()
+                });
             }
             self.split.force += evaluated - start;
             self.split.correct += evaluated.elapsed();
@@ -395,6 +408,7 @@ impl<'e> Cluster<'e> {
         let limits = Limits { longest, shortest };
         self.verdicts.clear();
         judge_all(
+            self.engine.workers().simd(),
             spec,
             limits,
             time,
@@ -545,6 +559,11 @@ impl<'e> Cluster<'e> {
         Ok(potentials)
     }
 
+    /// The shape of particles that [`at`](Self::at) put at one time, found by the engine's workers.
+    pub fn shape(&self, stars: &[Star]) -> Shape {
+        self.engine.workers().install(|| Shape::of(stars))
+    }
+
     /// Energies at `time`, as [`at`](Self::at).
     ///
     /// # Errors
@@ -589,6 +608,7 @@ fn motion(star: &Star) -> Motion {
 
 /// [`corrected`] of the active particles, in a function that has the instruction for fused products.
 fn correct_all(
+    simd: Simd,
     active: &[u32],
     stars: &[Star],
     forces: &[Forces],
@@ -596,7 +616,7 @@ fn correct_all(
     order: Order,
     moved: &mut Vec<Star>,
 ) {
-    with_lanes!(Simd::best(), correct_each[](active: &[u32], stars: &[Star], forces: &[Forces], time: f64,
+    with_lanes!(simd, correct_each[](active: &[u32], stars: &[Star], forces: &[Forces], time: f64,
         order: Order, moved: &mut Vec<Star>));
 }
 
@@ -627,7 +647,12 @@ pub(super) fn accuracy(spec: &Specification) -> Accuracy {
 }
 
 /// The next steps of particles in `moved`, in a function that has the instruction for fused products.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are those of the loop, in a function that has the instruction set"
+)]
 fn judge_all(
+    simd: Simd,
     spec: &Specification,
     limits: Limits,
     time: f64,
@@ -636,7 +661,7 @@ fn judge_all(
     moved: &[Star],
     verdicts: &mut Vec<Verdict>,
 ) {
-    with_lanes!(Simd::best(), judge_each[](spec: &Specification, limits: Limits, time: f64, active: &[u32],
+    with_lanes!(simd, judge_each[](spec: &Specification, limits: Limits, time: f64, active: &[u32],
         stars: &[Star], moved: &[Star], verdicts: &mut Vec<Verdict>));
 }
 

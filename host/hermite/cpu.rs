@@ -12,8 +12,8 @@ use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
-use crate::run::EngineError;
-use crate::simd::{Simd, with_lanes};
+use trisolar_run::Workers;
+use trisolar_simd::{Simd, with_lanes};
 
 /// Pairs below which waking the threads costs more than they save.
 const PARALLEL_PAIRS: usize = 1 << 16;
@@ -23,8 +23,7 @@ const PARALLEL_PREDICTIONS: usize = 1 << 13;
 /// Predicts and sums on the CPU.
 #[derive(Debug)]
 pub struct CpuEngine {
-    pool: rayon::ThreadPool,
-    simd: Simd,
+    workers: Workers,
     order: Order,
     precision: Precision,
     softening2: f64,
@@ -42,7 +41,7 @@ impl CpuEngine {
     /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not give that many.
+    /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system does not give that many.
     pub fn new(threads: Option<usize>) -> Result<Self, HermiteError> {
         Self::with_simd(threads, Simd::best())
     }
@@ -52,24 +51,8 @@ impl CpuEngine {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, HermiteError> {
-        assert!(
-            Simd::available().contains(&simd),
-            "{simd} is not available on this machine"
-        );
-        let given = threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-        });
-        let fail = |reason: String| EngineError::Threads { given, reason };
-        if given == 0 {
-            return Err(fail("must be at least 1".into()).into());
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(given)
-            .build()
-            .map_err(|e| fail(e.to_string()))?;
         Ok(Self {
-            pool,
-            simd,
+            workers: Workers::with_simd(threads, simd)?,
             order: Order::Four,
             precision: Precision::F64,
             softening2: 0.0,
@@ -106,12 +89,12 @@ impl CpuEngine {
         out: &mut [T],
         on: impl Fn(&[u32], &mut [T]) + Sync,
     ) {
-        let threads = self.pool.current_num_threads();
+        let threads = self.workers.threads();
         if threads == 1 || places.len() * self.bodies < PARALLEL_PAIRS {
             return on(places, out);
         }
         let share = places.len().div_ceil(4 * threads);
-        self.pool.install(|| {
+        self.workers.install(|| {
             let parts = places.par_chunks(share).zip(out.par_chunks_mut(share));
             parts.for_each(|(places, out)| on(places, out));
         });
@@ -124,13 +107,17 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = self.pool.current_num_threads();
+        let threads = self.workers.threads();
         let s = if threads == 1 { "" } else { "s" };
         format!(
             "{}, {}, {threads} thread{s}",
-            crate::machine::cpu_name(),
-            self.simd
+            trisolar_run::machine::cpu_name(),
+            self.workers.simd()
         )
+    }
+
+    fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError> {
@@ -168,7 +155,7 @@ impl Engine for CpuEngine {
     }
 
     fn predict(&mut self, time: f64) -> Result<(), HermiteError> {
-        let (simd, order) = (self.simd, self.order);
+        let (simd, order) = (self.workers.simd(), self.order);
         let (from, to) = (self.stars.stride(), self.predicted.stride());
         let (stars, predicted) = (self.stars.data(), self.predicted.data_mut());
         if self.bodies < PARALLEL_PREDICTIONS {
@@ -176,8 +163,8 @@ impl Engine for CpuEngine {
             self.split_all();
             return Ok(());
         }
-        let share = (stars.len() / from).div_ceil(4 * self.pool.current_num_threads());
-        self.pool.install(|| {
+        let share = (stars.len() / from).div_ceil(4 * self.workers.threads());
+        self.workers.install(|| {
             let parts = stars
                 .par_chunks(share * from)
                 .zip(predicted.par_chunks_mut(share * to));
@@ -203,7 +190,7 @@ impl Engine for CpuEngine {
     }
 
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError> {
-        let (simd, order) = (self.simd, self.order);
+        let (simd, order) = (self.workers.simd(), self.order);
         match self.precision {
             Precision::F64 => {
                 let pairs = self.all_pairs();
@@ -237,7 +224,7 @@ impl Engine for CpuEngine {
         let of = |((place, radius2), (list, length)): ((&u32, &f64), (&mut [u32], &mut u32))| {
             *length = list_neighbours(predicted, bodies, *place as usize, *radius2, list);
         };
-        self.pool.install(|| {
+        self.workers.install(|| {
             (places.par_iter().zip(radii2))
                 .zip((lists.places.par_chunks_mut(capacity)).zip(&mut lists.lengths))
                 .for_each(of);
@@ -246,9 +233,9 @@ impl Engine for CpuEngine {
     }
 
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {
-        let (simd, pairs) = (self.simd, self.all_pairs());
-        let share = out.len().div_ceil(8 * self.pool.current_num_threads());
-        self.pool.install(|| {
+        let (simd, pairs) = (self.workers.simd(), self.all_pairs());
+        let share = out.len().div_ceil(8 * self.workers.threads());
+        self.workers.install(|| {
             out.par_chunks_mut(share)
                 .enumerate()
                 .for_each(|(n, out)| potentials_at(simd, &pairs, n * share, out));

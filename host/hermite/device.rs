@@ -13,7 +13,8 @@ use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
 use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
-use crate::run::EngineError;
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 mod steps;
 
@@ -208,6 +209,8 @@ pub(super) struct DeviceEngine<D: Device> {
     block: u32,
     memories: Vec<Memory<D>>,
     host: Vec<f64>,
+    /// What does the host's part.
+    workers: Workers,
 }
 
 struct Memory<D: Device> {
@@ -241,13 +244,14 @@ struct Part {
 
 impl<D: Device> DeviceEngine<D> {
     /// With blocks of `block` threads for tiles.
-    pub(super) fn new(devices: Vec<D>, block: u32) -> Self {
+    pub(super) fn new(devices: Vec<D>, block: u32, workers: Workers) -> Self {
         assert!(!devices.is_empty());
         Self {
             devices,
             block,
             memories: Vec::new(),
             host: Vec::new(),
+            workers,
         }
     }
 
@@ -508,6 +512,10 @@ impl<D: Device> Engine for DeviceEngine<D> {
             1 => first,
             n => format!("{n} x {first}"),
         }
+    }
+
+    fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError> {

@@ -14,7 +14,8 @@ use kernels_gpu::kernels::{
 
 use super::device::{Call, Device, DeviceEngine};
 use super::{Engine, Order, Precision};
-use crate::run::EngineError;
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 /// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
 /// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
@@ -25,7 +26,7 @@ pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<
         resident: 1,
     };
     let devices = (0..devices).map(|_| emulator()).collect();
-    Box::new(DeviceEngine::new(devices, block))
+    Box::new(DeviceEngine::new(devices, block, Workers::default()))
 }
 
 /// [`emulator`] of one device that makes whole block steps in grids of `resident` blocks, which wait for each other.
@@ -40,7 +41,7 @@ pub fn resident_emulator(
         seed,
         resident,
     };
-    Box::new(DeviceEngine::new(vec![emulator], block))
+    Box::new(DeviceEngine::new(vec![emulator], block, Workers::default()))
 }
 
 struct Emulator {
@@ -78,7 +79,7 @@ impl Device for Emulator {
     }
 
     fn device(&self) -> String {
-        format!("emulated grid, {}", crate::machine::cpu_name())
+        format!("emulated grid, {}", trisolar_run::machine::cpu_name())
     }
 
     fn few(&self, _: u32) -> u32 {

@@ -3,7 +3,8 @@
 use kernels_gpu::Vec3;
 
 use super::{Specification, Split, Star};
-use crate::run::EngineError;
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 /// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
 pub type Forces = [Vec3<f64>; 4];
@@ -95,6 +96,8 @@ pub trait Engine {
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
+    /// What does the host's part of a run: corrections, irregular forces, the cluster's shape.
+    fn workers(&self) -> &Workers;
 
     /// Takes over a cluster; what was there before is forgotten. Of the specification it uses order, softening and
     /// precision.

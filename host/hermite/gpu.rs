@@ -2,8 +2,9 @@
 
 use super::Engine;
 use super::device::{Call, Device, DeviceEngine};
-use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Pinned, Plain};
-use crate::run::EngineError;
+use trisolar_device::{Argument, DeviceMemory, Gpu, GpuError, Pinned, Plain};
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 /// Threads of a block of force kernels with tiles: few, because few particles are active at a time.
 const BLOCK: u32 = 64;
@@ -12,13 +13,13 @@ const MOST_MIRRORED: usize = 1 << 22;
 /// Terms of a partial sum up to which a block for each active particle is taken while there are few of them.
 const SHORT_SUMS: u32 = 64;
 
-/// An engine on these GPUs together, which deal the particles that pull among them.
+/// An engine on these GPUs together, which deal the particles that pull among them; `workers` do the host's part.
 ///
 /// # Panics
 /// Without any.
-pub fn on_gpus(gpus: &[Gpu]) -> Box<dyn Engine + '_> {
+pub fn on_gpus(gpus: &[Gpu], workers: Workers) -> Box<dyn Engine + '_> {
     let devices = gpus.iter().map(|gpu| OnGpu { gpu }).collect();
-    Box::new(DeviceEngine::new(devices, BLOCK))
+    Box::new(DeviceEngine::new(devices, BLOCK, workers))
 }
 
 struct OnGpu<'a> {

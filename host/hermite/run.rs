@@ -1,7 +1,7 @@
 //! A run from its start to an end, looked at in equal intervals of time.
 
 use super::{Cluster, Energy, HermiteError, Shape, Star};
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, and what can be said of them.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
     Ok(Look {
         time: cluster.specification().on_the_clock(time),
         energy: Cluster::energy_of(&stars, &potentials),
-        shape: Shape::of(&stars),
+        shape: cluster.shape(&stars),
         blocks: counters.blocks,
         steps: counters.steps,
         stars,

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::{CpuEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{Backend, EngineError, missing_gpu};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
@@ -137,20 +137,20 @@ fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineErr
 
 #[cfg(feature = "gpu")]
 fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
-    let devices = options.devices(crate::gpu::devices(), bodies)?;
+    let devices = options.devices(trisolar_device::devices(), bodies)?;
     Ok(Box::new(super::GpuEngine::on(&devices)?))
 }
 
 #[cfg(not(feature = "gpu"))]
 fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
-    let devices = options.devices(crate::gpu::devices(), bodies)?;
+    let devices = options.devices(trisolar_device::devices(), bodies)?;
     unreachable!("GPUs {devices:?} cannot be found without the feature `gpu`")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::listed;
+    use trisolar_device::listed;
 
     #[test]
     fn gpus_that_are_asked_for_by_number_must_be_there() {

@@ -3,8 +3,8 @@
 use kernels_gpu::integrator::{System, SystemIntegrator as _};
 
 use super::{Bodies, Specification, Validated};
-use crate::run::{EngineError, Monitor};
-use crate::spec::Integrator;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_spec::Integrator;
 
 /// What the numbers of [`Bodies`] cannot hold of bodies that are pairs of `f32`: the lower part of each pair, whose upper part is
 /// found again by taking it off. A run that is interrupted needs it to go on to the same bits.
@@ -24,7 +24,7 @@ pub trait Engine {
     fn device(&self) -> String;
     /// The first GPU that it computes on, if it does.
     #[cfg(feature = "gpu")]
-    fn gpu(&self) -> Option<&crate::gpu::Gpu> {
+    fn gpu(&self) -> Option<&trisolar_device::Gpu> {
         None
     }
     /// Takes up the bodies (of the problem's start, or of a later time) to be integrated as the problem says.

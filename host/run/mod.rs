@@ -23,6 +23,7 @@ mod place;
 mod ranks;
 mod record;
 mod times;
+pub mod workers;
 
 use trisolar_device as gpu;
 use trisolar_io as io;
@@ -38,3 +39,4 @@ pub use outputs::{Claim, Names, Outputs, Refused};
 pub use ranks::Ranks;
 pub use record::{Paths, Record, RecordError, resolved};
 pub use times::Renewal;
+pub use workers::Workers;

@@ -14,7 +14,7 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, State, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
-use crate::divergence::{
+use trisolar_map::{
     Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
     beside,
 };
@@ -101,7 +101,7 @@ impl CacheReport {
 /// As [`run`](super::run).
 ///
 /// # Panics
-/// If a frame is none that [`can_resume`](crate::divergence::can_resume).
+/// If a frame is none that [`can_resume`](trisolar_map::can_resume).
 pub fn run_cached(
     frames: &[Frame],
     folder: &Folder,

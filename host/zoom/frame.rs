@@ -11,16 +11,16 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use crate::divergence::{
+use trisolar_io::IoError;
+use trisolar_io::atomic::stage;
+use trisolar_io::colour::ColourMap;
+use trisolar_io::picture::{self, Look};
+use trisolar_io::read::{self, Limit};
+use trisolar_io::sum::Sum;
+use trisolar_map::output;
+use trisolar_map::{
     Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task, ValueSlice,
 };
-use crate::io::IoError;
-use crate::io::atomic::stage;
-use crate::io::colour::ColourMap;
-use crate::io::picture::{self, Look};
-use crate::io::read::{self, Limit};
-use crate::io::sum::Sum;
-use crate::output;
 
 /// How the frames of a sequence are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub enum Error {
 /// cancellation or a failure, all that was done.
 ///
 /// # Errors
-/// Those of [`stream`](crate::divergence::stream), and a record that cannot be written.
+/// Those of [`stream`](trisolar_map::stream), and a record that cannot be written.
 pub fn compute(
     frame: &Frame,
     partial: &Partial,
@@ -237,7 +237,7 @@ pub fn write(
     write_found(frame, values, None, most, style, folder)
 }
 
-/// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](crate::divergence::beside)).
+/// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](trisolar_map::beside)).
 ///
 /// # Errors
 /// As [`write`](fn@write).

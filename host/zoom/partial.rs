@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::divergence::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec};
-use crate::io::IoError;
+use trisolar_io::IoError;
+use trisolar_map::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec};
 
 /// An unfinished frame. Results can be [put](Sink::put) in any order, from any thread.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl Marks {
 mod tests {
     use super::*;
 
-    use crate::divergence::Specification;
+    use trisolar_map::Specification;
 
     const AT_ONCE: Duration = Duration::ZERO;
 

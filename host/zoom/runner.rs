@@ -11,7 +11,7 @@ use super::folder::{Folder, remove};
 use super::frame::{self, Effort, Error, State, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
-use crate::divergence::{
+use trisolar_map::{
     Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions, beside,
 };
 

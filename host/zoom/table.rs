@@ -7,10 +7,10 @@ use super::frame::{Style, Summary, short, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
 use super::vary::Vary;
-use crate::io::IoError;
-use crate::io::colour::ColourRange;
-use crate::io::picture::{self, Look, TileLabels, Tiles};
-use crate::output;
+use trisolar_io::IoError;
+use trisolar_io::colour::ColourRange;
+use trisolar_io::picture::{self, Look, TileLabels, Tiles};
+use trisolar_map::output;
 
 /// All maps of a sequence on one page.
 #[derive(Debug)]

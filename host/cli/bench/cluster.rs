@@ -11,9 +11,11 @@ use trisolar::hermite::{
 };
 use trisolar::machine;
 use trisolar::simd::Simd;
+#[cfg(feature = "gpu")]
+use trisolar::workers::Workers;
 
-use crate::cli::report::{self, Lines};
-use crate::cli::{Failure, interrupt, values};
+use crate::report::{self, Lines};
+use crate::{Failure, interrupt, values};
 
 /// Measures Plummer models with a softening of 4/N.
 #[derive(Debug, clap::Args)]
@@ -165,19 +167,19 @@ fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
     }
 }
 
-fn on_gpu(gpus: &Gpus) -> Option<Maker<'_>> {
+fn on_gpu(gpus: &Gpus, threads: Option<usize>) -> Option<Maker<'_>> {
     #[cfg(feature = "gpu")]
     {
         gpus.first().map(|gpu| Maker {
             name: gpu.info().name.clone(),
             particles: GPU_PARTICLES,
             block_steps: &[BlockSteps::Host, BlockSteps::Device],
-            make: Box::new(|| Ok(trisolar::hermite::on_gpus(gpus))),
+            make: Box::new(move || Ok(trisolar::hermite::on_gpus(gpus, Workers::new(threads)?))),
         })
     }
     #[cfg(not(feature = "gpu"))]
     {
-        let _ = (gpus, GPU_PARTICLES);
+        let _ = (gpus, threads, GPU_PARTICLES);
         None
     }
 }
@@ -195,7 +197,7 @@ fn force_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             });
         }
     }
-    list.extend(on_gpu(gpus));
+    list.extend(on_gpu(gpus, args.threads));
     list
 }
 
@@ -215,7 +217,7 @@ fn run_makers<'a>(args: &Args, gpus: &'a Gpus) -> Vec<Maker<'a>> {
             make: Box::new(move || Ok(Box::new(CpuEngine::new(threads)?))),
         });
     }
-    list.extend(on_gpu(gpus));
+    list.extend(on_gpu(gpus, args.threads));
     list
 }
 

@@ -5,14 +5,13 @@ use std::time::Instant;
 
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
-use trisolar::hermite::{
-    Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Scheme, Shape, Star, Times,
-};
+use trisolar::hermite::{Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Scheme, Star, Times};
 use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar::nbody::Bodies;
 use trisolar::run::{self, Claim, Renewal};
+use trisolar::workers::Workers;
 
 use super::explore::live::{self, Live};
 use super::report::{self, Lines};
@@ -47,6 +46,7 @@ const COLUMNS: [&str; 11] = [
 
 /// Runs a cluster and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
+    Workers::limit_process(args.threads);
     let begun = match &args.resume {
         // Before anything is read, as far as it is known.
         None => {
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
         if !total.is_finite() {
             return Err(not_finite(self.on_the_clock(time), total, &stars));
         }
-        let shape = Shape::of(&stars);
+        let shape = self.cluster.shape(&stars);
         let parts = energy.kinetic.abs() + energy.potential.abs();
         let error = self
             .error

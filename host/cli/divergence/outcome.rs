@@ -6,7 +6,7 @@ use std::time::Duration;
 use trisolar::divergence::{DivergenceMap, Portion, Quantity, Resolution, Statistics};
 use trisolar::gpu::Energy;
 
-use crate::cli::report::{self, Lines};
+use crate::report::{self, Lines};
 
 /// A map without its values.
 pub(super) struct Outcome {

@@ -14,8 +14,8 @@ use trisolar::store::{self, COMMAND, Store, StoreError};
 
 use super::outcome::Outcome;
 use super::{Job, OUTPUT};
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, interrupt, report};
+use crate::progress::Progress;
+use crate::{Failure, interrupt, report};
 
 /// How often what is done is made safe: at most this is computed again after the program was killed.
 const RECORDS: Duration = Duration::from_secs(4);

@@ -6,7 +6,7 @@ use trisolar::divergence::{Backend, OneOrTwo, Points};
 use trisolar::encounters::{Given, Jump, Order, Setup, Validated, whole_number};
 use trisolar::io::plot::Theme;
 
-use crate::cli::{Failure, values};
+use crate::{Failure, values};
 
 /// Integrate three bodies to the end: who escapes, when, how fast, and which binary stays behind. Without options: 10000
 /// encounters of a binary (masses 15 and 17.5, a = 5, circular) with a single body of mass 12.5 at rest at 100.

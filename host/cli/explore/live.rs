@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use trisolar::hermite::{self, Cluster, HermiteError, Shape, Star};
+use trisolar::hermite::{self, Cluster, HermiteError, Star};
 use trisolar::nbody::{self, Diagnostics, Snapshot};
 use trisolar_explore::{About, Cloud, Content, LiveRun, Moment, Options, Server};
 
@@ -206,7 +206,7 @@ impl Live {
             Ok::<_, HermiteError>(Moment {
                 time,
                 energy_error: (total - start) / start.abs(),
-                lagrange: Shape::of(&stars).lagrange.into(),
+                lagrange: cluster.shape(&stars).lagrange.into(),
             })
         })?;
         let place = |star: &Star| {

@@ -14,6 +14,7 @@ use std::time::Instant;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
 use trisolar::run::{self, Claim, Refused, Renewal};
+use trisolar::workers::Workers;
 
 use self::energy::Energy;
 pub(crate) use self::options::Args;
@@ -39,6 +40,7 @@ const COMPUTATION: &str = "computation";
 /// Integrates and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let team = Team::join()?;
+    Workers::limit_process(team.threads(args.threads));
     let result = run_as(args, typed, &team);
     team.end(result)
 }

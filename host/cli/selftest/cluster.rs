@@ -124,7 +124,10 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             let engine = || {
                 gpu.as_ref().map_err(fail).and_then(|gpu| {
                     gpu.enter().map_err(|e| fail(&e))?;
-                    Ok(trisolar::hermite::on_gpus(std::slice::from_ref(gpu)))
+                    Ok(trisolar::hermite::on_gpus(
+                        std::slice::from_ref(gpu),
+                        trisolar::workers::Workers::default(),
+                    ))
                 })
             };
             add(format!("gpu {index}"), BlockSteps::Host, engine())?;

@@ -6,7 +6,7 @@ use trisolar::divergence::{
 };
 
 use super::{Case, Outcome, Spread};
-use crate::cli::Failure;
+use crate::Failure;
 
 /// A small map with early, late and no partings.
 fn lively() -> Specification {

@@ -9,10 +9,10 @@ use kernels_gpu::device::fetch::TILE;
 use super::Supply;
 use super::message::Message;
 use super::post::{Heard, Line};
-use crate::divergence::queue::{Pace, Queue, Share};
-use crate::divergence::sink::Sink;
-use crate::divergence::value::{ValueSlice, ValueVec};
-use crate::run::{EngineError, Monitor};
+use crate::queue::{Pace, Queue, Share};
+use crate::sink::Sink;
+use crate::value::{ValueSlice, ValueVec};
+use trisolar_run::{EngineError, Monitor};
 
 /// How often a feeder looks whether its devices need more, and how late results leave a rank at most.
 const TICK: Duration = Duration::from_millis(2);

@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::report::Report;
-use crate::divergence::Specification;
-use crate::divergence::value::{ValueType, ValueVec};
+use crate::Specification;
+use crate::value::{ValueType, ValueVec};
 
 /// About a task, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

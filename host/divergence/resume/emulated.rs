@@ -8,8 +8,8 @@ use kernels_gpu::kernels::map_resume_divergence_explicit_euler_f64;
 use super::super::EmulatorEngine;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
-use crate::divergence::Value as _;
-use crate::run::EngineError;
+use crate::Value as _;
+use trisolar_run::EngineError;
 
 /// Items at a time: few, so that small maps take many portions.
 const BATCH: u64 = 1 << 8;

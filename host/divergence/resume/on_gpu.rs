@@ -10,9 +10,9 @@ use super::super::gpu::{GpuEngine, wait};
 use super::super::queue::Share;
 use super::super::team::Worker as _;
 use super::{Item, Resuming, Stepper};
-use crate::divergence::Value as _;
-use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel};
-use crate::run::EngineError;
+use crate::Value as _;
+use trisolar_device::{Argument, DeviceMemory, Gpu, Kernel};
+use trisolar_run::EngineError;
 
 /// Threads of a block.
 const BLOCK: u32 = 128;

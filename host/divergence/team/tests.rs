@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::divergence::queue::Pace;
-use crate::divergence::sink::{Memory, Sink};
-use crate::divergence::{
+use crate::queue::Pace;
+use crate::sink::{Memory, Sink};
+use crate::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Quantity, Unattended, Validated,
     ValueSlice, ValueType,
 };

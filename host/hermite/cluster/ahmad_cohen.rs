@@ -14,12 +14,12 @@ use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::{Cluster, Counters, ZERO};
-use crate::hermite::cpu::predict_packets;
-use crate::hermite::cpu_force::{AllPairs, forces_on};
-use crate::hermite::packets::Packets;
-use crate::hermite::spec::AhmadCohen;
-use crate::hermite::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
-use crate::simd::Simd;
+use crate::cpu::predict_packets;
+use crate::cpu_force::{AllPairs, forces_on};
+use crate::packets::Packets;
+use crate::spec::AhmadCohen;
+use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
+use trisolar_run::Workers;
 
 /// Active particles from which on several threads sum irregular forces.
 const PARALLEL: usize = 64;
@@ -104,7 +104,7 @@ struct Sum<'a> {
     stars: &'a [Star],
     time: f64,
     softening2: f64,
-    simd: Simd,
+    workers: &'a Workers,
 }
 
 /// Memory for one particle's neighbours.
@@ -131,7 +131,7 @@ impl Sum<'_> {
             predicted.set(at, 0, if at == 0 { 0.0 } else { star.mass });
         }
         predict_packets(
-            self.simd,
+            self.workers.simd(),
             Order::Four,
             stars.data(),
             predicted.data_mut(),
@@ -143,7 +143,7 @@ impl Sum<'_> {
             softening2: self.softening2,
         };
         let mut out: [Forces; 1] = [[ZERO; 4]];
-        forces_on(self.simd, Order::Four, &pairs, &[0], &mut out);
+        forces_on(self.workers.simd(), Order::Four, &pairs, &[0], &mut out);
         Irregular {
             motion: [predicted.vector(0, 1), predicted.vector(0, 4)],
             end: [out[0][0], out[0][1]],
@@ -156,17 +156,19 @@ impl Sum<'_> {
         places: &[u32],
         list: impl Fn(usize) -> &'b [u32] + Sync,
     ) -> Vec<Irregular> {
-        if places.len() < PARALLEL {
+        if places.len() < PARALLEL || self.workers.threads() == 1 {
             let mut scratch = Scratch::default();
             let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut scratch);
             return places.iter().enumerate().map(one).collect();
         }
         let one =
             |scratch: &mut Scratch, (k, place): (usize, &u32)| self.pull(*place, list(k), scratch);
-        (places.par_iter().enumerate())
-            .with_min_len(8)
-            .map_init(Scratch::default, one)
-            .collect()
+        self.workers.install(|| {
+            (places.par_iter().enumerate())
+                .with_min_len(8)
+                .map_init(Scratch::default, one)
+                .collect()
+        })
     }
 }
 
@@ -219,7 +221,7 @@ impl Cluster<'_> {
             stars: &self.stars,
             time,
             softening2: softening2(self.specification.softening),
-            simd: Simd::best(),
+            workers: self.engine.workers(),
         }
     }
 

@@ -12,10 +12,10 @@ use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::step::halvings;
 
 use super::{Call, Device, DeviceEngine, Memory, records, shape};
-use crate::hermite::cluster::accuracy;
-use crate::hermite::engine::{Ended, Route, Stretch};
-use crate::hermite::{HermiteError, Split, Star};
-use crate::run::EngineError;
+use crate::cluster::accuracy;
+use crate::engine::{Ended, Route, Stretch};
+use crate::{HermiteError, Split, Star};
+use trisolar_run::EngineError;
 
 /// Blocks of a launch at most, so that the user is asked now and then whether to go on.
 const MOST_BLOCKS: u64 = 1024;
@@ -74,7 +74,7 @@ impl<D: Device> DeviceEngine<D> {
         }
     }
 
-    /// As [`Engine::stretch`](crate::hermite::Engine::stretch).
+    /// As [`Engine::stretch`](crate::Engine::stretch).
     pub(super) fn make_stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
         if let Some(reason) = self.no_stretch() {
             return Err(HermiteError::NoBlockSteps {
@@ -95,7 +95,7 @@ impl<D: Device> DeviceEngine<D> {
         Ok(stretch)
     }
 
-    /// As [`Engine::fetch`](crate::hermite::Engine::fetch).
+    /// As [`Engine::fetch`](crate::Engine::fetch).
     pub(super) fn fetch_stars(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {
         let (device, memory) = (&self.devices[0], &mut self.memories[0]);
         let Some(resident) = &mut memory.resident else {

@@ -21,9 +21,10 @@ use self::solvers::{Field, ROW};
 use self::team::{Shared, Team};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
-use crate::run::Ranks;
-use crate::run::{EngineError, Monitor};
-use crate::simd::Simd;
+use trisolar_run::Ranks;
+use trisolar_run::Workers;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_simd::Simd;
 
 /// Memory for the sums of rows that are computed at the same time, before they are added up.
 const ROWS_BYTES: usize = 256 << 20;
@@ -34,7 +35,6 @@ const BLOCK: usize = 64;
 #[derive(Debug)]
 pub struct CpuEngine {
     team: Team,
-    simd: Simd,
     partials: Partials,
     ranks: Option<Rc<dyn Ranks>>,
 }
@@ -58,13 +58,8 @@ impl CpuEngine {
         schedule: Schedule,
         simd: Simd,
     ) -> Result<Self, EngineError> {
-        assert!(
-            Simd::available().contains(&simd),
-            "{simd} is not available on this machine"
-        );
         Ok(Self {
-            team: Team::new(threads, schedule)?,
-            simd,
+            team: Team::new(Workers::with_simd(threads, simd)?, schedule),
             partials: Partials::default(),
             ranks: None,
         })
@@ -123,8 +118,8 @@ impl Engine for CpuEngine {
         };
         format!(
             "{}, {}, {ranks}{threads} thread{s}{schedule}",
-            crate::machine::cpu_name(),
-            self.simd
+            trisolar_run::machine::cpu_name(),
+            self.team.workers().simd()
         )
     }
 
@@ -179,7 +174,7 @@ impl<'a> CpuRun<'a> {
         let saved = saved_pairs(spec.integrator);
         let planes = 10 + 6 * saved + partials;
         let bytes = planes * padded * size_of::<f64>();
-        let available = crate::machine::available_memory();
+        let available = trisolar_run::machine::available_memory();
         if available > 0 && bytes as u64 > available {
             return Err(EngineError::OutOfMemory {
                 device: "host".into(),
@@ -219,7 +214,7 @@ impl<'a> CpuRun<'a> {
         }
         Ok(Self {
             engine,
-            lanes: lanes(engine.simd, spec.precision),
+            lanes: lanes(engine.team.workers().simd(), spec.precision),
             integration: Integration::new(spec),
             solver: spec.solver,
             planar: spec.dimensions == 2,
@@ -315,7 +310,7 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
     match (precision, simd) {
         // A call of a function for each multiply-add would take most of the time.
         #[cfg(target_arch = "x86_64")]
-        (Precision::F64, Simd::Scalar) if crate::simd::has_fma() => entries::scalar_fma::LANES,
+        (Precision::F64, Simd::Scalar) if trisolar_simd::has_fma() => entries::scalar_fma::LANES,
         (Precision::F64, Simd::Scalar) => entries::scalar::LANES,
         #[cfg(target_arch = "x86_64")]
         (Precision::F64, Simd::Avx2) => entries::avx2::LANES,

@@ -3,39 +3,26 @@
 use rayon::prelude::*;
 
 use super::super::Schedule;
-use crate::run::EngineError;
+use trisolar_run::Workers;
 
-/// Threads, or none but the caller's.
+/// The workers of an engine, and how they share its work. A single one works in the caller's thread.
 #[derive(Debug)]
 pub(super) struct Team {
-    pool: Option<rayon::ThreadPool>,
+    workers: Workers,
     schedule: Schedule,
 }
 
 impl Team {
-    /// `None` for as many threads as the process may use.
-    pub(super) fn new(threads: Option<usize>, schedule: Schedule) -> Result<Self, EngineError> {
-        let given = threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-        });
-        let fail = |reason: String| EngineError::Threads { given, reason };
-        let pool = match given {
-            0 => return Err(fail("must be at least 1".into())),
-            1 => None,
-            _ => Some(
-                rayon::ThreadPoolBuilder::new()
-                    .num_threads(given)
-                    .build()
-                    .map_err(|e| fail(e.to_string()))?,
-            ),
-        };
-        Ok(Self { pool, schedule })
+    pub(super) fn new(workers: Workers, schedule: Schedule) -> Self {
+        Self { workers, schedule }
+    }
+
+    pub(super) fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     pub(super) fn threads(&self) -> usize {
-        self.pool
-            .as_ref()
-            .map_or(1, rayon::ThreadPool::current_num_threads)
+        self.workers.threads()
     }
 
     pub(super) fn schedule(&self) -> Schedule {
@@ -63,11 +50,11 @@ impl Team {
         units: usize,
         work: impl Fn(usize, &mut dyn Iterator<Item = usize>) + Sync + Send,
     ) {
-        let Some(pool) = self.pool.as_ref() else {
+        let threads = self.threads();
+        if threads == 1 {
             return work(0, &mut (0..units));
-        };
-        let threads = pool.current_num_threads();
-        pool.broadcast(|c| {
+        }
+        self.workers.broadcast(|c| {
             let t = c.index();
             match self.schedule {
                 Schedule::Block => work(t, &mut block(t, threads, units)),
@@ -77,20 +64,20 @@ impl Team {
     }
 
     fn deal(&self, schedule: Schedule, units: usize, work: impl Fn(usize) + Sync + Send) {
-        let Some(pool) = self.pool.as_ref().filter(|_| units > 1) else {
+        let (workers, threads) = (&self.workers, self.threads());
+        if threads == 1 || units <= 1 {
             (0..units).for_each(work);
             return;
-        };
-        let threads = pool.current_num_threads();
+        }
         match schedule {
             Schedule::Dynamic => {
-                pool.install(|| (0..units).into_par_iter().with_max_len(1).for_each(work));
+                workers.install(|| (0..units).into_par_iter().with_max_len(1).for_each(work));
             }
             Schedule::Block => {
-                pool.broadcast(|c| block(c.index(), threads, units).for_each(&work));
+                workers.broadcast(|c| block(c.index(), threads, units).for_each(&work));
             }
             Schedule::Cyclic | Schedule::CyclicForces => {
-                pool.broadcast(|c| (c.index()..units).step_by(threads).for_each(&work));
+                workers.broadcast(|c| (c.index()..units).step_by(threads).for_each(&work));
             }
         }
     }

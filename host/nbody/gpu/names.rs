@@ -2,9 +2,9 @@
 
 use kernels_gpu::number::{FastF32, FloatFloat};
 
-use crate::gpu::Plain;
-use crate::nbody::Precision;
-use crate::nbody::kernel::Pairs;
+use crate::Precision;
+use crate::kernel::Pairs;
+use trisolar_device::Plain;
 
 /// A precision of the GPU engine.
 pub(super) trait Names: Pairs + Plain {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::divergence::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice};
-use crate::io::IoError;
-use crate::io::colour::{ColourMap, Spacing};
-use crate::io::format::Format;
-use crate::io::npy::Element as _;
-use crate::io::npz::NpzWriter;
-use crate::io::picture::{self, Axis, Labels, Look, Map};
+use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice};
+use trisolar_io::IoError;
+use trisolar_io::colour::{ColourMap, Spacing};
+use trisolar_io::format::Format;
+use trisolar_io::npy::Element as _;
+use trisolar_io::npz::NpzWriter;
+use trisolar_io::picture::{self, Axis, Labels, Look, Map};
 
 /// How pictures look.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +125,7 @@ impl Output {
             values,
         } = *of;
         let quantity = specification.quantity;
-        let json = crate::divergence::specification_json(specification, points);
+        let json = crate::specification_json(specification, points);
         let shape = of.shape();
         match self.format {
             Format::Npy => values.write_npy(&self.path, &shape),
@@ -170,7 +170,7 @@ impl Output {
 }
 
 /// Values as a picture shows them.
-pub(crate) fn picture_of<'a>(
+pub fn picture_of<'a>(
     values: ValueSlice<'a>,
     width: usize,
     height: usize,
@@ -180,7 +180,7 @@ pub(crate) fn picture_of<'a>(
 }
 
 /// How a quantity's colours are spaced.
-pub(crate) fn spacing(quantity: Quantity) -> Spacing {
+pub fn spacing(quantity: Quantity) -> Spacing {
     match quantity.scale() {
         Scale::Linear => Spacing::Linear,
         Scale::Logarithmic => Spacing::Logarithmic,

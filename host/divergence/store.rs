@@ -18,13 +18,11 @@ use std::time::Duration;
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{
-    EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences,
-};
-use crate::io::atomic::Staged;
-use crate::io::read::{self, Limit};
-use crate::io::{IoError, atomic};
-use crate::run::{self, RecordError, lock};
+use crate::{EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences};
+use trisolar_io::atomic::Staged;
+use trisolar_io::read::{self, Limit};
+use trisolar_io::{IoError, atomic};
+use trisolar_run::{self as run, RecordError, lock};
 
 /// What the file beside holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,7 +121,7 @@ fn write_record(path: &Path, record: &Record) -> Result<(), IoError> {
 struct Fingerprint {
     /// Of the array, with the numbers of a point as the last axis.
     shape: Vec<usize>,
-    /// See [`Points::checksum`](crate::divergence::Points).
+    /// See [`Points::checksum`](crate::Points).
     checksum: u32,
 }
 
@@ -632,7 +630,7 @@ fn shape(valid: &Validated) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::npy;
+    use trisolar_io::npy;
 
     fn map(width: u64, steps: u64) -> Validated {
         let specification = Specification {

@@ -7,6 +7,7 @@ use kernels_gpu::Vec3;
 use crate::hermite::{self, HermiteError, Order, Star};
 use crate::nbody::{self, Bodies, Diagnostics, Specification};
 use crate::run::EngineError;
+use crate::run::Workers;
 
 pub use crate::bodies::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
 
@@ -27,12 +28,15 @@ pub fn energies(
 ) -> Result<Energies, EngineError> {
     let (g, softening) = (specification.g, specification.softening);
     if bodies.len() <= MANY {
-        return Ok(Energies::from(&Diagnostics::of(bodies, g, softening)));
+        let workers = Workers::new(threads)?;
+        let found = workers.install(|| Diagnostics::of(bodies, g, softening));
+        return Ok(Energies::from(&found));
     }
     let found = (|| {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = engine.gpu() {
-            let mut on_gpu = hermite::on_gpus(std::slice::from_ref(gpu));
+            let workers = Workers::new(threads)?;
+            let mut on_gpu = hermite::on_gpus(std::slice::from_ref(gpu), workers);
             return by_engine(bodies, g, softening, on_gpu.as_mut());
         }
         let _ = engine;

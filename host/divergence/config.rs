@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::divergence::{Given, Points, Specification};
+use crate::{Given, Points, Specification};
 
-pub use crate::spec::{ParseError, parse_as};
+pub use trisolar_spec::{ParseError, parse_as};
 
 /// What each key means, in the order of the file.
 const MEANINGS: [(&str, &str); 18] = [
@@ -77,7 +77,7 @@ pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::divergence::Quantity;
+    use crate::Quantity;
 
     #[test]
     fn every_key_is_written_and_read_back() {

@@ -1,0 +1,49 @@
+//! A run's own threads do all of its work.
+
+use trisolar::accuracy;
+use trisolar::hermite::{AhmadCohen, Cluster, CpuEngine, Order, Specification, integrate, models};
+use trisolar::nbody;
+use trisolar::workers::Workers;
+
+/// Rayon starts its global pool where work is not given a pool of its own; then it refuses to be configured. The only test here, as
+/// the pool is one of the process.
+#[test]
+fn the_work_of_a_run_stays_on_its_own_threads() {
+    // Enough for corrections, irregular forces and diagnostics by several threads.
+    let n = 1100;
+    let workers = Workers::new(Some(2)).unwrap();
+    let bodies = workers.install(|| models::plummer(n, 7)).unwrap();
+    let plain = Specification::new(Order::Six);
+    let split = Specification {
+        softening: 4.0 / n as f64,
+        ahmad_cohen: Some(AhmadCohen::new(n)),
+        ..Specification::new(Order::Four)
+    };
+    for threads in [1, 3] {
+        for spec in [&plain, &split] {
+            let start = spec.clone().validate(bodies.clone()).unwrap();
+            let engine = Box::new(CpuEngine::new(Some(threads)).unwrap());
+            let mut cluster = Cluster::new(&start, engine).unwrap();
+            let end = 2.0 * cluster.next_time();
+            let monitor = trisolar::divergence::Unattended;
+            let mut looks = 0;
+            let mut look = |_| {
+                looks += 1;
+                Ok::<_, std::convert::Infallible>(())
+            };
+            integrate(&mut cluster, end, end, &monitor, &mut look).unwrap();
+            assert_eq!(looks, 2);
+        }
+    }
+    let start = workers
+        .install(|| nbody::Model::Plummer.build(Some(n), 3, 1.0, 3))
+        .unwrap();
+    let spec = nbody::Specification::default();
+    let engine = nbody::CpuEngine::new(Some(1), nbody::Schedule::Dynamic).unwrap();
+    accuracy::energies(&start, &spec, &engine, Some(1)).unwrap();
+    let untouched = rayon::ThreadPoolBuilder::new().build_global();
+    assert!(
+        untouched.is_ok(),
+        "the global pool was started: {untouched:?}"
+    );
+}
