@@ -4,11 +4,11 @@
 
 use kernels_gpu::Vec3;
 
-use crate::divergence::EngineError;
 use crate::hermite::{self, HermiteError, Order, Star};
 use crate::nbody::{self, Bodies, Diagnostics, Specification, relative_change, relative_error};
 use crate::near::nearest_pair;
-use crate::workers::Workers;
+use crate::run::EngineError;
+use crate::run::Workers;
 
 /// The relative energy error above which there is a warning.
 pub const ENERGY_LIMIT: f64 = 0.01;

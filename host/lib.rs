@@ -12,27 +12,33 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
-//! - [`workers`]: the CPU threads of a run
 
 pub mod accuracy;
 pub mod config;
 pub mod divergence;
 pub mod encounters;
-pub mod gpu;
 pub mod hermite;
 mod integrator;
-pub mod io;
-pub mod machine;
-mod memory;
-#[cfg(feature = "mpi")]
-pub mod mpi;
 pub mod nbody;
 mod near;
 pub mod output;
-pub mod run;
-pub mod simd;
 pub mod store;
-pub mod workers;
 pub mod zoom;
 
 pub use integrator::Integrator;
+pub use trisolar_device as gpu;
+pub use trisolar_io as io;
+pub use trisolar_run as run;
+pub use trisolar_run::machine;
+#[cfg(feature = "mpi")]
+pub use trisolar_run::mpi;
+pub use trisolar_simd as simd;
+
+/// The kernels, which the build script has made of `kernels-gpu`.
+#[cfg(feature = "gpu")]
+#[trisolar_device::linkme::distributed_slice(trisolar_device::MODULES)]
+#[linkme(crate = trisolar_device::linkme)]
+static KERNELS: gpu::Module = gpu::Module {
+    origin: env!("TRISOLAR_PTX_ORIGIN"),
+    ptx: include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx")),
+};

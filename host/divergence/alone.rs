@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::GpuEngine;
-use super::engine::{EngineError, Monitor, Portion, Ran, Task};
+use super::engine::{Portion, Ran, Task};
 use super::queue::Queue;
 use super::split::{self, Sum};
 use super::team::Worker as _;
 use super::tiles::{Pipeline, Standing};
+use crate::run::{EngineError, Monitor};
 
 /// Computes a task on these GPUs, calling `at_start` when all are ready.
 ///

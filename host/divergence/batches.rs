@@ -9,8 +9,8 @@ use kernels_gpu::lanes::{IDLE, LaneState, Pixel};
 use kernels_gpu::quantity::Quantity;
 
 use super::cpu::Shared;
-use super::engine::EngineError;
 use super::queue::{Pace, Share};
+use crate::run::EngineError;
 
 /// Rounds of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
 pub(super) const SLICE: u32 = 1 << 13;

@@ -1,9 +1,10 @@
 //! From what a user asks for to an engine: which GPUs, with or without the CPU, and what happens where there is none.
 
 use super::devices::{Devices, LentCpu};
-use super::engine::{Backend, Driver, Engine, EngineError, GpuChoice, RunOptions};
+use super::engine::Engine;
 use super::fleet::FleetEngine;
 use super::{Specification, Validated};
+use crate::run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
 
 /// What computes a map.
 pub(super) enum Chosen {

@@ -1,10 +1,11 @@
 //! Who computes pixels: this process, or several together.
 
 use super::Validated;
-use super::engine::{DivergenceMap, EngineError, GpuChoice, Monitor, RunOptions, Streamed, Task};
+use super::engine::{DivergenceMap, Streamed, Task};
 use super::resolution;
 use super::sink::Memory;
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
 pub trait Computer: Sync {

@@ -14,10 +14,11 @@ use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::batches::{Batches, SLICE, Work};
-use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::engine::{Engine, Ran, Task};
 use super::queue::Share;
 use super::team::{self, Worker};
 use super::{Specification, Validated};
+use crate::run::{EngineError, Monitor};
 use crate::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};

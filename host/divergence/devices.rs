@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::GpuEngine;
 use super::choice::{self, Chosen};
 use super::emulator::Emulated;
-use super::engine::{DivergenceMap, EngineError, Monitor, RunOptions, Streamed, Task};
+use super::engine::{DivergenceMap, Streamed, Task};
 use super::resume::{Resuming, Stepper};
 use super::{Computer, CpuEngine, Validated, run_on};
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{EngineError, Monitor, RunOptions};
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -327,12 +328,12 @@ impl<K: Copy + fmt::Debug, D: Lendable> fmt::Debug for Lent<K, D> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use super::super::engine::Backend;
     use super::super::queue::Share;
     use super::super::sink::Memory;
     use super::super::team::Worker;
     use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended};
     use super::*;
+    use crate::run::Backend;
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]

@@ -16,13 +16,14 @@ use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::devices::{Accelerator, Source};
-use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::engine::{Engine, Ran, Task};
 use super::queue::{Pace, Share};
 use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
 use super::tiles::{Counters, Device, Pipeline, SETS, Take};
 use super::{DivergenceKernel, Specification, Validated};
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{EngineError, Monitor};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,11 @@
 use std::thread;
 
 use super::devices::{Devices, LentCpu, LentGpu};
-use super::engine::{
-    Backend, Driver, Engine, EngineError, GpuChoice, Monitor, Ran, RunOptions, Task,
-};
+use super::engine::{Engine, Ran, Task};
 use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
 use crate::gpu::DeviceInfo;
+use crate::run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Pixels for which one more GPU is started, if the user leaves the number open: about as many as it works on at a time.
 const PIXELS_A_GPU: u64 = 1 << 16;

@@ -9,7 +9,7 @@ use kernels_gpu::lanes::FRESH;
 use kernels_gpu::map::{Job, Masses, MassivePoint, Point};
 
 use super::devices::Accelerator;
-use super::engine::{Engine, EngineError, Monitor, Ran, Task};
+use super::engine::{Engine, Ran, Task};
 use super::queue::{Pace, Share};
 use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS, Take};
@@ -18,6 +18,7 @@ use crate::Integrator;
 use crate::gpu::{
     Argument, DeviceMemory, EnergyMeter, Gpu, Kernel, Mark, Pinned, Plain, Residency,
 };
+use crate::run::{EngineError, Monitor};
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;
@@ -41,8 +42,6 @@ const _: () = assert!(size_of::<Counters>() == size_of::<Shared>());
 
 // SAFETY: repr(C) of integers without padding.
 unsafe impl Plain for Counters {}
-// SAFETY: as above.
-unsafe impl Plain for Tile {}
 
 /// Computes maps on a GPU.
 #[derive(Debug)]

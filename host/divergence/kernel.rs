@@ -6,9 +6,9 @@ use kernels_gpu::methods::{Compiled, Entries, Visitor};
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
-use super::engine::EngineError;
 use super::{Precision, Validated};
 use crate::Integrator;
+use crate::run::EngineError;
 
 /// Which kernel computes a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

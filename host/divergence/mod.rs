@@ -16,7 +16,6 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
-mod options;
 mod parameter;
 mod points;
 mod preset;
@@ -33,16 +32,16 @@ mod team;
 mod tiles;
 
 pub use crate::Integrator;
+pub use crate::run::{
+    Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
+    gpu_count, max_error, threads,
+};
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
-pub(crate) use engine::missing_gpu;
-pub use engine::{
-    Backend, Computed, DivergenceMap, Driver, Engine, EngineError, GpuChoice, Monitor, Portion,
-    Ran, RunOptions, Streamed, Task, Unattended, run, stream,
-};
+pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task, run, stream};
 pub use fleet::FleetEngine;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuEngine;
@@ -51,7 +50,6 @@ pub use ladder::Rung;
 #[cfg(feature = "gpu")]
 pub use ladder::{Climbed, climb};
 pub use method::{Precision, Start};
-pub use options::{MapBackend, gpu_count, max_error, threads};
 pub use parameter::Parameter;
 pub use points::Points;
 pub use preset::Preset;

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::engine::{EngineError, Monitor};
 use super::sink::Sink;
+use crate::run::{EngineError, Monitor};
 
 #[cfg(feature = "mpi")]
 mod supplied;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between two calls of the monitor, at least.
 const BETWEEN_NEWS: Duration = Duration::from_millis(50);
 /// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
-pub(super) const FAR: Duration = Duration::from_millis(120);
+pub(super) const FAR: Duration = crate::run::LONGEST_REACTION;
 /// And at least this much.
 pub(super) const NEAR: Duration = Duration::from_millis(12);
 

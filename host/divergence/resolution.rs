@@ -15,9 +15,9 @@ use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
 use kernels_gpu::{Mask as _, PerLane as _, Real};
 use serde::{Deserialize, Serialize};
 
-use super::engine::Monitor;
 use super::{Precision, Validated};
 use crate::machine;
+use crate::run::Monitor;
 use crate::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{F64x4, F64x8};

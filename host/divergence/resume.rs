@@ -8,12 +8,13 @@ use kernels_gpu::lanes;
 use kernels_gpu::map::Job;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
-use super::engine::{EngineError, Monitor, Ran, RunOptions, Streamed, Task};
+use super::engine::{Ran, Streamed, Task};
 use super::queue::Share;
 use super::sink::Sink;
 use super::team::{self, Worker};
 use super::{Devices, Precision, Specification, Validated};
 use crate::Integrator;
+use crate::run::{EngineError, Monitor, RunOptions};
 
 mod emulated;
 mod on_cpu;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::engine::EngineError;
+use crate::run::EngineError;
 
 /// Takes results, from any thread and in any order.
 pub trait Sink: Sync {

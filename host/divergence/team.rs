@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
 use super::Specification;
-use super::engine::{EngineError, Monitor, Portion, Ran, Task};
+use super::engine::{Portion, Ran, Task};
 use super::queue::{Queue, Share};
+use crate::run::{EngineError, Monitor};
 
 /// A device of a team.
 pub(super) trait Worker: Sync {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::device::fetch::{TILE, Tile};
 
-use super::engine::EngineError;
 use super::queue::{FAR, Pace, Share};
+use crate::run::EngineError;
 
 /// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
 pub(super) const SETS: usize = 2;

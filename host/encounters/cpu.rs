@@ -9,7 +9,7 @@ use kernels_gpu::encounters::{Pairs, Record, Start};
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::divergence::{EngineError, Monitor};
+use crate::run::{EngineError, Monitor};
 use crate::simd::Simd;
 
 /// Integrates on the CPU.

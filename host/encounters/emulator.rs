@@ -9,7 +9,7 @@ use kernels_gpu::kernels::encounters;
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::divergence::{EngineError, Monitor};
+use crate::run::{EngineError, Monitor};
 
 /// Runs the kernel's code in emulated grids, in the shortest launches there are, so that threads are often put aside.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::encounters::Record;
 
 use super::{CpuEngine, Specification, Validated};
-use crate::divergence::{Backend, EngineError, Monitor};
+use crate::run::{Backend, EngineError, Monitor};
 
 /// Integrates encounters to their ends.
 pub trait Engine: Sync {

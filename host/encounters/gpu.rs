@@ -11,15 +11,8 @@ use kernels_gpu::encounters::start::{BodiesStart, Plan};
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::divergence::{EngineError, Monitor, missing_gpu};
-use crate::gpu::{Argument, DeviceMemory, Gpu, Plain, Residency, devices};
-
-// SAFETY: `repr(C)`, made of numbers of which every bit pattern is a value.
-unsafe impl Plain for Record {}
-// SAFETY: as above.
-unsafe impl Plain for BodiesStart {}
-// SAFETY: as above.
-unsafe impl Plain for Plan {}
+use crate::gpu::{Argument, DeviceMemory, Gpu, Residency, devices};
+use crate::run::{EngineError, Monitor, missing_gpu};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;

@@ -10,24 +10,7 @@ use cust::memory::{
     mem_get_info,
 };
 
-use super::{Gpu, GpuError};
-
-/// Data that means the same on host and device: no references, no padding that is read, any bits valid.
-///
-/// # Safety
-/// The type must be `#[repr(C)]` or primitive, and valid for any bit pattern.
-pub unsafe trait Plain: Copy + 'static {}
-
-// SAFETY: primitive types of which every bit pattern is a value.
-unsafe impl Plain for u32 {}
-// SAFETY: as above.
-unsafe impl Plain for u64 {}
-// SAFETY: as above.
-unsafe impl Plain for f32 {}
-// SAFETY: as above.
-unsafe impl Plain for f64 {}
-// SAFETY: an array of such values.
-unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+use super::{Gpu, GpuError, Plain};
 
 /// A [`Plain`] value as cust wants it.
 #[derive(Clone, Copy)]
@@ -355,7 +338,7 @@ impl<'a, T: Plain> Pinned<'a, T> {
             CudaError::OutOfMemory => GpuError::OutOfMemory {
                 device: "host (page-locked)".into(),
                 needed: (length * size_of::<T>()) as u64,
-                available: crate::machine::available_memory(),
+                available: trisolar_io::memory::available(),
             },
             other => gpu.fail("allocating page-locked memory", other),
         })?;

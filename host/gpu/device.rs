@@ -19,8 +19,16 @@ use elsa::sync::FrozenMap;
 use super::kept::Kept;
 use super::{DeviceInfo, GpuError};
 
-/// The kernels as PTX, built from `kernels-gpu` by the build script.
-pub(crate) const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+/// The program's kernels.
+///
+/// # Errors
+/// [`GpuError::Unavailable`] in a program without them.
+fn ptx() -> Result<&'static str, GpuError> {
+    let module = super::kernels();
+    let module =
+        module.ok_or_else(|| GpuError::Unavailable("this program has no kernels".into()))?;
+    Ok(module.ptx)
+}
 
 /// Finds the driver and starts it, once.
 pub(super) fn load() -> Result<(), GpuError> {
@@ -317,7 +325,7 @@ impl Gpu {
         let module = match self.modules.0.get(&(name, residency)) {
             Some(module) => module,
             None => {
-                let mut ptx = with_entry_only(PTX, name)
+                let mut ptx = with_entry_only(ptx()?, name)
                     .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
                 if let Some(residency) = residency {
                     ptx = with_residency(&ptx, residency);
@@ -648,6 +656,9 @@ impl Mark<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The kernels as they are shipped.
+    const PTX: &str = include_str!("../../kernels-gpu/prebuilt.ptx");
 
     #[test]
     fn a_kernel_is_loaded_alone() {

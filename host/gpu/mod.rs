@@ -8,14 +8,17 @@ mod device;
 mod error;
 #[cfg(feature = "gpu")]
 mod kept;
+mod module;
 #[cfg(feature = "gpu")]
 mod power;
 
 #[cfg(feature = "gpu")]
-pub use buffer::{DeviceMemory, Pinned, Plain};
+pub use buffer::{DeviceMemory, Pinned};
+pub use cuda_std::Plain;
 #[cfg(feature = "gpu")]
 pub use device::{Argument, Gpu, Kernel, Mark, Residency, devices, driver_version};
 pub use error::GpuError;
+pub use module::{MODULES, Module, kernels, linkme};
 #[cfg(feature = "gpu")]
 pub use power::EnergyMeter;
 
@@ -46,8 +49,8 @@ pub struct Energy {
 }
 
 /// So many GPUs, as a driver lists them.
-#[cfg(test)]
-pub(crate) fn listed(count: u32) -> Vec<DeviceInfo> {
+#[doc(hidden)]
+pub fn listed(count: u32) -> Vec<DeviceInfo> {
     let gpu = |index| DeviceInfo {
         index,
         name: "a GPU".into(),

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
-use crate::divergence::{Backend, EngineError, missing_gpu};
 use crate::gpu::{DeviceInfo, GpuError};
 #[cfg(feature = "gpu")]
-use crate::workers::Workers;
+use crate::run::Workers;
+use crate::run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.

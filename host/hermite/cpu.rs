@@ -12,8 +12,8 @@ use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
+use crate::run::Workers;
 use crate::simd::{Simd, with_lanes};
-use crate::workers::Workers;
 
 /// Pairs below which waking the threads costs more than they save.
 const PARALLEL_PAIRS: usize = 1 << 16;

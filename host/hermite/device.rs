@@ -13,8 +13,8 @@ use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
 use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
-use crate::divergence::EngineError;
-use crate::workers::Workers;
+use crate::run::EngineError;
+use crate::run::Workers;
 
 mod steps;
 

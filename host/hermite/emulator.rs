@@ -14,8 +14,8 @@ use kernels_gpu::kernels::{
 
 use super::device::{Call, Device, DeviceEngine};
 use super::{Engine, Order, Precision};
-use crate::divergence::EngineError;
-use crate::workers::Workers;
+use crate::run::EngineError;
+use crate::run::Workers;
 
 /// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
 /// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.

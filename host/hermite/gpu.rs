@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::device::{Call, Device, DeviceEngine};
-use crate::divergence::EngineError;
 use crate::gpu::{Argument, DeviceMemory, Gpu, GpuError, Pinned, Plain};
-use crate::workers::Workers;
+use crate::run::EngineError;
+use crate::run::Workers;
 
 /// Threads of a block of force kernels with tiles: few, because few particles are active at a time.
 const BLOCK: u32 = 64;

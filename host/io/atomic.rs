@@ -268,7 +268,7 @@ pub fn check_writable(path: impl AsRef<Path>) -> Result<(), IoError> {
 }
 
 /// The directory a path lies in; `.` for a bare file name.
-pub(crate) fn directory_of(path: &Path) -> PathBuf {
+pub fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
         Some(parent) => parent.to_owned(),
@@ -325,7 +325,7 @@ const RANDOM: usize = 6;
 const NAME: usize = 200;
 
 /// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
-pub(crate) fn short_name(name: &OsStr) -> OsString {
+pub fn short_name(name: &OsStr) -> OsString {
     match name.to_string_lossy() {
         text if text.len() > NAME => text[..text.floor_char_boundary(NAME)].into(),
         _ => name.to_owned(),
@@ -366,7 +366,7 @@ fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
 }
 
 /// Whether an open file is still the one at `path`.
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+pub fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let id = |m: &fs::Metadata| (m.dev(), m.ino());
     match (file.metadata(), fs::symlink_metadata(path)) {
@@ -399,7 +399,7 @@ pub fn remove_abandoned(directory: &Path, own: impl Fn(&OsStr) -> bool) {
 
 /// Whether two names are one to the file system of a directory, which may not tell upper from lower case. It is asked about
 /// the names of temporaries, which nobody else uses.
-pub(crate) fn is_one_name(directory: &Path, a: &OsStr, b: &OsStr) -> bool {
+pub fn is_one_name(directory: &Path, a: &OsStr, b: &OsStr) -> bool {
     use std::os::unix::ffi::OsStrExt as _;
     if a == b {
         return true;

@@ -147,7 +147,7 @@ impl IoError {
 
     /// Finds the part of the path that is missing or not a directory.
     fn missing(path: PathBuf, operation: &'static str, source: io::Error) -> Self {
-        let directory = crate::io::atomic::directory_of(&path);
+        let directory = crate::atomic::directory_of(&path);
         if directory.is_dir() {
             return if source.kind() == io::ErrorKind::NotFound {
                 Self::NotFound { path, operation }

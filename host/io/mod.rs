@@ -3,6 +3,7 @@
 //! - [`atomic`]: a file appears under its name complete, or not at all
 //! - [`read`]: how files are opened for reading, and how much of them is read
 //! - [`format`](mod@format): which format a file name asks for
+//! - [`memory`]: how much memory this process may still use
 //! - [`npy`], [`npz`]: arrays that numpy reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
@@ -15,6 +16,7 @@ mod canvas;
 pub mod colour;
 mod error;
 pub mod format;
+pub mod memory;
 pub mod npy;
 pub mod npz;
 pub mod picture;

@@ -14,7 +14,7 @@ use super::read;
 mod header;
 
 /// What stands before the values of an array of this shape.
-pub(crate) fn header<T: Element>(shape: &[usize]) -> Vec<u8> {
+pub fn header<T: Element>(shape: &[usize]) -> Vec<u8> {
     header::encode(T::DESCR, shape)
 }
 

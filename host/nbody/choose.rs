@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::{CpuEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
-use crate::divergence::{Backend, EngineError, missing_gpu};
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;

@@ -27,7 +27,7 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::kernel::{Arrays, NbodyKernel, Pairs, Plan, linear_jobs, operations};
 use super::{Bodies, Engine, Precision, Validated};
-use crate::divergence::{EngineError, Monitor};
+use crate::run::{EngineError, Monitor};
 
 /// Runs the kernels' code in emulated grids.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use super::spec::named;
 use super::{
     Bodies, EnergyLooks, Integrator, Model, Precision, Solver, SpecError, Specification, Validated,
 };
-use crate::divergence::max_error;
 use crate::run::Paths;
+use crate::run::max_error;
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

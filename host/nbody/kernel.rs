@@ -13,7 +13,7 @@ use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_l
 
 use super::engine::{Integration, LowerParts};
 use super::{Bodies, Precision, Solver, Specification, Validated};
-use crate::divergence::EngineError;
+use crate::run::EngineError;
 
 /// A kernel that computes accelerations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,9 +16,10 @@ mod run;
 mod spec;
 
 pub use crate::Integrator;
+pub use crate::run::Ranks;
 pub use bodies::Bodies;
 pub use choose::{FEW, Options, engine, engine_on_ranks};
-pub use cpu::{CpuEngine, Ranks};
+pub use cpu::CpuEngine;
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, relative_change, relative_error};
 pub use emulator::EmulatorEngine;
 pub use engine::{Engine, LowerParts, Run};

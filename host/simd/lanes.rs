@@ -78,7 +78,7 @@ macro_rules! lanes {
 
         /// Begun r⁻³ of eight vectors.
         #[derive(Clone, Copy)]
-        pub(crate) struct Begun {
+        pub struct Begun {
             /// Whether their r² are ordinary, every lane.
             pub all_ordinary: bool,
             seeds: Packed<4, true>,
@@ -116,7 +116,7 @@ macro_rules! lanes {
 
             /// r⁻³ if every lane of all of these is ordinary. Two, four and eight vectors share the registers of their seeds.
             #[inline(always)]
-            pub(crate) fn if_ordinary<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
+            pub fn if_ordinary<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
                 match K {
                     2 => return Self::ordinary_pairs::<K, 1>(r2),
                     4 => return Self::ordinary_pairs::<K, 2>(r2),
@@ -158,7 +158,7 @@ macro_rules! lanes {
 
             /// Begins the r⁻³ of eight vectors: their seeds, side by side.
             #[inline(always)]
-            pub(crate) fn begin(r2: &[Self; 8]) -> Begun {
+            pub fn begin(r2: &[Self; 8]) -> Begun {
                 let (offsets, all_ordinary) = Self::all_offsets(r2);
                 let seeds = Self::seeds(offsets);
                 Begun { all_ordinary, seeds }
@@ -166,7 +166,7 @@ macro_rules! lanes {
 
             /// The r⁻³ that were begun, if all r² are ordinary; meaningless numbers otherwise.
             #[inline(always)]
-            pub(crate) fn end(r2: &[Self; 8], begun: &Begun) -> [Self; 8] {
+            pub fn end(r2: &[Self; 8], begun: &Begun) -> [Self; 8] {
                 inv_cube::refine_all(*r2, Self::widened(begun.seeds))
             }
 
@@ -222,28 +222,28 @@ macro_rules! lanes {
 
             /// 1 in the place of 0.
             #[inline(always)]
-            pub(crate) fn zero_to_one(self) -> Self {
+            pub fn zero_to_one(self) -> Self {
                 // SAFETY: see `lanes`.
                 Self(unsafe { blend(self.0, set1_pd(1.0), self.0) })
             }
 
             /// 0 where `other` is 0.
             #[inline(always)]
-            pub(crate) fn zero_where_zero(self, other: Self) -> Self {
+            pub fn zero_where_zero(self, other: Self) -> Self {
                 // SAFETY: see `lanes`.
                 Self(unsafe { blend(self.0, set1_pd(0.0), other.0) })
             }
 
             /// The lanes.
             #[inline(always)]
-            pub(crate) fn to_array(self) -> [f64; $n] {
+            pub fn to_array(self) -> [f64; $n] {
                 // SAFETY: same size, and every bit pattern is a number.
                 unsafe { core::mem::transmute(self.0) }
             }
 
             /// From the lanes.
             #[inline(always)]
-            pub(crate) fn from_array(a: [f64; $n]) -> Self {
+            pub fn from_array(a: [f64; $n]) -> Self {
                 // SAFETY: same size.
                 Self(unsafe { core::mem::transmute::<[f64; $n], Double>(a) })
             }

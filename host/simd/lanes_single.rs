@@ -22,14 +22,14 @@ macro_rules! lanes_single {
         impl $name {
             /// The lanes.
             #[inline(always)]
-            pub(crate) fn to_array(self) -> [f32; $n] {
+            pub fn to_array(self) -> [f32; $n] {
                 // SAFETY: same size, and every bit pattern is a number.
                 unsafe { core::mem::transmute(self.0) }
             }
 
             /// From the lanes.
             #[inline(always)]
-            pub(crate) fn from_array(a: [f32; $n]) -> Self {
+            pub fn from_array(a: [f32; $n]) -> Self {
                 // SAFETY: same size.
                 Self(unsafe { core::mem::transmute::<[f32; $n], Register>(a) })
             }

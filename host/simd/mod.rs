@@ -4,11 +4,11 @@
 use std::fmt;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod avx2;
+pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_single;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod avx512;
+pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_single;
 #[cfg(target_arch = "x86_64")]
@@ -25,8 +25,6 @@ pub use avx2_single::F32x8;
 pub use avx512::F64x8;
 #[cfg(target_arch = "x86_64")]
 pub use avx512_single::F32x16;
-
-pub(crate) use with_lanes::with_lanes;
 
 /// An instruction set that the CPU engines have lanes for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

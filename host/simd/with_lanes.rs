@@ -1,28 +1,27 @@
 //! Loops over lanes of f64, inside functions that have the instruction set.
 
 /// Calls `$function::<lanes, …>` inside a function that has the instruction set.
+#[macro_export]
 macro_rules! with_lanes {
     ($simd:expr, $call:ident [$($generic:tt)*] ($($argument:ident: $type:ty),*)) => {{
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         fn avx2($($argument: $type),*) {
-            $call::<crate::simd::F64x4 $($generic)*>($($argument),*);
+            $call::<$crate::F64x4 $($generic)*>($($argument),*);
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         fn avx512($($argument: $type),*) {
-            $call::<crate::simd::F64x8 $($generic)*>($($argument),*);
+            $call::<$crate::F64x8 $($generic)*>($($argument),*);
         }
         match $simd {
-            crate::simd::Simd::Scalar => $call::<f64 $($generic)*>($($argument),*),
+            $crate::Simd::Scalar => $call::<f64 $($generic)*>($($argument),*),
             // SAFETY: callers have only instruction sets that the machine has.
             #[cfg(target_arch = "x86_64")]
-            crate::simd::Simd::Avx2 => unsafe { avx2($($argument),*) },
+            $crate::Simd::Avx2 => unsafe { avx2($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            crate::simd::Simd::Avx512 => unsafe { avx512($($argument),*) },
+            $crate::Simd::Avx512 => unsafe { avx512($($argument),*) },
         }
     }};
 }
-
-pub(crate) use with_lanes;

@@ -33,6 +33,7 @@ pub mod map;
 pub mod methods;
 pub mod number;
 pub mod physics;
+mod plain;
 pub mod quantity;
 
 pub use number::{Mask, PerLane, Real};

@@ -42,6 +42,7 @@ mod float_ext;
 pub mod io;
 pub mod mem;
 pub mod misc;
+mod plain;
 pub mod ptr;
 #[cfg(target_arch = "nvptx64")]
 mod runtime;
@@ -57,6 +58,7 @@ pub use half;
 pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
+pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
 // Those of the standard prelude, so that a glob import of this crate is not ambiguous with it.

@@ -10,9 +10,9 @@ use trisolar::hermite::{
     BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
 };
 use trisolar::machine;
-use trisolar::simd::Simd;
 #[cfg(feature = "gpu")]
-use trisolar::workers::Workers;
+use trisolar::run::Workers;
+use trisolar::simd::Simd;
 
 use crate::cli::report::{self, Lines};
 use crate::cli::{Failure, interrupt, values};

@@ -126,7 +126,7 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
                     gpu.enter().map_err(|e| fail(&e))?;
                     Ok(trisolar::hermite::on_gpus(
                         std::slice::from_ref(gpu),
-                        trisolar::workers::Workers::default(),
+                        trisolar::run::Workers::default(),
                     ))
                 })
             };

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::{Pace, Queue, Share};
-use crate::divergence::engine::EngineError;
+use crate::run::EngineError;
 
 impl Queue<'_> {
     /// More pixels may come, until [`close`](Self::close).

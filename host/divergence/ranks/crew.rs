@@ -9,12 +9,13 @@ use super::feed::{FromShare, ToShare};
 use super::message::Message;
 use super::post::{Heard, Line, Post};
 use super::report::{Report, together};
-use crate::divergence::engine::{EngineError, Monitor, RunOptions, Streamed, Task};
+use crate::divergence::engine::{Streamed, Task};
 use crate::divergence::queue::{Pace, Share};
 use crate::divergence::team::{self, Worker};
 use crate::divergence::{Computer, Devices, Driver, Specification, choice};
 use crate::mpi::World;
-use crate::nbody::Ranks as _;
+use crate::run::Ranks as _;
+use crate::run::{EngineError, Monitor, RunOptions};
 
 /// How long to wait for a message where nothing else can happen.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -9,9 +9,9 @@ use kernels_gpu::device::fetch::TILE;
 use super::Supply;
 use super::message::Message;
 use super::post::{Heard, Line};
-use crate::divergence::engine::{EngineError, Monitor};
 use crate::divergence::queue::{Pace, Queue, Share};
 use crate::divergence::sink::Sink;
+use crate::run::{EngineError, Monitor};
 
 /// How often a feeder looks whether its devices need more, and how late results leave a rank at most.
 const TICK: Duration = Duration::from_millis(2);

@@ -6,9 +6,9 @@ use kernels_gpu::device::fetch::{Shared, Thread};
 use kernels_gpu::kernels::map_resume_divergence_explicit_euler_f64;
 
 use super::super::EmulatorEngine;
-use super::super::engine::EngineError;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
+use crate::run::EngineError;
 
 /// Items at a time: few, so that small maps take many portions.
 const BATCH: u64 = 1 << 8;

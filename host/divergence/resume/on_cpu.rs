@@ -9,9 +9,9 @@ use kernels_gpu::{PerLane, Real};
 
 use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
-use super::super::engine::EngineError;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
+use crate::run::EngineError;
 use crate::simd::Simd;
 
 impl Stepper for CpuEngine {

@@ -6,12 +6,12 @@ use kernels_gpu::device::fetch::{Shared, Thread};
 use kernels_gpu::integrator::ExplicitEuler;
 use kernels_gpu::quantity::Divergence;
 
-use super::super::engine::EngineError;
 use super::super::gpu::{GpuEngine, wait};
 use super::super::queue::Share;
 use super::super::team::Worker as _;
 use super::{Item, Resuming, Stepper};
-use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel, Plain};
+use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel};
+use crate::run::EngineError;
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
@@ -20,8 +20,6 @@ const BATCH: u64 = 1 << 18;
 /// What a launch takes.
 const SLICE: Duration = Duration::from_millis(50);
 
-// SAFETY: repr(C) of 24 f64 and two u32 without padding; any bits of them are numbers.
-unsafe impl Plain for Item {}
 const _: () = assert!(size_of::<Item>() == 24 * 8 + 2 * 4);
 
 impl Stepper for GpuEngine {

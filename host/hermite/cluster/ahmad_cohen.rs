@@ -19,7 +19,7 @@ use crate::hermite::cpu_force::{AllPairs, forces_on};
 use crate::hermite::packets::Packets;
 use crate::hermite::spec::AhmadCohen;
 use crate::hermite::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
-use crate::workers::Workers;
+use crate::run::Workers;
 
 /// Active particles from which on several threads sum irregular forces.
 const PARALLEL: usize = 64;

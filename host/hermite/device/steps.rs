@@ -12,10 +12,10 @@ use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::step::halvings;
 
 use super::{Call, Device, DeviceEngine, Memory, records, shape};
-use crate::divergence::EngineError;
 use crate::hermite::cluster::accuracy;
 use crate::hermite::engine::{Ended, Route, Stretch};
 use crate::hermite::{HermiteError, Split, Star};
+use crate::run::EngineError;
 
 /// Blocks of a launch at most, so that the user is asked now and then whether to go on.
 const MOST_BLOCKS: u64 = 1024;

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::{Labels, Theme, resample};
-use crate::io::axes::{
+use crate::axes::{
     Style, below_frame, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis,
     widest,
 };
-use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
-use crate::io::colour::Rgb;
-use crate::io::npy::data_error;
-use crate::io::ticks::Ticks;
-use crate::io::{IoError, png_file};
+use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
+use crate::colour::Rgb;
+use crate::npy::data_error;
+use crate::ticks::Ticks;
+use crate::{IoError, png_file};
 
 /// A class of pixels.
 #[derive(Debug, Clone, PartialEq)]

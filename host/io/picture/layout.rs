@@ -2,12 +2,12 @@
 //! same when it is scaled down.
 
 use super::{Labels, Look, Map, resample};
-use crate::io::axes::{
+use crate::axes::{
     Style, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
 };
-use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
-use crate::io::colour::{Rgb, Scale};
-use crate::io::ticks::Ticks;
+use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
+use crate::colour::{Rgb, Scale};
+use crate::ticks::Ticks;
 
 /// Draws it all; `None` if the sheet would be too large.
 pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) -> Option<Canvas> {

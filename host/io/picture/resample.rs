@@ -1,8 +1,8 @@
 //! Fits a map to a number of pixels: repeats values to enlarge, averages them to shrink.
 
 use super::Map;
-use crate::io::canvas::Canvas;
-use crate::io::colour::{Rgb, Scale};
+use crate::canvas::Canvas;
+use crate::colour::{Rgb, Scale};
 
 /// The longer side a plotted map may have.
 const LONGEST: usize = 3200;

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::layout::{fill_bar, value_ticks};
 use super::{Look, Map, resample};
-use crate::io::axes::{Style, fitting, tick, widest};
-use crate::io::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
-use crate::io::colour::{ColourRange, Rgb, Scale};
-use crate::io::npy::data_error;
-use crate::io::ticks::Ticks;
-use crate::io::{IoError, png_file};
+use crate::axes::{Style, fitting, tick, widest};
+use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
+use crate::colour::{ColourRange, Rgb, Scale};
+use crate::npy::data_error;
+use crate::ticks::Ticks;
+use crate::{IoError, png_file};
 
 /// What a contact sheet shows.
 #[derive(Debug, Clone, PartialEq)]

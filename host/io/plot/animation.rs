@@ -11,7 +11,7 @@ use super::{
     Canvas, Frame, IoError, Orbits, Style, Ticks, Trajectory, below_frame, data_error, fitting,
     grid, heading, horizontal_axis, left_of_frame, project, vertical_axis,
 };
-use crate::io::atomic::write_with;
+use crate::atomic::write_with;
 
 /// From where bodies are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ const SIDE: f32 = 420.0;
 ///
 /// # Errors
 /// [`IoError::Data`] if no position is finite or a path has another length, and those of
-/// [`AtomicFile`](crate::io::atomic::AtomicFile).
+/// [`AtomicFile`](crate::atomic::AtomicFile).
 pub fn animation(
     path: impl AsRef<Path>,
     times: &[f64],

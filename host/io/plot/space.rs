@@ -48,7 +48,7 @@ pub fn project(point: [f64; 3], azimuth: f64, elevation: f64) -> [f64; 2] {
 /// Draws four panels, x-y, x-z, y-z and a view from the side, all with the same scale; a dot marks the last position.
 ///
 /// # Errors
-/// [`IoError::Data`] if no position is finite, and those of [`AtomicFile`](crate::io::atomic::AtomicFile).
+/// [`IoError::Data`] if no position is finite, and those of [`AtomicFile`](crate::atomic::AtomicFile).
 pub fn trajectories(
     path: impl AsRef<Path>,
     bodies: &[Trajectory<'_>],

@@ -16,15 +16,15 @@ use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
-pub use self::ranks::Ranks;
 use self::ranks::Shares;
 use self::solvers::{Field, ROW};
 use self::team::{Shared, Team};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
-use crate::divergence::{EngineError, Monitor};
+use crate::run::Ranks;
+use crate::run::Workers;
+use crate::run::{EngineError, Monitor};
 use crate::simd::Simd;
-use crate::workers::Workers;
 
 /// Memory for the sums of rows that are computed at the same time, before they are added up.
 const ROWS_BYTES: usize = 256 << 20;

@@ -7,7 +7,7 @@ use kernels_gpu::integrator::system::{Combination, Pair, Target};
 
 use super::CpuRun;
 use super::entries::AdvanceEntry;
-use crate::divergence::EngineError;
+use crate::run::EngineError;
 
 /// Lanes of a vector at most.
 const MOST_LANES: usize = 8;

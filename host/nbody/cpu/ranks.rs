@@ -5,31 +5,11 @@
 //! pulls travel the other way: the rank of each group adds what its rows do to the bodies behind them and hands the sums to the
 //! rank of the next group, so that they are summed in the order of the rows, whatever the number of ranks.
 
-use std::fmt;
 use std::ops::Range;
 
 use super::super::Solver;
 use super::solvers::ROW;
-
-/// The processes of a run. Every one of them makes the same calls in the same order.
-pub trait Ranks: fmt::Debug {
-    /// The number of this one, from 0.
-    fn rank(&self) -> usize;
-    /// How many there are.
-    fn size(&self) -> usize;
-    /// What all ranks give, one after the other; `counts` says how many numbers each gives.
-    fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]);
-    /// Sends to the rank below and receives from the one above; rank 0 is above the last one.
-    fn pass(&self, give: &[f64], take: &mut [f64]);
-    /// Sends without waiting for the receiver.
-    fn send(&self, to: usize, numbers: Vec<f64>);
-    /// Waits for what another rank sends.
-    fn receive(&self, from: usize, numbers: &mut [f64]);
-    /// Waits until everything sent has been received.
-    fn delivered(&self);
-    /// Whether `here` holds on any rank.
-    fn any(&self, here: bool) -> bool;
-}
+use crate::run::Ranks;
 
 /// Groups of rows that each rank has, if there are enough rows: they differ in work, and many small ones even that out.
 const TURNS: usize = 8;

@@ -21,8 +21,8 @@ use self::part::{Part, Range};
 use super::engine::{Integration, LowerParts, Run};
 use super::kernel::{Arrays, NbodyKernel, Plan, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
-use crate::divergence::{EngineError, Monitor};
 use crate::gpu::{Gpu, Mark};
+use crate::run::{EngineError, Monitor};
 
 /// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
 const ROWS_BYTES: u64 = 16 << 30;

@@ -1,22 +1,10 @@
 //! The names of each precision's kernels.
 
-use kernels_gpu::device::Body;
-use kernels_gpu::device::steps::Operation;
 use kernels_gpu::number::{FastF32, FloatFloat};
 
 use crate::gpu::Plain;
 use crate::nbody::Precision;
 use crate::nbody::kernel::Pairs;
-
-// SAFETY: repr(transparent).
-unsafe impl Plain for FastF32 {}
-// SAFETY: repr(C) of two numbers, without padding.
-unsafe impl Plain for FloatFloat<f32> {}
-// SAFETY: repr(C) of numbers, without padding.
-unsafe impl<S: Plain> Plain for Body<S> {}
-
-// SAFETY: as above; its unused field is a number too.
-unsafe impl<S: Plain> Plain for Operation<S> {}
 
 /// A precision of the GPU engine.
 pub(super) trait Names: Pairs + Plain {

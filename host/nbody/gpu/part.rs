@@ -9,11 +9,11 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::names::Names;
 use super::share::Rows;
-use crate::divergence::EngineError;
 use crate::gpu::{Argument, DeviceMemory, Gpu, Kernel, Residency};
 use crate::nbody::engine::{Integration, saved_pairs};
 use crate::nbody::kernel::{Arrays, NbodyKernel, Plan, linear_jobs, operations};
 use crate::nbody::{Precision, Validated};
+use crate::run::EngineError;
 
 /// Threads of a block that moves bodies or adds up sums.
 const MOVING: u32 = 256;

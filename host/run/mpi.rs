@@ -15,7 +15,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use mpi::{Count, Rank, Tag, Threading};
 
-use crate::nbody::Ranks;
+use crate::Ranks;
 
 /// What [`World::send_bytes`] sends.
 const BYTES: Tag = 7;

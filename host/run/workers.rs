@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::divergence::EngineError;
+use crate::EngineError;
 use crate::simd::Simd;
 
 /// Threads that share the work of a run, and the instruction set they compute with. Clones share the threads.

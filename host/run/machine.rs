@@ -59,7 +59,7 @@ pub fn driver_cuda() -> Option<String> {
 /// Whether the GPU kernels in this program were `built` with it or are the `prebuilt` ones; `none` without the
 /// feature `gpu`.
 pub fn kernels() -> &'static str {
-    option_env!("TRISOLAR_PTX_ORIGIN").unwrap_or("none")
+    gpu::kernels().map_or("none", |module| module.origin)
 }
 
 /// Lanes of the CPU engines, fastest first, as they would be chosen.
@@ -84,4 +84,4 @@ pub fn cpu_name() -> String {
 }
 
 /// Bytes of memory that can still be used, 0 where the system does not tell.
-pub use crate::memory::available as available_memory;
+pub use crate::io::memory::available as available_memory;

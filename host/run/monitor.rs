@@ -1,0 +1,29 @@
+//! Who watches a run and may end it.
+
+use std::time::Duration;
+
+/// How long a device may compute before it looks for a cancellation, unless the [monitor](Monitor::reaction) wants less.
+pub const LONGEST_REACTION: Duration = Duration::from_millis(120);
+
+/// Watches a run and may end it.
+pub trait Monitor: Sync {
+    /// `done` of `total` steps are accounted for (a pixel that parts early accounts for all of its steps).
+    /// Called a few times a second, from any thread.
+    fn progress(&self, done: u64, total: u64) {
+        let _ = (done, total);
+    }
+    /// Whether the run should end; asked several times a second.
+    fn cancelled(&self) -> bool {
+        false
+    }
+    /// How long devices may go on after a cancellation, about; at most the default, with which GPUs are fastest.
+    fn reaction(&self) -> Duration {
+        LONGEST_REACTION
+    }
+}
+
+/// A [`Monitor`] that shows nothing and lets the run go on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unattended;
+
+impl Monitor for Unattended {}

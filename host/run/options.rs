@@ -1,0 +1,297 @@
+//! What computes a run: which engine, which GPUs, how many threads. Also from text, as the command line, Python and C have it; an error
+//! says what is allowed.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::EngineError;
+use crate::gpu::{DeviceInfo, GpuError};
+
+/// Which engine to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// GPUs if any can be used, otherwise the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// GPUs, or an error.
+    Gpu,
+}
+
+/// Which GPUs to use, by the driver's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GpuChoice {
+    /// All, as far as the map is large enough to keep them busy.
+    #[default]
+    Auto,
+    /// All.
+    All,
+    /// Those whose bit is set.
+    These(u64),
+}
+
+impl GpuChoice {
+    /// Numbers that can be chosen.
+    pub const NUMBERS: Range<u32> = 0..64;
+
+    /// These GPUs; `None` if there is none, or one beyond [`NUMBERS`](Self::NUMBERS).
+    pub fn of(numbers: &[u32]) -> Option<Self> {
+        let known = numbers.iter().all(|n| Self::NUMBERS.contains(n));
+        (known && !numbers.is_empty())
+            .then(|| Self::These(numbers.iter().fold(0, |bits, n| bits | 1 << n)))
+    }
+
+    /// The numbers of the GPUs that are named one by one; none of the other choices.
+    pub fn numbers(self) -> impl Iterator<Item = u32> {
+        let bits = match self {
+            Self::These(bits) => bits,
+            Self::Auto | Self::All => 0,
+        };
+        Self::NUMBERS.filter(move |n| bits >> n & 1 == 1)
+    }
+}
+
+impl fmt::Display for GpuChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::All => f.write_str("all"),
+            Self::These(_) => {
+                let numbers: Vec<String> = self.numbers().map(|n| n.to_string()).collect();
+                f.write_str(&numbers.join(","))
+            }
+        }
+    }
+}
+
+/// The first of these numbers of GPUs that there is not, and what there is.
+pub fn missing_gpu(
+    found: Result<&[DeviceInfo], &GpuError>,
+    numbers: impl IntoIterator<Item = u32>,
+) -> Option<(u32, String)> {
+    let there = found.map_or(0, <[_]>::len);
+    let missing = numbers.into_iter().find(|n| *n as usize >= there)?;
+    let reason = match (found, there) {
+        (Err(error), _) => error.to_string(),
+        (Ok(_), 0) => "there is no GPU".into(),
+        (Ok(_), 1) => "there is only GPU 0".into(),
+        (Ok(_), n) => format!("there are GPUs 0 to {}", n - 1),
+    };
+    Some((missing, reason))
+}
+
+/// How several GPUs are driven.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Driver {
+    /// A thread for each, which draws from a common queue: all finish together.
+    #[default]
+    Threads,
+    /// One thread for all, each of which computes an equal part of the pixels.
+    Single,
+}
+
+/// How to compute; nothing here changes a map's values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Which engine.
+    pub backend: Backend,
+    /// Threads of the CPU engine; `None` for as many as the process may use.
+    pub threads: Option<usize>,
+    /// Whether the CPU computes together with the GPUs, if the backend has any.
+    pub with_cpu: bool,
+    /// Which GPUs.
+    pub gpus: GpuChoice,
+    /// How they are driven.
+    pub driver: Driver,
+}
+
+impl RunOptions {
+    /// That the options go together.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] for the first that does not go with another.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let on_cpu = self.backend == Backend::Cpu;
+        if on_cpu && self.gpus != GpuChoice::Auto {
+            let reason = "--backend cpu uses no GPU; leave one of them out";
+            return Err(EngineError::refused("gpus", self.gpus, reason));
+        }
+        if self.driver == Driver::Single {
+            let reason = match (on_cpu, self.with_cpu) {
+                (false, false) => return Ok(()),
+                (true, _) => "it drives GPUs, and --backend cpu uses none; leave one of them out",
+                (_, true) => "it drives GPUs only, and --backend gpu+cpu has the CPU take part",
+            };
+            return Err(EngineError::refused("driver", "single", reason));
+        }
+        Ok(())
+    }
+
+    /// That the options go together, and that the GPUs they name are among those found.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`].
+    pub fn check_with(&self, found: Result<&[DeviceInfo], &GpuError>) -> Result<(), EngineError> {
+        self.check()?;
+        match missing_gpu(found, self.gpus.numbers()) {
+            Some((number, reason)) => Err(EngineError::refused("gpus", number, reason)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where a map is computed: `auto`, `cpu`, `gpu` or `gpu+cpu`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapBackend {
+    /// Which engine.
+    pub backend: Backend,
+    /// Whether the CPU helps the GPUs.
+    pub with_cpu: bool,
+}
+
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "gpu" => Ok(Self::Gpu),
+            _ => Err("must be auto, cpu or gpu".into()),
+        }
+    }
+}
+
+impl FromStr for MapBackend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let with_cpu = text == "gpu+cpu";
+        let backend = if with_cpu { "gpu" } else { text };
+        let backend = backend
+            .parse()
+            .map_err(|_| "must be auto, cpu, gpu or gpu+cpu")?;
+        Ok(Self { backend, with_cpu })
+    }
+}
+
+/// `all`, or numbers of GPUs separated by commas.
+impl FromStr for GpuChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+        let choice = numbers.ok().and_then(|numbers| Self::of(&numbers));
+        choice.ok_or_else(|| {
+            "must be all, or numbers of GPUs from 0 to 63 separated by commas, such as 0,2".into()
+        })
+    }
+}
+
+/// `threads` or `single`.
+impl FromStr for Driver {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "threads" => Ok(Self::Threads),
+            "single" => Ok(Self::Single),
+            _ => Err("must be threads or single".into()),
+        }
+    }
+}
+
+/// The most threads that can be asked for.
+const MAX_THREADS: usize = 4096;
+
+/// A number of threads of the CPU engine.
+///
+/// # Errors
+/// What is allowed.
+pub fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_THREADS) => Ok(n),
+        _ => Err(format!("must be a whole number from 1 to {MAX_THREADS}")),
+    }
+}
+
+/// The most GPUs that can be asked for by their number.
+const MAX_GPUS: u32 = 64;
+
+/// How many GPUs compute together.
+///
+/// # Errors
+/// What is allowed.
+pub fn gpu_count(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_GPUS) => Ok(n),
+        _ => Err(format!("must be a whole number from 1 to {MAX_GPUS}")),
+    }
+}
+
+/// That this can be the largest error that is allowed: a relative error of the energy, or of a map the share of unresolved pixels.
+///
+/// # Errors
+/// What is allowed.
+pub fn max_error(most: f64) -> Result<(), &'static str> {
+    if most.is_finite() && most >= 0.0 {
+        Ok(())
+    } else {
+        Err("must be a finite number of at least 0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_of_maps_may_have_the_cpu_beside_the_gpus() {
+        let both = MapBackend {
+            backend: Backend::Gpu,
+            with_cpu: true,
+        };
+        assert_eq!("gpu+cpu".parse(), Ok(both));
+        assert_eq!("auto".parse(), Ok(MapBackend::default()));
+        let said = "GPU".parse::<MapBackend>().unwrap_err();
+        assert_eq!(said, "must be auto, cpu, gpu or gpu+cpu");
+        assert!("gpu+cpu".parse::<Backend>().is_err());
+    }
+
+    #[test]
+    fn gpus_are_all_or_some_by_number() {
+        assert_eq!("all".parse(), Ok(GpuChoice::All));
+        assert_eq!("0, 2".parse(), Ok(GpuChoice::These(0b101)));
+        for bad in ["", "a", "-1", "64", "0,,1", "ALL"] {
+            assert!(bad.parse::<GpuChoice>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn threads_are_from_1_to_4096_and_gpus_from_1_to_64() {
+        assert_eq!(threads("4096"), Ok(4096));
+        for bad in ["0", "4097", "-1", "2.5", ""] {
+            assert!(threads(bad).is_err(), "{bad}");
+        }
+        assert_eq!(gpu_count("64"), Ok(64));
+        assert!(gpu_count("0").is_err() && gpu_count("65").is_err());
+    }
+
+    #[test]
+    fn errors_that_are_allowed_are_numbers_from_0_on() {
+        for good in [0.0, 1e-12, 7.0] {
+            assert_eq!(max_error(good), Ok(()));
+        }
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(max_error(bad).is_err(), "{bad}");
+        }
+    }
+}

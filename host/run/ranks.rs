@@ -1,0 +1,23 @@
+//! What processes of one run say to each other.
+
+use std::fmt;
+
+/// The processes of a run. Every one of them makes the same calls in the same order.
+pub trait Ranks: fmt::Debug {
+    /// The number of this one, from 0.
+    fn rank(&self) -> usize;
+    /// How many there are.
+    fn size(&self) -> usize;
+    /// What all ranks give, one after the other; `counts` says how many numbers each gives.
+    fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]);
+    /// Sends to the rank below and receives from the one above; rank 0 is above the last one.
+    fn pass(&self, give: &[f64], take: &mut [f64]);
+    /// Sends without waiting for the receiver.
+    fn send(&self, to: usize, numbers: Vec<f64>);
+    /// Waits for what another rank sends.
+    fn receive(&self, from: usize, numbers: &mut [f64]);
+    /// Waits until everything sent has been received.
+    fn delivered(&self);
+    /// Whether `here` holds on any rank.
+    fn any(&self, here: bool) -> bool;
+}
