@@ -1,9 +1,12 @@
 //! What integrates: one trait, chosen at run time.
 
+use std::sync::Arc;
+
 use kernels_gpu::integrator::{System, SystemIntegrator as _};
 
 use super::{Bodies, Specification, Validated};
 use crate::Integrator;
+use crate::gpu::Device;
 use crate::run::{EngineError, Monitor};
 
 /// What the numbers of [`Bodies`] cannot hold of bodies that are pairs of `f32`: the lower part of each pair, whose upper part is
@@ -23,8 +26,7 @@ pub trait Engine {
     /// The device in words, for reports.
     fn device(&self) -> String;
     /// The first GPU that it computes on, if it does.
-    #[cfg(feature = "gpu")]
-    fn gpu(&self) -> Option<&crate::gpu::Gpu> {
+    fn gpu(&self) -> Option<&Arc<dyn Device>> {
         None
     }
     /// Takes up the bodies (of the problem's start, or of a later time) to be integrated as the problem says.

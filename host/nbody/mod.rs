@@ -3,13 +3,11 @@
 mod bodies;
 mod choose;
 mod cpu;
+mod device;
 mod diagnostics;
-mod emulator;
 mod engine;
 pub mod files;
 mod given;
-#[cfg(feature = "gpu")]
-mod gpu;
 mod kernel;
 mod models;
 mod run;
@@ -20,12 +18,10 @@ pub use crate::run::Ranks;
 pub use bodies::Bodies;
 pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::CpuEngine;
+pub use device::DeviceEngine;
 pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, relative_change, relative_error};
-pub use emulator::EmulatorEngine;
 pub use engine::{Engine, LowerParts, Run};
 pub use given::{Given, GivenError, ModelName};
-#[cfg(feature = "gpu")]
-pub use gpu::GpuEngine;
 pub use kernel::{NbodyKernel, Plan};
 pub use models::Model;
 pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
