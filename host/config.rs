@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde::de::DeserializeOwned;
-
 use crate::divergence::{Given, Points, Specification};
+
+pub use crate::spec::{ParseError, parse_as};
 
 /// What each key means, in the order of the file.
 const MEANINGS: [(&str, &str); 17] = [
@@ -41,16 +41,6 @@ pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
     MEANINGS.into_iter().map(|(key, _)| key)
 }
 
-/// A text that is no specification.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", .line.as_ref().map_or(String::new(), |(n, text)| format!("line {n}: {text}\n")))]
-pub struct ParseError {
-    /// The line where it is known: its number, from 1, and its text.
-    pub line: Option<(usize, String)>,
-    /// What is wrong there.
-    pub message: String,
-}
-
 /// Reads TOML text; keys that are missing stay open.
 ///
 /// # Errors
@@ -58,25 +48,6 @@ pub struct ParseError {
 /// with is checked by [`Specification::validate`].
 pub fn parse(text: &str) -> Result<Given, ParseError> {
     parse_as(text)
-}
-
-/// The same for keys of another kind.
-///
-/// # Errors
-/// [`ParseError`].
-pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, ParseError> {
-    toml::from_str(text).map_err(|e| {
-        let line = e.span().map(|span| {
-            let before = text.get(..span.start).unwrap_or(text);
-            let number = before.matches('\n').count();
-            let line = text.lines().nth(number).unwrap_or_default();
-            (number + 1, line.trim().to_owned())
-        });
-        ParseError {
-            line,
-            message: e.message().to_owned(),
-        }
-    })
 }
 
 /// The specification as TOML, a comment on each line; [`parse`] gives back the same bits.

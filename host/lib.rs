@@ -9,6 +9,8 @@
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
 //! - [`accuracy`]: how far results are off, and when that is said
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
+//! - [`bodies`]: bodies, start models, files and diagnostics
+//! - [`spec`]: what all specifications have in common
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
@@ -18,14 +20,12 @@ pub mod config;
 pub mod divergence;
 pub mod encounters;
 pub mod hermite;
-mod integrator;
 pub mod nbody;
-mod near;
 pub mod output;
 pub mod store;
 pub mod zoom;
 
-pub use integrator::Integrator;
+pub use trisolar_bodies as bodies;
 pub use trisolar_device as gpu;
 pub use trisolar_io as io;
 pub use trisolar_run as run;
@@ -33,6 +33,8 @@ pub use trisolar_run::machine;
 #[cfg(feature = "mpi")]
 pub use trisolar_run::mpi;
 pub use trisolar_simd as simd;
+pub use trisolar_spec as spec;
+pub use trisolar_spec::Integrator;
 
 /// The kernels, which the build script has made of `kernels-gpu`.
 #[cfg(feature = "gpu")]

@@ -14,11 +14,11 @@ use super::queue::{Pace, Share};
 use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS, Take};
 use super::{DivergenceKernel, Precision, Specification, Validated};
-use crate::Integrator;
 use crate::gpu::{
     Argument, DeviceMemory, EnergyMeter, Gpu, Kernel, Mark, Pinned, Plain, Residency,
 };
 use crate::run::{EngineError, Monitor};
+use crate::spec::Integrator;
 
 /// Threads of a block. Registers, not this, bound how many threads are resident.
 const BLOCK: u32 = 128;

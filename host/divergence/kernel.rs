@@ -7,8 +7,8 @@ use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::{Precision, Validated};
-use crate::Integrator;
 use crate::run::EngineError;
+use crate::spec::Integrator;
 
 /// Which kernel computes a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,7 +17,6 @@ mod kernel;
 mod ladder;
 mod method;
 mod parameter;
-mod points;
 mod preset;
 mod queue;
 #[cfg(feature = "mpi")]
@@ -31,11 +30,13 @@ mod split;
 mod team;
 mod tiles;
 
-pub use crate::Integrator;
+pub use crate::bodies::Points;
 pub use crate::run::{
     Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
     gpu_count, max_error, threads,
 };
+pub use crate::spec::Integrator;
+pub use crate::spec::SpecError;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
@@ -51,7 +52,6 @@ pub use ladder::Rung;
 pub use ladder::{Climbed, climb};
 pub use method::{Precision, Start};
 pub use parameter::Parameter;
-pub use points::Points;
 pub use preset::Preset;
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
@@ -60,6 +60,6 @@ pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
 pub use sink::Sink;
 pub(crate) use spec::json as specification_json;
 pub use spec::{
-    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, SpecError, Specification, Validated,
+    Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,
 };

@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn the_headline_map_is_resolved_and_nonsense_is_not() {
         assert!(share(|s| s.steps = 20_000) < 0.02);
-        for integrator in crate::Integrator::ALL.iter().copied() {
+        for integrator in crate::spec::Integrator::ALL.iter().copied() {
             let dt = |s: &mut Specification, dt: f64| {
                 (s.dt, s.integrator) = (dt, integrator);
                 s.steps = (50.0 / s.dt).ceil() as u64;

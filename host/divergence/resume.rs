@@ -13,8 +13,8 @@ use super::queue::Share;
 use super::sink::Sink;
 use super::team::{self, Worker};
 use super::{Devices, Precision, Specification, Validated};
-use crate::Integrator;
 use crate::run::{EngineError, Monitor, RunOptions};
+use crate::spec::Integrator;
 
 mod emulated;
 mod on_cpu;

@@ -3,7 +3,6 @@
 //! [`Given`] holds what a user gives, with abbreviations and gaps; [`Specification`] every value; [`Validated`] values
 //! that an engine can compute with.
 
-use std::fmt;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -14,8 +13,9 @@ use kernels_gpu::quantity::Divergence;
 use serde::{Deserialize, Serialize};
 
 use super::method::{Precision, Start};
-use super::points::Points;
-use crate::Integrator;
+use crate::bodies::Points;
+use crate::spec::Integrator;
+use crate::spec::SpecError;
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
@@ -304,32 +304,6 @@ impl Plane {
     }
 }
 
-/// A value of a specification that cannot be computed with.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("--{option} {given}: {allowed}")]
-pub struct SpecError {
-    /// Name of the option, as on the command line.
-    pub option: &'static str,
-    /// The value given.
-    pub given: String,
-    /// What is allowed.
-    pub allowed: String,
-}
-
-impl SpecError {
-    pub(super) fn new(
-        option: &'static str,
-        given: impl fmt::Display,
-        allowed: impl Into<String>,
-    ) -> Self {
-        Self {
-            option,
-            given: given.to_string(),
-            allowed: allowed.into(),
-        }
-    }
-}
-
 /// A [`Specification`] that has passed [`Specification::validate`] or [`Specification::validate_points`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validated {
@@ -338,11 +312,17 @@ pub struct Validated {
 }
 
 /// The most pixels of a map.
-pub const MAX_PIXELS: u64 = 1 << 32;
+pub const MAX_PIXELS: u64 = crate::bodies::MAX_POINTS;
 /// The most steps of a pixel: `times` is a u32, and its largest value stays free.
 pub const MAX_STEPS: u64 = u32::MAX as u64 - 1;
 
 impl Specification {
+    /// Positions and velocities of bodies 1, 2, 3 at a point.
+    #[inline]
+    fn state_of(&self, points: &Points, i: usize) -> [[DVec3; 3]; 2] {
+        points.state([self.positions, self.velocities], self.body, i)
+    }
+
     /// Checks every value, their combination, and what the engines derive from them (squares, products with the
     /// time step): nothing of it may overflow, or vanish where its factors do not.
     ///
@@ -659,7 +639,7 @@ impl Validated {
 
     fn point_in_lengths(&self, points: &Points, pixel: u64) -> Point {
         let s = &self.specification;
-        let [positions, velocities] = points.state(s, pixel as usize);
+        let [positions, velocities] = s.state_of(points, pixel as usize);
         Point {
             positions: s.order().map(|body| positions[body].to_array()),
             velocities: s.order().map(|body| velocities[body].to_array()),
@@ -697,7 +677,7 @@ impl Validated {
         let [_, a, b] = s.order();
         for pixel in self.telling_pixels() {
             let positions = match &self.points {
-                Some(points) => points.state(s, pixel as usize)[0],
+                Some(points) => s.state_of(points, pixel as usize)[0],
                 None => s.positions,
             };
             if s.softening == 0.0 && positions[a] == positions[b] {
@@ -894,7 +874,7 @@ impl Validated {
         let s = &self.specification;
         let grid_body = s.order()[0];
         if let Some(points) = &self.points {
-            let all = (0..points.len()).map(|i| points.state(s, i)[0][grid_body][axis]);
+            let all = (0..points.len()).map(|i| s.state_of(points, i)[0][grid_body][axis]);
             return nearest_and_farthest(all);
         }
         let Some(k) = s.plane.axes().into_iter().position(|a| a == axis) else {

@@ -10,7 +10,8 @@ use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
 use serde::Serialize;
 
 use super::parameter::{AT_REST, Choice, Parameter, Setup};
-use crate::divergence::{Points, SpecError};
+use crate::bodies::Points;
+use crate::spec::SpecError;
 
 /// Order of the composition that integrates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::files::{FileError, particles, read};
 use super::spec::MAX_BODIES;
 use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
-use crate::nbody::Model;
-use crate::nbody::files::Carried;
+use crate::bodies::Model;
+use crate::bodies::files::Carried;
 use crate::run::Paths;
 use crate::run::max_error;
 

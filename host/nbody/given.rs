@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::files::{BodyFile, Carried, FileError, read};
 use super::spec::named;
 use super::{
-    Bodies, EnergyLooks, Integrator, Model, Precision, Solver, SpecError, Specification, Validated,
+    Bodies, EnergyLooks, Integrator, Model, ModelError, Precision, Solver, SpecError,
+    Specification, Validated,
 };
 use crate::run::Paths;
 use crate::run::max_error;
@@ -107,6 +108,12 @@ pub enum GivenError {
     /// A file that cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl From<ModelError> for GivenError {
+    fn from(error: ModelError) -> Self {
+        SpecError::from(error).into()
+    }
 }
 
 impl From<SpecError> for GivenError {

@@ -4,12 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bodies, Model};
-use crate::Integrator;
-use crate::near::pair_within;
+use super::{Bodies, MAX_BODIES, ModelError};
+use crate::bodies::near::pair_within;
+use crate::spec::Integrator;
 
-/// Bodies at most: their numbers and those of memory planes stay within 32 bits on a GPU.
-pub const MAX_BODIES: usize = 1 << 26;
 /// Steps at most.
 pub const MAX_STEPS: u64 = 1 << 53;
 /// Up to this many bodies every pair is looked at for a step too long for it.
@@ -182,22 +180,9 @@ pub enum SpecError {
         /// What is allowed.
         allowed: &'static str,
     },
-    /// A model's parameter is out of its range.
-    #[error("--model {model}: {reason}")]
-    Model {
-        /// Its name.
-        model: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A model of a fixed number of bodies, and another number.
-    #[error("--n {given}: the model has {has} bodies; leave --n out")]
-    Count {
-        /// Bodies asked for.
-        given: usize,
-        /// Bodies of the model.
-        has: usize,
-    },
+    /// A start model that cannot be made.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// No bodies, or too many.
     #[error("{given} bodies: there must be 1 to {MAX_BODIES}")]
     Bodies {
@@ -274,7 +259,7 @@ pub struct Validated {
 impl Specification {
     /// The time after so many steps.
     pub fn time(&self, step: u64) -> f64 {
-        self.start_time + step as f64 * self.dt
+        crate::bodies::files::time_of_step(self.start_time, step, self.dt)
     }
 
     /// Checks every value, and that the bodies can be integrated.
@@ -424,38 +409,6 @@ fn warnings(spec: &Specification, bodies: &Bodies) -> Vec<String> {
         ));
     }
     list
-}
-
-impl Model {
-    /// The bodies of the start; `n` is needed by models that have no number of their own.
-    ///
-    /// # Errors
-    /// [`SpecError`] for a number or parameter that does not fit.
-    pub fn build(
-        &self,
-        n: Option<usize>,
-        seed: u64,
-        g: f64,
-        dimensions: u8,
-    ) -> Result<Bodies, SpecError> {
-        if let Some(reason) = self.problem() {
-            return Err(SpecError::Model {
-                model: self.name().into(),
-                reason,
-            });
-        }
-        let n = match (self.fixed_count(), n) {
-            (Some(has), Some(given)) if has != given => {
-                return Err(SpecError::Count { given, has });
-            }
-            (Some(has), _) => has,
-            (None, n) => n.unwrap_or(1024),
-        };
-        if !(1..=MAX_BODIES).contains(&n) {
-            return Err(SpecError::Bodies { given: n });
-        }
-        Ok(self.bodies(n, seed, g, dimensions == 2))
-    }
 }
 
 impl Validated {

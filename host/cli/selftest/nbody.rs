@@ -80,8 +80,12 @@ fn problem(
     precision: Precision,
     integrator: Integrator,
 ) -> Result<Validated, Failure> {
-    let fail = |e| Failure::Failed(format!("the {n} bodies of the self test: {e}"));
-    let bodies = Model::Plummer.build(Some(n), 5, 1.0, 3).map_err(fail)?;
+    let fail = |e: &dyn std::fmt::Display| {
+        Failure::Failed(format!("the {n} bodies of the self test: {e}"))
+    };
+    let bodies = Model::Plummer
+        .build(Some(n), 5, 1.0, 3)
+        .map_err(|e| fail(&e))?;
     let specification = Specification {
         steps: STEPS,
         softening: 0.01,
@@ -90,7 +94,7 @@ fn problem(
         integrator,
         ..Specification::default()
     };
-    specification.validate(bodies).map_err(fail)
+    specification.validate(bodies).map_err(|e| fail(&e))
 }
 
 fn run(engine: &dyn Engine, problem: &Validated) -> Result<Bodies, EngineError> {

@@ -135,7 +135,7 @@ impl Checkpoint {
             reason: format!("{HEAD} is not that of an N-body run: {e}"),
         })?;
         // Its name may be any.
-        let bodies = super::read::npz(path)?.bodies;
+        let bodies = crate::bodies::files::npz(path)?.bodies;
         let Head {
             specification,
             step,

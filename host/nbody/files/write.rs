@@ -49,7 +49,7 @@ pub fn write_bodies(
     specification: &Specification,
 ) -> Result<(), IoError> {
     let bodies = &snapshot.bodies;
-    let carried = Carried::of(snapshot, specification);
+    let carried = carried(snapshot, specification);
     let dimensions = specification.dimensions;
     match format {
         BodyFormat::Npz => {
@@ -72,6 +72,18 @@ pub fn write_bodies(
             }
             text(path, &all)
         }
+    }
+}
+
+/// What is told of a run's bodies.
+fn carried(snapshot: &Snapshot, specification: &Specification) -> Carried {
+    Carried {
+        g: Some(specification.g),
+        softening: Some(specification.softening),
+        time: Some(snapshot.time),
+        dt: Some(specification.dt),
+        names: specification.names.clone(),
+        softenings: None,
     }
 }
 

@@ -56,8 +56,12 @@ pub(super) fn problem(
     solver: Solver,
     precision: Precision,
 ) -> Result<Validated, Failure> {
-    let fail = |e| Failure::Failed(format!("the benchmark's model of {n} bodies: {e}"));
-    let bodies = Model::Plummer.build(Some(n), 1, 1.0, 3).map_err(fail)?;
+    let fail = |e: &dyn std::fmt::Display| {
+        Failure::Failed(format!("the benchmark's model of {n} bodies: {e}"))
+    };
+    let bodies = Model::Plummer
+        .build(Some(n), 1, 1.0, 3)
+        .map_err(|e| fail(&e))?;
     let specification = Specification {
         softening: 0.01,
         dt: 1.0e-4,
@@ -66,7 +70,7 @@ pub(super) fn problem(
         precision,
         ..Specification::default()
     };
-    specification.validate(bodies).map_err(fail)
+    specification.validate(bodies).map_err(|e| fail(&e))
 }
 
 impl Bench {

@@ -159,6 +159,7 @@ pub(super) fn problem(
     };
     let bodies = Model::Line.build(Some(n), 0, spec.g, 2);
     bodies
+        .map_err(trisolar::nbody::SpecError::from)
         .and_then(|b| spec.validate(b))
         .map_err(|e| Failure::Failed(e.to_string()))
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::{Bodies, Snapshot, Specification};
+use crate::Bodies;
 
 /// What is told of bodies beside their numbers; `None` for what is not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,21 +43,9 @@ pub struct BodyFile {
 }
 
 /// What begins a comment that holds [`Carried`] as JSON.
-pub(crate) const MARK: &str = "# trisolar {";
+pub const MARK: &str = "# trisolar {";
 
 impl Carried {
-    /// Of a run's bodies.
-    pub fn of(snapshot: &Snapshot, specification: &Specification) -> Self {
-        Self {
-            g: Some(specification.g),
-            softening: Some(specification.softening),
-            time: Some(snapshot.time),
-            dt: Some(specification.dt),
-            names: specification.names.clone(),
-            softenings: None,
-        }
-    }
-
     /// Out of a specification of a run of bodies or of a cluster, as JSON; and the dimensions, if it has them.
     pub fn from_specification(json: &Value) -> (Self, Option<u8>) {
         let number = |key: &str| json.get(key).and_then(Value::as_f64);
@@ -73,7 +61,7 @@ impl Carried {
     }
 
     /// A line of comment for texts.
-    pub(crate) fn comment(&self) -> String {
+    pub fn comment(&self) -> String {
         let json = serde_json::to_string(self).expect("plain numbers and names");
         format!("# trisolar {json}")
     }
@@ -82,7 +70,7 @@ impl Carried {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn from_comment(line: &str) -> Option<Result<Self, String>> {
+    pub fn from_comment(line: &str) -> Option<Result<Self, String>> {
         if !line.starts_with(MARK) {
             return None;
         }
@@ -95,7 +83,7 @@ impl Carried {
     ///
     /// # Errors
     /// What is wrong.
-    pub(crate) fn check(&self, n: usize) -> Result<(), String> {
+    pub fn check(&self, n: usize) -> Result<(), String> {
         for (name, number) in [
             ("g", self.g),
             ("softening", self.softening),

@@ -1,5 +1,8 @@
 //! Bodies as plain arrays: what models and files make, engines bring back and outputs write.
 
+/// Bodies at most: their numbers and those of memory planes stay within 32 bits on a GPU.
+pub const MAX_BODIES: usize = 1 << 26;
+
 /// Masses, positions and velocities of n bodies, in any consistent units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bodies {
@@ -38,7 +41,7 @@ impl Bodies {
     }
 
     /// The largest magnitude of a coordinate, or 1 if all are 0.
-    pub(crate) fn farthest(&self) -> f64 {
+    pub fn farthest(&self) -> f64 {
         let far = self
             .position
             .iter()
@@ -48,7 +51,7 @@ impl Bodies {
     }
 
     /// Moves the frame so that the centre of mass rests at the origin. Nothing happens without mass.
-    pub(crate) fn centre(&mut self) {
+    pub fn centre(&mut self) {
         let total: f64 = self.mass.iter().sum();
         if total <= 0.0 {
             return;

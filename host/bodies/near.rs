@@ -9,7 +9,7 @@ fn distance([x, y, z]: [f64; 3], [a, b, c]: [f64; 3]) -> f64 {
 
 /// The two points that are closest to each other and their distance; `None` if there are fewer than two. Takes a time proportional
 /// to the square of their number.
-pub(crate) fn nearest_pair(points: &[[f64; 3]]) -> Option<(usize, usize, f64)> {
+pub fn nearest_pair(points: &[[f64; 3]]) -> Option<(usize, usize, f64)> {
     let nearest = |i: usize| {
         (i + 1..points.len())
             .map(|j| (i, j, distance(points[i], points[j])))
@@ -21,7 +21,7 @@ pub(crate) fn nearest_pair(points: &[[f64; 3]]) -> Option<(usize, usize, f64)> {
 
 /// Two points that are closer to each other than `limit`, or coincide, with their distance, if there are any; at least one of them
 /// `matters`. Takes about as long as sorting, unless many points are within `limit` of others along all three axes.
-pub(crate) fn pair_within(
+pub fn pair_within(
     points: &[[f64; 3]],
     matters: impl Fn(usize) -> bool,
     limit: f64,

@@ -2,8 +2,8 @@
 //! or not), then gas (12 `f32` each), dark matter (9) and stars (11), each beginning with mass, position, velocity. Dark matter and
 //! stars end with softening length and potential. The unit of mass is such that G = 1.
 
-use super::super::Bodies;
 use super::Carried;
+use crate::Bodies;
 
 /// `f32` numbers of a gas, dark and star particle.
 const WORDS: [usize; 3] = [12, 9, 11];

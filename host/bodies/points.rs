@@ -4,10 +4,13 @@ use std::path::Path;
 
 use glam::DVec3;
 
-use super::spec::{MAX_PIXELS, SpecError, Specification};
 use crate::io::npy;
 use crate::io::npz::NpzReader;
 use crate::io::read::{self, Limit};
+use crate::spec::SpecError;
+
+/// The most points.
+pub const MAX_POINTS: u64 = 1 << 32;
 
 /// A start state for each pixel. What a state does not say is the specification's.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +48,7 @@ impl Points {
         let fits = |n: &usize| n.checked_mul(columns) == Some(values.len());
         if !count
             .filter(fits)
-            .is_some_and(|n| n > 0 && n as u64 <= MAX_PIXELS)
+            .is_some_and(|n| n > 0 && n as u64 <= MAX_POINTS)
         {
             let given = format!("{} numbers of shape {shape:?}", values.len());
             return Err(refuse(given, "there must be from 1 to 4294967296 points"));
@@ -150,7 +153,7 @@ impl Points {
     }
 
     /// A checksum of shape and values.
-    pub(crate) fn checksum(&self) -> u32 {
+    pub fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         let (shape, values) = self.array();
         shape
@@ -161,7 +164,7 @@ impl Points {
     }
 
     /// Width and height of the map that has the points as its pixels, in their order.
-    pub(super) fn size(&self) -> [u64; 2] {
+    pub fn size(&self) -> [u64; 2] {
         match self.shape[..] {
             [height, width] => [width as u64, height as u64],
             _ => [self.len() as u64, 1],
@@ -186,13 +189,14 @@ impl Points {
         }
     }
 
-    /// Positions and velocities of bodies 1, 2, 3 at point `i`.
+    /// Positions and velocities of bodies 1, 2, 3 at point `i`; `otherwise` has what a point does not say, which may be all but the
+    /// position of `body` (1, 2 or 3).
     #[inline]
-    pub(super) fn state(&self, s: &Specification, i: usize) -> [[DVec3; 3]; 2] {
+    pub fn state(&self, otherwise: [[DVec3; 3]; 2], body: u8, i: usize) -> [[DVec3; 3]; 2] {
         let vector = |k: usize| DVec3::from_slice(&self.values[i * self.columns + 3 * k..]);
-        let mut state = [s.positions, s.velocities];
+        let mut state = otherwise;
         if self.columns == 3 {
-            state[0][usize::from(s.body) - 1] = vector(0);
+            state[0][usize::from(body) - 1] = vector(0);
         }
         for k in 0..(self.columns / 3).min(6) {
             if self.columns > 3 {
@@ -204,7 +208,7 @@ impl Points {
 
     /// Masses of bodies 1, 2, 3 at point `i`, if it has some of its own.
     #[inline]
-    pub(super) fn masses(&self, i: usize) -> Option<[f64; 3]> {
+    pub fn masses(&self, i: usize) -> Option<[f64; 3]> {
         let at = i * self.columns + 18;
         (self.columns == 21).then(|| std::array::from_fn(|k| self.values[at + k]))
     }
@@ -241,18 +245,18 @@ mod tests {
 
     #[test]
     fn a_state_takes_from_the_specification_what_the_point_does_not_say() {
-        let s = Specification {
-            body: 2,
-            ..Specification::default()
-        };
+        let positions = [3.0, 4.0, 5.0].map(DVec3::splat);
+        let velocities = [6.0, 7.0, 8.0].map(DVec3::splat);
         let of = |columns: usize| {
             let values = (0..columns).map(|k| k as f64).collect();
-            Points::new(&[1, columns], values).unwrap().state(&s, 0)
+            Points::new(&[1, columns], values)
+                .unwrap()
+                .state([positions, velocities], 2, 0)
         };
         let [p, v] = [DVec3::new(0.0, 1.0, 2.0), DVec3::new(9.0, 10.0, 11.0)];
-        assert_eq!(of(3), [[s.positions[0], p, s.positions[2]], s.velocities]);
+        assert_eq!(of(3), [[positions[0], p, positions[2]], velocities]);
         assert_eq!(of(9)[0][0], p);
-        assert_eq!(of(9)[1], s.velocities);
+        assert_eq!(of(9)[1], velocities);
         assert_eq!(of(18)[1][0], v);
         assert_eq!(of(21), of(18));
     }

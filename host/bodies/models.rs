@@ -5,11 +5,38 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use super::{Bodies, Diagnostics};
+use super::{Bodies, Diagnostics, MAX_BODIES};
 
 /// Up to this many bodies a cluster is brought into virial equilibrium exactly; for more the pairs would take long, and
 /// the deviation of the draw is small.
 const VIRIALISED: usize = 65_536;
+
+/// A start model that cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// A model's parameter is out of its range.
+    #[error("--model {model}: {reason}")]
+    Parameter {
+        /// Its name.
+        model: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A model of a fixed number of bodies, and another number.
+    #[error("--n {given}: the model has {has} bodies; leave --n out")]
+    Count {
+        /// Bodies asked for.
+        given: usize,
+        /// Bodies of the model.
+        has: usize,
+    },
+    /// No bodies, or too many.
+    #[error("{given} bodies: there must be 1 to {MAX_BODIES}")]
+    Bodies {
+        /// How many.
+        given: usize,
+    },
+}
 
 /// Where bodies start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,7 +145,7 @@ impl Model {
     }
 
     /// What is wrong with the parameters, if anything.
-    pub(super) fn problem(&self) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         let positive = |name: &str, x: f64| {
             (!(x > 0.0 && x.is_finite())).then(|| format!("{name} must be above 0, got {x}"))
         };
@@ -149,8 +176,38 @@ impl Model {
         }
     }
 
+    /// The bodies of the start; `n` is needed by models that have no number of their own.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a number or parameter that does not fit.
+    pub fn build(
+        &self,
+        n: Option<usize>,
+        seed: u64,
+        g: f64,
+        dimensions: u8,
+    ) -> Result<Bodies, ModelError> {
+        if let Some(reason) = self.problem() {
+            return Err(ModelError::Parameter {
+                model: self.name().into(),
+                reason,
+            });
+        }
+        let n = match (self.fixed_count(), n) {
+            (Some(has), Some(given)) if has != given => {
+                return Err(ModelError::Count { given, has });
+            }
+            (Some(has), _) => has,
+            (None, n) => n.unwrap_or(1024),
+        };
+        if !(1..=MAX_BODIES).contains(&n) {
+            return Err(ModelError::Bodies { given: n });
+        }
+        Ok(self.bodies(n, seed, g, dimensions == 2))
+    }
+
     /// The bodies. `n` is not used by models of a fixed number, `planar` puts the random ones into the plane z = 0.
-    pub(super) fn bodies(&self, n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
+    fn bodies(&self, n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
         match *self {
             Self::Cube {
                 half_width,

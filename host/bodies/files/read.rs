@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::super::{Bodies, MAX_BODIES, Specification};
 use super::{BodyFile, Carried, FileError, tipsy};
 use crate::io::npz::NpzReader;
 use crate::io::read::{self, Limit};
+use crate::{Bodies, MAX_BODIES};
 
 /// The gravitational constant in SI units, which the textbook's texts are in.
 const SI_G: f64 = 6.673e-11;
@@ -273,7 +272,11 @@ fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
     filled(path, bodies, if spatial { 3 } else { 2 }, carried, 1.0)
 }
 
-pub(super) fn npz(path: &Path) -> Result<BodyFile, FileError> {
+/// Reads bodies from an npz, whatever the name.
+///
+/// # Errors
+/// As [`read()`].
+pub fn npz(path: &Path) -> Result<BodyFile, FileError> {
     let mut file = NpzReader::open(path)?;
     let mass = file.array_of::<f64>("mass", MAX_BODIES)?;
     let n = mass.values.len();
@@ -346,8 +349,16 @@ fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>
 
 /// When the bodies of a checkpoint are where they are.
 fn time_of_checkpoint(checkpoint: &Value) -> Option<f64> {
-    let specification = Specification::deserialize(checkpoint.get("specification")?).ok()?;
-    Some(specification.time(checkpoint.get("step")?.as_u64()?))
+    let specification = checkpoint.get("specification")?;
+    let number = |key: &str| specification.get(key)?.as_f64();
+    let step = checkpoint.get("step")?.as_u64()?;
+    let start = number("start_time").unwrap_or_default();
+    Some(time_of_step(start, step, number("dt")?))
+}
+
+/// The time after so many steps.
+pub fn time_of_step(start: f64, step: u64, dt: f64) -> f64 {
+    start + step as f64 * dt
 }
 
 fn filled(

@@ -1,0 +1,40 @@
+//! Bodies from files: the textbook's text, CSV, npz, TIPSY ([`read`](fn@read)), with what they tell beside the bodies ([`Carried`]).
+
+mod carried;
+mod read;
+mod tipsy;
+
+pub use carried::{BodyFile, Carried, MARK};
+pub use read::{npz, parse, read, read_bodies, time_of_step};
+
+use std::path::PathBuf;
+
+use crate::io::IoError;
+
+/// Why a file of bodies could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It could not be read at all.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// A place in a text is not what it should be.
+    #[error("{}:{line}:{column}: {reason}", path.display())]
+    Place {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// Which character of the line, from 1.
+        column: usize,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// The contents do not belong together.
+    #[error("{}: {reason}", path.display())]
+    Contents {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}

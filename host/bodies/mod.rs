@@ -1,0 +1,25 @@
+//! Bodies: what models and files make, engines bring back and outputs write.
+//!
+//! - [`Bodies`]: masses, positions and velocities as plain arrays
+//! - [`Points`]: starts of three bodies, given one by one
+//! - [`Model`]: start models
+//! - [`files`]: bodies from files
+//! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: how far a run is off
+//! - [`near`]: bodies that are close to each other
+
+mod accuracy;
+mod bodies;
+mod diagnostics;
+pub mod files;
+mod models;
+pub mod near;
+mod points;
+
+use trisolar_io as io;
+use trisolar_spec as spec;
+
+pub use accuracy::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
+pub use bodies::{Bodies, MAX_BODIES};
+pub use diagnostics::{Diagnostics, LAGRANGE_FRACTIONS, relative_change, relative_error};
+pub use models::{Model, ModelError};
+pub use points::{MAX_POINTS, Points};
