@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use cuda_std::Plain;
+use cuda_std::{Plain, RawSlice, RawSliceMut};
 
 use crate::{Device, GpuError, Queue};
 
@@ -95,6 +95,16 @@ impl<T: Plain> Buffer<T> {
     /// The first value, as an argument of a kernel that writes.
     pub fn as_mut_ptr(&self) -> *mut T {
         ptr::with_exposed_provenance_mut(self.address as usize)
+    }
+
+    /// All values, as the argument of a kernel that takes a slice.
+    pub fn slice(&self) -> RawSlice<T> {
+        RawSlice::new(self.as_ptr(), self.length)
+    }
+
+    /// All values, as the argument of a kernel that takes a slice and writes.
+    pub fn slice_mut(&self) -> RawSliceMut<T> {
+        RawSliceMut::new(self.as_mut_ptr(), self.length)
     }
 
     /// Queues setting every byte to `byte`.
