@@ -1,18 +1,24 @@
-//! Builds `kernels-gpu` to PTX, which the library embeds.
+//! Embeds `kernels-gpu`, compiled to PTX, in the library.
 //!
-//! Where the sources of `core` are missing it takes `kernels-gpu/prebuilt.ptx`, if that was made from the kernels as
-//! they are. `TRISOLAR_REFRESH_PREBUILT=1 cargo build` writes that file anew; a test compares it with what is built.
+//! `kernels-gpu/prebuilt.ptx.lzma` has the PTX with a record of what it was made from. If these are the kernels as they are, and the
+//! compiler is the same, it is taken; otherwise the kernels are compiled. Where the sources of `core` are missing it is also taken
+//! with another compiler. `TRISOLAR_BUILD_KERNELS=1` compiles the kernels in any case, and `TRISOLAR_REFRESH_PREBUILT=1 cargo build`
+//! writes the file anew; a test compares it with what is compiled.
 
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
 
 const KERNELS: &str = "kernels-gpu";
-const PREBUILT: &str = "kernels-gpu/prebuilt.ptx";
+const PREBUILT: &str = "kernels-gpu/prebuilt.ptx.lzma";
+const BUILD: &str = "TRISOLAR_BUILD_KERNELS";
 const REFRESH: &str = "TRISOLAR_REFRESH_PREBUILT";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed={BUILD}");
     println!("cargo::rerun-if-env-changed={REFRESH}");
     // The CPU engine needs no PTX: without the feature a machine without sources of `core` builds too.
     if std::env::var_os("CARGO_FEATURE_GPU").is_none() {
@@ -29,31 +35,52 @@ fn main() {
     }
 }
 
-/// Writes `kernels.ptx` to the output folder; tells whether it was built or is the prebuilt one.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|v| v == "1")
+}
+
+/// Writes `kernels.ptx` and `kernels.ptx.lzma` to the output folder; tells whether they were built or are the prebuilt ones.
 fn embed() -> Result<&'static str, String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let embedded = out.join("kernels.ptx");
     let builder = CudaBuilder::new(KERNELS).arch(NvvmArch::Compute70);
+    let write_both = |text: &str, compressed: &[u8]| {
+        write(&out.join("kernels.ptx"), text.as_bytes())?;
+        write(&out.join("kernels.ptx.lzma"), compressed)
+    };
+    println!("cargo::rerun-if-changed={PREBUILT}");
+    let prebuilt = prebuilt();
+    if !is_set(BUILD)
+        && !is_set(REFRESH)
+        && let Ok((text, compressed)) = &prebuilt
+        && builder.check_same(text).map_err(|e| e.to_string())?.is_ok()
+    {
+        write_both(text, compressed)?;
+        return Ok("prebuilt");
+    }
     match builder.clone().build_recorded() {
         Ok((ptx, record)) => {
-            let text = record.header() + &read(&ptx)?;
-            write(&embedded, &text)?;
-            if std::env::var_os(REFRESH).is_some_and(|v| v == "1") {
-                write(Path::new(PREBUILT), &text)?;
+            let text = std::fs::read_to_string(&ptx)
+                .map_err(|e| format!("cannot read {}: {e}", ptx.display()))?;
+            let text = record.header() + &text;
+            let compressed = compressed(&text)?;
+            write_both(&text, &compressed)?;
+            if is_set(REFRESH) {
+                write(Path::new(PREBUILT), &compressed)?;
             }
             Ok("built")
         }
         Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
-            if std::env::var_os(REFRESH).is_some_and(|v| v == "1") {
-                return Err(format!(
-                    "{REFRESH} needs a real build of the kernels.\n{missing}"
-                ));
+            for variable in [BUILD, REFRESH] {
+                if is_set(variable) {
+                    return Err(format!(
+                        "{variable} needs a real build of the kernels.\n{missing}"
+                    ));
+                }
             }
-            println!("cargo::rerun-if-changed={PREBUILT}");
-            let text = read(Path::new(PREBUILT))?;
+            let (text, compressed) = prebuilt?;
             match builder.check_prebuilt(&text).map_err(|e| e.to_string())? {
                 Ok(()) => {
-                    write(&embedded, &text)?;
+                    write_both(&text, &compressed)?;
                     Ok("prebuilt")
                 }
                 Err(stale) => Err(format!("{missing}\n{PREBUILT} cannot stand in: {stale}.")),
@@ -63,10 +90,25 @@ fn embed() -> Result<&'static str, String> {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+/// The file with the PTX: its text, and its bytes.
+fn prebuilt() -> Result<(String, Vec<u8>), String> {
+    let fail = |e: std::io::Error| format!("cannot read {PREBUILT}: {e}");
+    let compressed = std::fs::read(PREBUILT).map_err(fail)?;
+    let mut text = String::new();
+    let mut reader = LzmaReader::new_mem_limit(&compressed[..], u32::MAX, None).map_err(fail)?;
+    reader.read_to_string(&mut text).map_err(fail)?;
+    Ok((text, compressed))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+fn compressed(text: &str) -> Result<Vec<u8>, String> {
+    let fail = |e: std::io::Error| format!("cannot compress the kernels: {e}");
+    let length = Some(text.len() as u64);
+    let mut writer = LzmaWriter::new_use_header(Vec::new(), &LzmaOptions::with_preset(6), length)
+        .map_err(fail)?;
+    writer.write_all(text.as_bytes()).map_err(fail)?;
+    writer.finish().map_err(fail)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(path, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()))
 }

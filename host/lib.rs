@@ -15,32 +15,17 @@
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
 
-pub mod accuracy;
-pub mod config;
-pub mod divergence;
-pub mod encounters;
-pub mod hermite;
-pub mod nbody;
-pub mod output;
-pub mod store;
-pub mod zoom;
-
-pub use trisolar_bodies as bodies;
-pub use trisolar_device as gpu;
-pub use trisolar_io as io;
-pub use trisolar_run as run;
-pub use trisolar_run::machine;
-#[cfg(feature = "mpi")]
-pub use trisolar_run::mpi;
-pub use trisolar_simd as simd;
-pub use trisolar_spec as spec;
-pub use trisolar_spec::Integrator;
+#[doc(inline)]
+pub use trisolar_systems::*;
 
 /// The kernels, which the build script has made of `kernels-gpu`.
 #[cfg(feature = "gpu")]
-#[trisolar_device::linkme::distributed_slice(trisolar_device::MODULES)]
-#[linkme(crate = trisolar_device::linkme)]
+#[trisolar_systems::gpu::linkme::distributed_slice(trisolar_systems::gpu::MODULES)]
+#[linkme(crate = trisolar_systems::gpu::linkme)]
 static KERNELS: gpu::Module = gpu::Module {
     origin: env!("TRISOLAR_PTX_ORIGIN"),
-    ptx: include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx")),
+    text: gpu::Text::Lzma(include_bytes!(concat!(
+        env!("OUT_DIR"),
+        "/kernels.ptx.lzma"
+    ))),
 };

@@ -1,9 +1,10 @@
-//! The command line, see [`cli`].
+//! The command line, see `trisolar_cli`.
 
 use std::process::ExitCode;
 
-mod cli;
+// The library has the kernels.
+use trisolar as _;
 
 fn main() -> ExitCode {
-    cli::main()
+    trisolar_cli::main()
 }

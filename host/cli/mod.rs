@@ -32,6 +32,7 @@ use resume::Typed;
 /// Gravitational dynamics on CPUs and GPUs from one Rust source.
 #[derive(Debug, Parser)]
 #[command(
+    name = "trisolar",
     version,
     subcommand_required = true,
     arg_required_else_help = true,

@@ -9,7 +9,7 @@ use super::queue::Queue;
 use super::split::{self, Sum};
 use super::team::Worker as _;
 use super::tiles::{Pipeline, Standing};
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 /// Computes a task on these GPUs, calling `at_start` when all are ready.
 ///

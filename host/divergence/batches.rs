@@ -10,7 +10,7 @@ use kernels_gpu::quantity::Quantity;
 
 use super::cpu::Shared;
 use super::queue::{Pace, Share};
-use crate::run::EngineError;
+use trisolar_run::EngineError;
 
 /// Rounds of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
 pub(super) const SLICE: u32 = 1 << 13;

@@ -4,7 +4,7 @@ use super::devices::{Devices, LentCpu};
 use super::engine::Engine;
 use super::fleet::FleetEngine;
 use super::{Specification, Validated};
-use crate::run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
+use trisolar_run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
 
 /// What computes a map.
 pub(super) enum Chosen {

@@ -4,8 +4,8 @@ use super::Validated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resolution;
 use super::sink::Memory;
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{EngineError, GpuChoice, Monitor, RunOptions};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
 pub trait Computer: Sync {
@@ -25,7 +25,7 @@ pub trait Computer: Sync {
     /// # Errors
     /// Why there is none.
     fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
-        crate::gpu::devices()
+        trisolar_device::devices()
     }
 
     /// That the options go together and that the GPUs they name are there, before long work starts.
@@ -57,11 +57,11 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let memory = Memory::new(spec.pixels())?;
+    let memory = Memory::new(spec.value_type(), spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
     let work = || computer.stream(&task, options, monitor);
     let (streamed, resolution) = resolution::beside(spec, options.threads, monitor, work)?;
-    let map = DivergenceMap::new(spec, memory.into_times(), streamed);
+    let map = DivergenceMap::new(spec, memory.into_values(), streamed);
     Ok(map.with_resolution(resolution))
 }

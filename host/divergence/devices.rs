@@ -13,8 +13,8 @@ use super::emulator::Emulated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resume::{Resuming, Stepper};
 use super::{Computer, CpuEngine, Validated, run_on};
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{EngineError, Monitor, RunOptions};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -116,7 +116,7 @@ impl Devices {
     ) -> Result<Streamed, EngineError> {
         assert!(
             super::can_resume(task.spec),
-            "maps in f64 by explicit Euler"
+            "divergence maps in f64 by explicit Euler"
         );
         let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
         let ran = match &chosen {
@@ -192,7 +192,7 @@ struct Driver;
 
 impl Source for Driver {
     fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
-        crate::gpu::devices()
+        trisolar_device::devices()
     }
 
     #[cfg(feature = "gpu")]
@@ -331,9 +331,9 @@ mod tests {
     use super::super::queue::Share;
     use super::super::sink::Memory;
     use super::super::team::Worker;
-    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended};
+    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
     use super::*;
-    use crate::run::Backend;
+    use trisolar_run::Backend;
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]
@@ -452,7 +452,7 @@ mod tests {
             let map = devices.run(&spec, &GPUS, &Unattended).expect("one is left");
             assert_eq!(map.notes.len(), usize::from(number == 2), "{:?}", map.notes);
             opened.push(devices.gpus_opened());
-            maps.push(map.times);
+            maps.push(map.values);
         }
         assert_eq!(opened, [2, 2, 2, 3, 3]);
         assert!(maps.windows(2).all(|pair| pair[0] == pair[1]));
@@ -492,11 +492,11 @@ mod tests {
                 &Unattended,
             )
             .expect("computes")
-            .times;
+            .values;
         let devices = Devices::from_source(Arc::new(Fragile::default()));
         let mut notes = 0;
         for _ in 0..3 {
-            let memory = Memory::new(spec.pixels()).expect("memory");
+            let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
             let items = FromStart {
                 spec: spec.clone(),
                 ended: Mutex::new(vec![u32::MAX; spec.pixels() as usize]),
@@ -512,8 +512,8 @@ mod tests {
                 .expect("one is left");
             notes += streamed.ran.notes.len();
             assert_eq!(streamed.device, "2 x a GPU");
-            assert!(memory.into_times() == expected);
-            assert!(items.ended.into_inner().expect("no panic") == expected);
+            assert!(memory.into_values() == expected);
+            assert!(ValueVec::U32(items.ended.into_inner().expect("no panic")) == expected);
         }
         assert_eq!(notes, 1);
         // Two handles each, and one that took the place of the failed one.

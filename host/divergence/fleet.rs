@@ -6,8 +6,8 @@ use super::devices::{Devices, LentCpu, LentGpu};
 use super::engine::{Engine, Ran, Task};
 use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
-use crate::gpu::DeviceInfo;
-use crate::run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
+use trisolar_device::DeviceInfo;
+use trisolar_run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Pixels for which one more GPU is started, if the user leaves the number open: about as many as it works on at a time.
 const PIXELS_A_GPU: u64 = 1 << 16;
@@ -174,7 +174,7 @@ impl FleetEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::listed;
+    use trisolar_device::listed;
 
     #[test]
     fn small_maps_take_few_gpus_unless_asked_otherwise() {

@@ -2,10 +2,14 @@
 
 #[cfg(feature = "gpu")]
 mod alone;
+#[macro_use]
+mod value;
+
 mod batches;
 mod choice;
 mod comparison;
 mod computer;
+pub mod config;
 mod cpu;
 mod devices;
 mod emulator;
@@ -16,8 +20,10 @@ mod gpu;
 mod kernel;
 mod ladder;
 mod method;
+pub mod output;
 mod parameter;
 mod preset;
+mod quantity;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -27,16 +33,11 @@ mod sink;
 mod spec;
 #[cfg(feature = "gpu")]
 mod split;
+pub mod store;
 mod team;
 mod tiles;
+pub mod yardstick;
 
-pub use crate::bodies::Points;
-pub use crate::run::{
-    Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
-    gpu_count, max_error, threads,
-};
-pub use crate::spec::Integrator;
-pub use crate::spec::SpecError;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
@@ -53,6 +54,7 @@ pub use ladder::{Climbed, climb};
 pub use method::{Precision, Start};
 pub use parameter::Parameter;
 pub use preset::Preset;
+pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
@@ -63,3 +65,11 @@ pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,
 };
+pub use trisolar_bodies::Points;
+pub use trisolar_run::{
+    Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
+    gpu_count, max_error, threads,
+};
+pub use trisolar_spec::Integrator;
+pub use trisolar_spec::SpecError;
+pub use value::{Value, ValueSlice, ValueType, ValueVec};

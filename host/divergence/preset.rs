@@ -59,7 +59,7 @@ impl FromStr for Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::divergence::Specification;
+    use crate::Specification;
 
     #[test]
     fn the_panorama_has_the_documents_range_and_square_pixels() {

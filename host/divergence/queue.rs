@@ -11,7 +11,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::sink::Sink;
-use crate::run::{EngineError, Monitor};
+use super::value::ValueSlice;
+use trisolar_run::{EngineError, Monitor};
 
 #[cfg(feature = "mpi")]
 mod supplied;
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between two calls of the monitor, at least.
 const BETWEEN_NEWS: Duration = Duration::from_millis(50);
 /// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
-pub(super) const FAR: Duration = crate::run::LONGEST_REACTION;
+pub(super) const FAR: Duration = trisolar_run::LONGEST_REACTION;
 /// And at least this much.
 pub(super) const NEAR: Duration = Duration::from_millis(12);
 
@@ -452,21 +453,22 @@ impl Share<'_> {
     ///
     /// # Errors
     /// What ended the run, or the sink's failure, which ends it.
-    pub fn deliver(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    pub fn deliver(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let queue = self.queue;
-        let span = first..first + times.len() as u64;
+        let count = values.len() as u64;
+        let span = first..first + count;
         // Settled before it is stored, so that nobody else is given it meanwhile; a device that fails in
         // between takes the run with it.
         assert!(
             queue.lock().settle(self.member, &span),
             "{span:?} was not this device's"
         );
-        if let Err(error) = queue.sink.put(first, times) {
+        if let Err(error) = queue.sink.put(first, values) {
             return Err(queue.end_with(error));
         }
         let mut state = queue.lock();
-        state.missing -= times.len() as u64;
-        state.members[self.member].delivered += times.len() as u64;
+        state.missing -= count;
+        state.members[self.member].delivered += count;
         if state.missing == 0 {
             state.finished = Some(Instant::now());
             drop(state);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::run::Monitor;
+use trisolar_run::Monitor;
 
 /// Splits spans into `parts` parts whose sizes differ by one pixel at most.
 pub(super) fn evenly(spans: &[Range<u64>], parts: usize) -> Vec<Vec<Range<u64>>> {

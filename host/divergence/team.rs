@@ -6,7 +6,7 @@ use std::thread;
 use super::Specification;
 use super::engine::{Portion, Ran, Task};
 use super::queue::{Queue, Share};
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 /// A device of a team.
 pub(super) trait Worker: Sync {

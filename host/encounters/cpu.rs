@@ -9,8 +9,8 @@ use kernels_gpu::encounters::{Pairs, Record, Start};
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::run::{EngineError, Monitor};
-use crate::simd::Simd;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_simd::Simd;
 
 /// Integrates on the CPU.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl CpuEngine {
             Simd::available().contains(&simd),
             "{simd} is not available on this machine"
         );
-        let threads = threads.unwrap_or_else(crate::machine::threads);
+        let threads = threads.unwrap_or_else(trisolar_run::machine::threads);
         if threads == 0 {
             return Err(EngineError::Threads {
                 given: 0,
@@ -98,13 +98,13 @@ fn scalar_fma(spec: &Validated, runs: &mut OfThread<'_>) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn avx2(spec: &Validated, runs: &mut OfThread<'_>) {
-    integrate::<crate::simd::F64x4, _>(spec.settings(), spec.stages(), runs);
+    integrate::<trisolar_simd::F64x4, _>(spec.settings(), spec.stages(), runs);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn avx512(spec: &Validated, runs: &mut OfThread<'_>) {
-    integrate::<crate::simd::F64x8, _>(spec.settings(), spec.stages(), runs);
+    integrate::<trisolar_simd::F64x8, _>(spec.settings(), spec.stages(), runs);
 }
 
 fn work(simd: Simd, shared: &Shared<'_>) -> Vec<(u64, Record)> {
@@ -116,7 +116,7 @@ fn work(simd: Simd, shared: &Shared<'_>) -> Vec<(u64, Record)> {
     match simd {
         // SAFETY: asked for just now.
         #[cfg(target_arch = "x86_64")]
-        Simd::Scalar if crate::simd::has_fma() => unsafe { scalar_fma(spec, &mut runs) },
+        Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma(spec, &mut runs) },
         Simd::Scalar => {
             integrate::<f64, _>(spec.settings(), spec.stages(), &mut runs);
         }
@@ -137,7 +137,7 @@ impl Engine for CpuEngine {
 
     fn device(&self) -> String {
         let s = if self.threads == 1 { "" } else { "s" };
-        let cpu = crate::machine::cpu_name();
+        let cpu = trisolar_run::machine::cpu_name();
         format!("{cpu}, {}, {} thread{s}", self.simd, self.threads)
     }
 

@@ -11,8 +11,8 @@ use kernels_gpu::kernels::Encounters;
 
 use super::Validated;
 use super::engine::{Engine, room};
-use crate::gpu::{Buffer, Device, Entry, Grid, Residency};
-use crate::run::{EngineError, Monitor, machine, missing_gpu};
+use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
+use trisolar_run::{EngineError, Monitor, machine, missing_gpu};
 
 /// Blocks that a multiprocessor holds: with 128 registers a thread the kernel is fastest.
 const RESIDENT: u32 = 4;
@@ -39,14 +39,14 @@ impl DeviceEngine {
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Refused`] if there are not as many.
     pub fn on_gpus(count: Option<u32>) -> Result<Self, EngineError> {
-        let found = crate::gpu::devices();
+        let found = trisolar_device::devices();
         if let Some(count) = count
             && let Some((_, reason)) = missing_gpu(found.as_deref(), 0..count.max(1))
         {
             return Err(EngineError::refused("gpus", count, reason));
         }
         let count = count.unwrap_or(found?.len() as u32);
-        let devices = (0..count.max(1)).map(crate::gpu::open);
+        let devices = (0..count.max(1)).map(trisolar_device::open);
         Ok(Self::on(devices.collect::<Result<_, _>>()?))
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::encounters::Record;
 
 use super::{CpuEngine, DeviceEngine, Specification, Validated};
-use crate::run::{Backend, EngineError, Monitor};
+use trisolar_run::{Backend, EngineError, Monitor};
 
 /// Integrates encounters to their ends.
 pub trait Engine: Sync {
@@ -129,7 +129,7 @@ fn measured(
 /// [`EngineError::OutOfMemory`] if there is no room.
 pub(super) fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
     let needed = runs.saturating_mul(2 * size_of::<Record>() as u64);
-    let available = crate::machine::available_memory();
+    let available = trisolar_run::machine::available_memory();
     let full = || EngineError::OutOfMemory {
         device: "host".into(),
         needed,

@@ -7,8 +7,8 @@ use kernels_gpu::encounters::Record;
 use kernels_gpu::encounters::run::NONE;
 
 use super::{Ensemble, Validated};
-use crate::io::npz::NpzWriter;
-use crate::io::{IoError, atomic};
+use trisolar_io::npz::NpzWriter;
+use trisolar_io::{IoError, atomic};
 
 /// A column: its name, and its value in a record.
 pub type Column<T> = (&'static str, fn(&Record) -> T);

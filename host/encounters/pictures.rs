@@ -7,10 +7,10 @@ use kernels_gpu::encounters::{Outcome, Record};
 use super::parameter::Choice;
 use super::summary::{body_name, is_open};
 use super::{Ensemble, Validated};
-use crate::io::IoError;
-use crate::io::colour::Rgb;
-use crate::io::picture::{Axis, Class, ClassMap, Labels, Theme, classes};
-use crate::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
+use trisolar_io::IoError;
+use trisolar_io::colour::Rgb;
+use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, classes};
+use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 
 /// Colours of what a pixel can be: the body that escapes, then the other outcomes. Colour-blind eyes can tell them apart.
 const COLOURS: [Rgb; 7] = [

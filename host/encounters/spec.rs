@@ -10,8 +10,8 @@ use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
 use serde::Serialize;
 
 use super::parameter::{AT_REST, Choice, Parameter, Setup};
-use crate::bodies::Points;
-use crate::spec::SpecError;
+use trisolar_bodies::Points;
+use trisolar_spec::SpecError;
 
 /// Order of the composition that integrates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use cust::context::{Context, CurrentContext};
@@ -17,18 +17,8 @@ use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
 use super::kept::Kept;
+use super::module::{ptx, unpack};
 use super::{DeviceInfo, GpuError, Residency};
-
-/// The program's kernels.
-///
-/// # Errors
-/// [`GpuError::Unavailable`] in a program without them.
-fn ptx() -> Result<&'static str, GpuError> {
-    let module = super::kernels();
-    let module =
-        module.ok_or_else(|| GpuError::Unavailable("this program has no kernels".into()))?;
-    Ok(module.ptx)
-}
 
 /// Finds the driver and starts it, once.
 pub(super) fn load() -> Result<(), GpuError> {
@@ -41,6 +31,8 @@ pub(super) fn load() -> Result<(), GpuError> {
 
 fn initialise() -> Result<(), GpuError> {
     load()?;
+    static UNPACKING: Once = Once::new();
+    UNPACKING.call_once(unpack);
     cust::init(cust::CudaFlags::empty()).map_err(|e| GpuError::Unavailable(explain(e)))
 }
 
@@ -668,12 +660,13 @@ impl Mark<'_> {
 mod tests {
     use super::*;
 
-    /// The kernels as they are shipped.
-    const PTX: &str = include_str!("../../kernels-gpu/prebuilt.ptx");
+    use crate::module::tests::shipped;
 
     #[test]
     fn a_kernel_is_loaded_alone() {
-        let names: Vec<&str> = PTX
+        let shipped = shipped();
+        let all = shipped.as_str();
+        let names: Vec<&str> = all
             .lines()
             .filter_map(|l| l.strip_prefix(".visible .entry "))
             .filter_map(|l| l.split('(').next())
@@ -682,7 +675,7 @@ mod tests {
             names.contains(&"map_divergence_explicit_euler_f64") && names.contains(&"encounters")
         );
         for name in &names {
-            let alone = with_entry_only(PTX, name).expect("it is there");
+            let alone = with_entry_only(all, name).expect("it is there");
             assert_eq!(alone.matches(".entry ").count(), 1, "{name}");
             assert!(alone.contains(&format!(".visible .entry {name}(")));
             assert!(alone.contains("\n.version") && alone.contains("\n.target"));
@@ -690,16 +683,18 @@ mod tests {
         }
         // Functions come with the kernels that call them, and with no others.
         let functions = |ptx: &str| ptx.lines().filter(|l| l.contains(".func ")).count();
-        let alone = with_entry_only(PTX, "encounters").expect("it is there");
+        let alone = with_entry_only(all, "encounters").expect("it is there");
         assert!(functions(&alone) > 20 && alone.contains("atan2"));
-        let alone = with_entry_only(PTX, "map_divergence_explicit_euler_f64").expect("it is there");
+        let alone = with_entry_only(all, "map_divergence_explicit_euler_f64").expect("it is there");
         assert_eq!(functions(&alone), 0);
-        assert_eq!(with_entry_only(PTX, "no_such_kernel"), None);
+        assert_eq!(with_entry_only(all, "no_such_kernel"), None);
     }
 
     #[test]
     fn a_kernel_is_told_how_it_is_launched() {
-        let alone = with_entry_only(PTX, "nbody_reduced_f32").expect("it is there");
+        let shipped = shipped();
+        let all = shipped.as_str();
+        let alone = with_entry_only(all, "nbody_reduced_f32").expect("it is there");
         let residency = Residency {
             threads: 128,
             blocks: 4,

@@ -25,7 +25,7 @@ pub use device::{Argument, Gpu, Kernel, Mark, devices, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
 pub use interface::{Code, Device, Entry, Grid, Launch, Moment, Queue, Residency, open};
-pub use module::{MODULES, Module, kernels, linkme};
+pub use module::{MODULES, Module, Text, kernels, linkme};
 #[cfg(feature = "gpu")]
 pub use power::EnergyMeter;
 pub use typed::{Buffer, HostBuffer};

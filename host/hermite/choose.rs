@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
-use crate::gpu::{Device, DeviceInfo, GpuError};
-use crate::run::{Backend, EngineError, Workers, missing_gpu};
+use trisolar_device::{Device, DeviceInfo, GpuError};
+use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
@@ -128,8 +128,10 @@ pub struct Devices {
 
 impl Devices {
     fn open_gpus(&mut self) -> Result<(), EngineError> {
-        let numbers = self.options.numbers(crate::gpu::devices().as_deref())?;
-        let open = numbers.map(crate::gpu::open);
+        let numbers = self
+            .options
+            .numbers(trisolar_device::devices().as_deref())?;
+        let open = numbers.map(trisolar_device::open);
         self.gpus = open.collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -164,7 +166,7 @@ impl Devices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::listed;
+    use trisolar_device::listed;
 
     #[test]
     fn gpus_that_are_asked_for_by_number_must_be_there() {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Star, Validated,
 };
-use crate::simd::{Simd, with_lanes};
+use trisolar_simd::{Simd, with_lanes};
 
 mod ahmad_cohen;
 mod device_steps;

@@ -12,8 +12,8 @@ use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
-use crate::run::Workers;
-use crate::simd::{Simd, with_lanes};
+use trisolar_run::Workers;
+use trisolar_simd::{Simd, with_lanes};
 
 /// Pairs below which waking the threads costs more than they save.
 const PARALLEL_PAIRS: usize = 1 << 16;
@@ -41,7 +41,7 @@ impl CpuEngine {
     /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not give that many.
+    /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system does not give that many.
     pub fn new(threads: Option<usize>) -> Result<Self, HermiteError> {
         Self::with_simd(threads, Simd::best())
     }
@@ -111,7 +111,7 @@ impl Engine for CpuEngine {
         let s = if threads == 1 { "" } else { "s" };
         format!(
             "{}, {}, {threads} thread{s}",
-            crate::machine::cpu_name(),
+            trisolar_run::machine::cpu_name(),
             self.workers.simd()
         )
     }

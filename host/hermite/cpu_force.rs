@@ -7,7 +7,7 @@ use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
 use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{Forces, Order};
-use crate::simd::{Simd, with_lanes};
+use trisolar_simd::{Simd, with_lanes};
 
 /// What all pairs have in common.
 pub(super) struct AllPairs<'a, T = f64> {

@@ -8,7 +8,7 @@ use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 use super::cpu_force::AllPairs;
 use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{Forces, Order};
-use crate::simd::Simd;
+use trisolar_simd::Simd;
 
 /// Numbers of a particle: mass, both parts of the position, and the derivatives of the order.
 pub(super) fn components(order: Order) -> usize {
@@ -58,7 +58,7 @@ fn forces_by<const D: usize>(
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn avx2<const D: usize>(pairs: &AllPairs<'_, f32>, places: &[u32], out: &mut [Forces]) {
-        forces_lanes::<crate::simd::F32x8, D>(pairs, places, out);
+        forces_lanes::<trisolar_simd::F32x8, D>(pairs, places, out);
     }
     match simd {
         Simd::Scalar => forces_lanes::<f32, D>(pairs, places, out),

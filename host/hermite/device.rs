@@ -19,8 +19,8 @@ use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 use self::array::Array;
 use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
-use crate::gpu::{Device, Entry, Grid};
-use crate::run::{EngineError, Workers, machine};
+use trisolar_device::{Device, Entry, Grid};
+use trisolar_run::{EngineError, Workers, machine};
 
 mod array;
 mod steps;

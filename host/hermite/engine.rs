@@ -3,8 +3,8 @@
 use kernels_gpu::Vec3;
 
 use super::{Specification, Split, Star};
-use crate::run::EngineError;
-use crate::run::Workers;
+use trisolar_run::EngineError;
+use trisolar_run::Workers;
 
 /// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
 pub type Forces = [Vec3<f64>; 4];

@@ -3,7 +3,7 @@
 //! - text: a particle a line, `id mass x y z vx vy vz`, numbers that give the same bits back; `#` begins a comment, of which
 //!   `# trisolar {…}` holds what is told beside the particles ([`Carried`])
 //! - npz: arrays `mass` (n), `position` and `velocity` (n x 3), `time` (1), and `spec.json`
-//! - all that [`bodies::files`](crate::bodies::files) reads: runs of bodies and of clusters take each other's files
+//! - all that [`bodies::files`](trisolar_bodies::files) reads: runs of bodies and of clusters take each other's files
 //! - checkpoint: an npz with everything that a run needs to go on to the same bits
 
 use std::io::Write as _;
@@ -13,13 +13,13 @@ use kernels_gpu::Vec3;
 use kernels_gpu::hermite::TERMS;
 
 use super::{Body, Counters, Parts, Specification, Star};
-use crate::bodies::Bodies;
-use crate::bodies::files::{self as bodies, BodyFile, Carried};
-use crate::io::IoError;
-use crate::io::atomic::{AtomicFile, write_with};
-use crate::io::npz::{NpzReader, NpzWriter};
-use crate::io::read::{self, Limit};
-use crate::run::Record;
+use trisolar_bodies::Bodies;
+use trisolar_bodies::files::{self as bodies, BodyFile, Carried};
+use trisolar_io::IoError;
+use trisolar_io::atomic::{AtomicFile, write_with};
+use trisolar_io::npz::{NpzReader, NpzWriter};
+use trisolar_io::read::{self, Limit};
+use trisolar_run::Record;
 
 /// Why a file of particles could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::files::{FileError, particles, read};
 use super::spec::MAX_BODIES;
 use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
-use crate::bodies::Model;
-use crate::bodies::files::Carried;
-use crate::run::Paths;
-use crate::run::max_error;
+use trisolar_bodies::Model;
+use trisolar_bodies::files::Carried;
+use trisolar_run::Paths;
+use trisolar_run::max_error;
 
 /// Start and integration under the names of the options; what is not given has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use super::{Body, SpecError};
-use crate::bodies::{Bodies, Diagnostics, Model};
+use trisolar_bodies::{Bodies, Diagnostics, Model};
 
 /// Up to this many bodies the potential energy is that of the bodies; beyond it is the model's.
 const VIRIALISED: usize = 65_536;

@@ -1,7 +1,7 @@
 //! A run from its start to an end, looked at in equal intervals of time.
 
 use super::{Cluster, Energy, HermiteError, Shape, Star};
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, and what can be said of them.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use kernels_gpu::hermite::step::SMALLEST_RATIO;
 use kernels_gpu::physics::softening::{softening2, softening2_single};
 use serde::{Deserialize, Serialize};
 
-use crate::bodies::near::pair_within;
+use trisolar_bodies::near::pair_within;
 
 /// The order of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
-use crate::gpu::{DeviceInfo, GpuError};
-use crate::run::{Backend, EngineError, missing_gpu};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{Backend, EngineError, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
 const WORTH_A_GPU: usize = 2048;
@@ -136,14 +136,14 @@ fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineErr
 }
 
 fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
-    let numbers = options.devices(crate::gpu::devices(), bodies)?;
+    let numbers = options.devices(trisolar_device::devices(), bodies)?;
     Ok(Box::new(DeviceEngine::gpus(&numbers)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::listed;
+    use trisolar_device::listed;
 
     #[test]
     fn gpus_that_are_asked_for_by_number_must_be_there() {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use kernels_gpu::integrator::{System, SystemIntegrator as _};
 
 use super::{Bodies, Specification, Validated};
-use crate::gpu::Device;
-use crate::run::{EngineError, Monitor};
-use crate::spec::Integrator;
+use trisolar_device::Device;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_spec::Integrator;
 
 /// What the numbers of [`Bodies`] cannot hold of bodies that are pairs of `f32`: the lower part of each pair, whose upper part is
 /// found again by taking it off. A run that is interrupted needs it to go on to the same bits.

@@ -11,8 +11,8 @@ use super::{
     Bodies, EnergyLooks, Integrator, Model, ModelError, Precision, Solver, SpecError,
     Specification, Validated,
 };
-use crate::run::Paths;
-use crate::run::max_error;
+use trisolar_run::Paths;
+use trisolar_run::max_error;
 
 /// Start and integration under the names of the options; what is not given is decided by the model or file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

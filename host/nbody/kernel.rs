@@ -14,8 +14,8 @@ use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_l
 
 use super::engine::{Integration, LowerParts};
 use super::{Bodies, Precision, Solver, Specification, Validated};
-use crate::gpu::{Entry, Plain};
-use crate::run::EngineError;
+use trisolar_device::{Entry, Plain};
+use trisolar_run::EngineError;
 
 /// A kernel that computes accelerations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,12 +10,6 @@ mod kernel;
 mod run;
 mod spec;
 
-pub use crate::bodies::{
-    Bodies, Diagnostics, LAGRANGE_FRACTIONS, MAX_BODIES, Model, ModelError, relative_change,
-    relative_error,
-};
-pub use crate::run::Ranks;
-pub use crate::spec::Integrator;
 pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
@@ -27,3 +21,9 @@ pub use spec::{
     EnergyLooks, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError, Specification,
     Validated,
 };
+pub use trisolar_bodies::{
+    Bodies, Diagnostics, LAGRANGE_FRACTIONS, MAX_BODIES, Model, ModelError, relative_change,
+    relative_error,
+};
+pub use trisolar_run::Ranks;
+pub use trisolar_spec::Integrator;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Bodies, Engine, LowerParts, Validated};
-use crate::run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor};
 
 /// The bodies at a step.
 #[derive(Clone, Debug, PartialEq)]

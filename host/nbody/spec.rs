@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Bodies, MAX_BODIES, ModelError};
-use crate::bodies::near::pair_within;
-use crate::spec::Integrator;
+use trisolar_bodies::near::pair_within;
+use trisolar_spec::Integrator;
 
 /// Steps at most.
 pub const MAX_STEPS: u64 = 1 << 53;
@@ -259,7 +259,7 @@ pub struct Validated {
 impl Specification {
     /// The time after so many steps.
     pub fn time(&self, step: u64) -> f64 {
-        crate::bodies::files::time_of_step(self.start_time, step, self.dt)
+        trisolar_bodies::files::time_of_step(self.start_time, step, self.dt)
     }
 
     /// Checks every value, and that the bodies can be integrated.

@@ -24,7 +24,7 @@ mod place;
 mod ranks;
 mod record;
 mod times;
-mod workers;
+pub mod workers;
 
 use trisolar_device as gpu;
 use trisolar_io as io;

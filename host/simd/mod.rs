@@ -15,6 +15,7 @@ mod avx512_single;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lanes_single;
+pub mod peak;
 mod with_lanes;
 
 #[cfg(target_arch = "x86_64")]

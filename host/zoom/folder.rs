@@ -18,11 +18,11 @@ use serde_json::Value;
 
 use super::frame::short;
 use super::sequence::Frame;
-use crate::divergence::Parameter;
-use crate::io::IoError;
-use crate::io::atomic::{Staged, check_writable, write_with};
-use crate::io::read::{self, Limit};
-use crate::run::{Names, Record, RecordError};
+use trisolar_io::IoError;
+use trisolar_io::atomic::{Staged, check_writable, write_with};
+use trisolar_io::read::{self, Limit};
+use trisolar_map::Parameter;
+use trisolar_run::{Names, Record, RecordError};
 
 /// The name of the file that says what the sequence is of.
 const CONTENTS: &str = "sequence.json";

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use exmex::{Express, FlatEx};
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{Parameter, Specification};
+use trisolar_map::{Parameter, Specification};
 
 /// The names an expression can use, in alphabetical order.
 const VARIABLES: [&str; 7] = ["dt", "frame", "frames", "shift", "span", "steps", "t"];

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schedule::Rule;
 use super::vary::Vary;
-use crate::divergence::{Parameter, SpecError, Specification, Validated};
+use trisolar_map::{Parameter, SpecError, Specification, Validated};
 
 /// One map of a sequence.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ fn frame(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zoom::Preset;
+    use crate::Preset;
 
     #[test]
     fn the_published_zoom_has_its_ranges_shifts_and_steps() {

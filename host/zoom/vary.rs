@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::divergence::Parameter;
+use trisolar_map::Parameter;
 
 /// A parameter and its values. Written `mass2=5:40:16` (evenly spaced), `shift=1e-6:1e-2:9:log` (of a constant ratio) or
 /// `dt=0.001,0.002` (a list).

@@ -361,6 +361,19 @@ impl CudaBuilder {
     /// # Errors
     /// [`CudaBuilderError`] if the crate cannot be read.
     pub fn check_prebuilt(&self, ptx: &str) -> Result<Result<(), Stale>, CudaBuilderError> {
+        self.check(ptx, false)
+    }
+
+    /// Whether a PTX text with a record is what [`build`](Self::build) would give: as [`check_prebuilt`](Self::check_prebuilt), and made
+    /// by this compiler and this crate.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_same(&self, ptx: &str) -> Result<Result<(), Stale>, CudaBuilderError> {
+        self.check(ptx, true)
+    }
+
+    fn check(&self, ptx: &str, with_tools: bool) -> Result<Result<(), Stale>, CudaBuilderError> {
         self.reject_unsupported()?;
         let krate = self.krate()?;
         let toolchain = Toolchain::current()?;
@@ -374,7 +387,7 @@ impl CudaBuilder {
                 if let Some(lock) = record::lock_file(&krate) {
                     watch(&lock);
                 }
-                record.check(&toolchain, &krate, &self.settings())
+                record.check(&toolchain, &krate, &self.settings(), with_tools)
             }
         }
     }

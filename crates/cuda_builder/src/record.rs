@@ -2,7 +2,8 @@
 //!
 //! The record lists what took part in the build, each with a hash: the source files that the compiler read (with
 //! line ends made equal), what the manifests of the crates in this tree say about dependencies, features and
-//! edition, the versions of other crates, and the code generation flags. Files that do not reach the GPU (tests,
+//! edition, the versions of other crates, the code generation flags, and the compiler and this crate, which are compared only
+//! where a build could take place. Files that do not reach the GPU (tests,
 //! the host side of a crate) are not in it, so changing them leaves the PTX fresh; a file that is new must be named
 //! in one that is listed.
 
@@ -28,6 +29,8 @@ pub struct Record {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    Builder,
+    Compiler,
     Flags,
     Manifest,
     Package,
@@ -35,10 +38,19 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 4] = [Kind::Flags, Kind::Manifest, Kind::Package, Kind::Source];
+    const ALL: [Kind; 6] = [
+        Kind::Builder,
+        Kind::Compiler,
+        Kind::Flags,
+        Kind::Manifest,
+        Kind::Package,
+        Kind::Source,
+    ];
 
     fn name(self) -> &'static str {
         match self {
+            Kind::Builder => "builder",
+            Kind::Compiler => "compiler",
             Kind::Flags => "flags",
             Kind::Manifest => "manifest",
             Kind::Package => "package",
@@ -72,6 +84,8 @@ impl Record {
     ) -> Result<Self, CudaBuilderError> {
         let mut items = BTreeMap::new();
         items.insert((Kind::Flags, String::new()), flags.to_owned());
+        items.insert((Kind::Compiler, String::new()), compiler(toolchain));
+        items.insert((Kind::Builder, String::new()), own_hash()?);
         for path in sources {
             items.insert((Kind::Source, relative(path, krate)), hash_of_text(path)?);
         }
@@ -92,7 +106,9 @@ impl Record {
         let mut text = format!("{TITLE}\n");
         for ((kind, name), value) in &self.items {
             text += &match kind {
-                Kind::Flags => format!("// flags: {value}\n"),
+                Kind::Builder | Kind::Compiler | Kind::Flags => {
+                    format!("// {}: {value}\n", kind.name())
+                }
                 Kind::Package => format!("// package: {name}\n"),
                 Kind::Manifest | Kind::Source => format!("// {}: {name} {value}\n", kind.name()),
             };
@@ -116,7 +132,7 @@ impl Record {
             };
             let kind = Kind::ALL.into_iter().find(|k| k.name() == kind)?;
             let (name, value) = match kind {
-                Kind::Flags => ("", rest),
+                Kind::Builder | Kind::Compiler | Kind::Flags => ("", rest),
                 Kind::Package => (rest, "-"),
                 Kind::Manifest | Kind::Source => rest.rsplit_once(' ')?,
             };
@@ -135,21 +151,34 @@ impl Record {
             .collect()
     }
 
-    /// Compares the record with the files that are there now.
+    /// Compares the record with the files that are there now; with the compiler and this crate too, if `with_tools`.
     pub(crate) fn check(
         &self,
         toolchain: &Toolchain,
         krate: &Path,
         flags: &str,
+        with_tools: bool,
     ) -> Result<Result<(), Stale>, CudaBuilderError> {
         let mut differences = Vec::new();
         let locked = locked_packages(krate)?;
         if !self.items.contains_key(&(Kind::Flags, String::new())) {
             differences.push("its record has no flags".to_owned());
         }
+        if with_tools {
+            let tools = [
+                (Kind::Compiler, compiler(toolchain)),
+                (Kind::Builder, own_hash()?),
+            ];
+            for (kind, now) in tools {
+                if self.items.get(&(kind, String::new())) != Some(&now) {
+                    differences.push(format!("the {} is another one", kind.name()));
+                }
+            }
+        }
         for ((kind, name), value) in &self.items {
             let path = krate.join(name);
             let same = match kind {
+                Kind::Builder | Kind::Compiler => true,
                 Kind::Flags => value == flags,
                 Kind::Package => locked.contains(name),
                 Kind::Source => path.is_file() && hash_of_text(&path)? == *value,
@@ -159,7 +188,7 @@ impl Record {
                 differences.push(match kind {
                     Kind::Flags => format!("the flags were `{value}` and are `{flags}`"),
                     Kind::Package => format!("{name} is not what Cargo.lock says now"),
-                    Kind::Source | Kind::Manifest => format!("{name} has changed"),
+                    _ => format!("{name} has changed"),
                 });
             }
         }
@@ -169,6 +198,41 @@ impl Record {
             Err(Stale { differences })
         })
     }
+}
+
+/// The compiler's version.
+fn compiler(toolchain: &Toolchain) -> String {
+    let first = toolchain.identity.lines().next().unwrap_or_default();
+    first.trim().to_owned()
+}
+
+/// SHA-256 of this crate's sources, which make PTX out of what the compiler gives.
+fn own_hash() -> Result<String, CudaBuilderError> {
+    let mut all = Sha256::new();
+    for path in own_sources()? {
+        all.update(hash_of_text(&path)?);
+    }
+    Ok(hex(&all.finalize()))
+}
+
+/// The files of this crate, in a fixed order.
+fn own_sources() -> Result<Vec<PathBuf>, CudaBuilderError> {
+    let (mut folders, mut files) = (
+        vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")],
+        Vec::new(),
+    );
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(at(&folder))? {
+            let path = entry.map_err(at(&folder))?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// `path` as seen from the folder `from`; both absolute.
@@ -329,6 +393,8 @@ mod tests {
     fn a_record_survives_writing_and_reading() {
         let mut record = Record::default();
         for (kind, name, value) in [
+            (Kind::Builder, "", "00aa"),
+            (Kind::Compiler, "", "rustc 1.2.3 (abc 2020-01-01)"),
             (Kind::Flags, "", "-Ca=b -Cc"),
             (Kind::Source, "src/a file.rs", "00ff"),
             (Kind::Manifest, "../x/Cargo.toml", "ff00"),

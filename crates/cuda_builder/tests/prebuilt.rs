@@ -27,6 +27,18 @@ fn a_record_fits_its_sources_wherever_they_lie_and_no_changed_ones() {
     fs::write(moved.join("src/more.rs"), "// nothing yet\r\n").unwrap();
     fs::copy(krate.join("Cargo.lock"), moved.join("Cargo.lock")).unwrap();
     assert_eq!(builder(&moved).check_prebuilt(&text).unwrap(), Ok(()));
+    assert_eq!(builder(&moved).check_same(&text).unwrap(), Ok(()));
+    // Another compiler and another cuda_builder may give another text, which is good enough where none can be made.
+    for (tool, line) in [
+        ("compiler", "// compiler: rustc "),
+        ("builder", "// builder: "),
+    ] {
+        let other = text.replace(line, &format!("{line}0"));
+        assert_ne!(other, text);
+        assert_eq!(builder(&moved).check_prebuilt(&other).unwrap(), Ok(()));
+        let stale = builder(&moved).check_same(&other).unwrap().unwrap_err();
+        assert_eq!(stale.differences, [format!("the {tool} is another one")]);
+    }
     let (ptx, record) = built(builder(&moved)).unwrap();
     assert_eq!(record.header() + &fs::read_to_string(ptx).unwrap(), text);
 

@@ -7,18 +7,20 @@ use std::error::Error;
 use std::sync::Arc;
 
 use hello_kernel_kernels::{BLOCK, BlockSums};
-use trisolar_device::{Buffer, Device, Emulator, Grid, Module, linkme, open};
+use trisolar_device::{Buffer, Device, Emulator, Grid, Module, Text, linkme, open};
+
+const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/hello.ptx"));
 
 /// The kernels of this program.
 #[linkme::distributed_slice(trisolar_device::MODULES)]
 #[linkme(crate = linkme)]
 static KERNELS: Module = Module {
     origin: "built",
-    ptx: include_str!(concat!(env!("OUT_DIR"), "/hello.ptx")),
+    text: Text::Plain(PTX),
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if KERNELS.ptx.is_empty() {
+    if PTX.is_empty() {
         return Err("built without kernels, see the warnings of the build".into());
     }
     let device: Arc<dyn Device> = open(0).unwrap_or_else(|missing| {

@@ -16,8 +16,8 @@ use trisolar::machine;
 use trisolar::run::Workers;
 use trisolar::simd::Simd;
 
-use crate::cli::report::{self, Lines};
-use crate::cli::{Failure, interrupt, values};
+use crate::report::{self, Lines};
+use crate::{Failure, interrupt, values};
 
 /// Measures Plummer models with a softening of 4/N.
 #[derive(Debug, clap::Args)]

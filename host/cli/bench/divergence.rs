@@ -4,16 +4,17 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use trisolar::divergence::yardstick;
 use trisolar::divergence::{
     Backend, CpuEngine, Engine, EngineError, OneOrTwo, Specification, Validated,
 };
 use trisolar::machine;
 use trisolar::simd::Simd;
+use trisolar::simd::peak;
 
-use super::{peak, plain};
-use crate::cli::progress::Progress;
-use crate::cli::report::{self, Lines};
-use crate::cli::{Failure, interrupt, values};
+use crate::progress::Progress;
+use crate::report::{self, Lines};
+use crate::{Failure, interrupt, values};
 
 /// Measures the engines on the headline map's square of start positions.
 #[derive(Debug, clap::Args)]
@@ -156,9 +157,9 @@ fn measure(
 ) -> Result<(Row, Vec<u32>), EngineError> {
     let progress = Progress::new(&label, false);
     let computed = engine.compute(valid, &progress)?;
-    let pixel_steps = computed.times.iter().map(|t| u64::from(*t)).sum();
+    let pixel_steps = computed.times().iter().map(|t| u64::from(*t)).sum();
     let row = row(label, valid.pixels(), pixel_steps, computed.elapsed);
-    Ok((row, computed.times))
+    Ok((row, computed.times().to_vec()))
 }
 
 fn row(engine: String, pixels: u64, pixel_steps: u64, elapsed: Duration) -> Row {
@@ -189,7 +190,7 @@ fn measure_plain(valid: &Validated) -> Result<(Row, Vec<(u64, u32)>), Failure> {
     let mut pixel = 0;
     while start.elapsed() < PLAIN_TIME && (sample.len() as u64) < pixels {
         interrupt::check()?;
-        sample.push((pixel, plain::times(valid, pixel)));
+        sample.push((pixel, yardstick::times(valid, pixel)));
         pixel = (pixel + stride) % pixels;
         trisolar::divergence::Monitor::progress(
             &progress,

@@ -9,8 +9,8 @@ use trisolar::encounters::{
 };
 use trisolar::simd::Simd;
 
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, interrupt, report, values};
+use crate::progress::Progress;
+use crate::{Failure, interrupt, report, values};
 
 /// Measures encounters of a circular binary of masses 15 and 17.5, a = 5, with a single body of mass 12.5 at rest at 100: phase and
 /// inclination uniform, to the end. The records of all engines are compared bit for bit.

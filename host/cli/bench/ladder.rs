@@ -2,7 +2,7 @@
 
 use trisolar::divergence::{OneOrTwo, Specification, Validated};
 
-use crate::cli::{Failure, values};
+use crate::{Failure, values};
 
 /// Measures the kernels of the ladder, see docs/ladder.md.
 #[derive(Debug, clap::Args)]
@@ -75,8 +75,8 @@ mod on_gpu {
     use trisolar::gpu::Gpu;
 
     use super::Args;
-    use crate::cli::report::{self, Lines};
-    use crate::cli::{Failure, interrupt};
+    use crate::report::{self, Lines};
+    use crate::{Failure, interrupt};
 
     /// A rung in blocks of one size.
     #[derive(Debug, serde::Serialize)]

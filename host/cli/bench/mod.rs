@@ -9,8 +9,6 @@ mod divergence;
 mod encounters;
 mod ladder;
 mod nbody;
-mod peak;
-mod plain;
 mod solvers;
 
 /// Options of `trisolar bench`.

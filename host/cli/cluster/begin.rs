@@ -9,8 +9,8 @@ use trisolar::run::{self, Claim};
 use super::options::Args;
 use super::outputs::OutputArgs;
 use super::{refused, refused_given};
-use crate::cli::Failure;
-use crate::cli::resume::{Resumed, Typed, with_paths};
+use crate::Failure;
+use crate::resume::{Resumed, Typed, with_paths};
 
 /// Groups of options in a checkpoint.
 const START: &str = "start";

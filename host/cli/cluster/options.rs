@@ -6,8 +6,8 @@ use trisolar::divergence::Backend;
 use trisolar::hermite::{BlockStep, Given, Options, Order, Precision, Scheme, StartModel};
 
 use super::outputs::OutputArgs;
-use crate::cli::explore::live::LiveArgs;
-use crate::cli::{Failure, values};
+use crate::explore::live::LiveArgs;
+use crate::{Failure, values};
 
 /// Integrate a star cluster with individual block time steps, G = 1.
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,7 @@ use trisolar::hermite::files::is_npz;
 use trisolar::run::{self, Names, Paths, Record, Refused};
 
 use super::refused;
-use crate::cli::Failure;
+use crate::Failure;
 
 /// What the run writes: a checkpoint holds all of it.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]

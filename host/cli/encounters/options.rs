@@ -7,7 +7,7 @@ use trisolar::encounters::parameter::range;
 use trisolar::encounters::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
 use trisolar::io::plot::Theme;
 
-use crate::cli::{Failure, values};
+use crate::{Failure, values};
 
 /// Integrate three bodies to the end: who escapes, when, how fast, and which binary stays behind. Without options: 10000
 /// encounters of a binary (masses 15 and 17.5, a = 5, circular) with a single body of mass 12.5 at rest at 100.

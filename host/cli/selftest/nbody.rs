@@ -11,7 +11,7 @@ use trisolar::nbody::{
 };
 use trisolar::simd::Simd;
 
-use crate::cli::{Failure, interrupt};
+use crate::{Failure, interrupt};
 
 /// Numbers of bodies, around the sizes of tiles, rows, blocks and chunks.
 const SIZES: [usize; 5] = [3, 33, 129, 513, 1111];

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::{Pace, Queue, Share};
-use crate::run::EngineError;
+use trisolar_run::EngineError;
 
 impl Queue<'_> {
     /// More pixels may come, until [`close`](Self::close).
@@ -99,8 +99,8 @@ impl Share<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::divergence::Unattended;
-    use crate::divergence::sink::Memory;
+    use crate::Unattended;
+    use crate::sink::Memory;
 
     #[test]
     fn a_device_waits_for_pixels_that_may_come_and_is_done_when_none_will() {

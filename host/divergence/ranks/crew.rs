@@ -9,13 +9,13 @@ use super::feed::{FromShare, ToShare};
 use super::message::Message;
 use super::post::{Heard, Line, Post};
 use super::report::{Report, together};
-use crate::divergence::engine::{Streamed, Task};
-use crate::divergence::queue::{Pace, Share};
-use crate::divergence::team::{self, Worker};
-use crate::divergence::{Computer, Devices, Driver, Specification, choice};
-use crate::mpi::World;
-use crate::run::Ranks as _;
-use crate::run::{EngineError, Monitor, RunOptions};
+use crate::engine::{Streamed, Task};
+use crate::queue::{Pace, Share};
+use crate::team::{self, Worker};
+use crate::{Computer, Devices, Driver, Specification, choice};
+use trisolar_run::Ranks as _;
+use trisolar_run::mpi::World;
+use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// How long to wait for a message where nothing else can happen.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -238,8 +238,8 @@ impl Proxy<'_> {
                 }
                 Heard::Message(Message::Steps(steps)) => share.report(steps),
                 Heard::Message(Message::Results(results)) => {
-                    for (first, times) in results {
-                        share.deliver(first, &times)?;
+                    for (first, values) in results {
+                        share.deliver(first, values.as_slice())?;
                     }
                 }
                 Heard::Message(Message::Ended(report)) => {

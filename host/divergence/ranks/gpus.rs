@@ -1,13 +1,13 @@
 //! Which GPUs a rank uses, and how many threads.
 
-use crate::divergence::{Backend, GpuChoice, RunOptions};
-use crate::mpi::World;
+use crate::{Backend, GpuChoice, RunOptions};
+use trisolar_run::mpi::World;
 
 /// `options` for this rank: unless they say how many, the threads that this rank's processors can run are shared out among the
 /// ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there. [`GpuChoice::All`] is left:
 /// every rank then uses all GPUs that it sees.
 pub fn share(options: &RunOptions, world: &World) -> RunOptions {
-    let threads = crate::machine::threads() / world.sharing_processors();
+    let threads = trisolar_run::machine::threads() / world.sharing_processors();
     RunOptions {
         threads: options.threads.or(Some(threads.max(1))),
         gpus: match options.backend {
@@ -46,7 +46,7 @@ pub(super) fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
 
 /// Numbers of the GPUs that this process sees.
 fn visible() -> Vec<u32> {
-    let found = crate::gpu::devices().unwrap_or_default();
+    let found = trisolar_device::devices().unwrap_or_default();
     found.iter().map(|gpu| gpu.index).collect()
 }
 

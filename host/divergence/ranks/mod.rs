@@ -2,7 +2,7 @@
 //! pixels for its devices whenever it has little left, so that uneven maps and unequal ranks end together.
 //!
 //! [`lead`] runs what rank 0 does, with all ranks' devices behind a [`Crew`]; meanwhile the others [`serve`], until rank 0
-//! [`dismiss`]es them. MPI is called by the thread that joined the [`World`](crate::mpi::World) only; the threads that
+//! [`dismiss`]es them. MPI is called by the thread that joined the [`World`](trisolar_run::mpi::World) only; the threads that
 //! compute leave their messages with the [`Post`](post::Post).
 
 mod crew;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::message::Message;
-use crate::mpi::World;
+use trisolar_run::mpi::World;
 
 /// Time between two looks for messages from other ranks.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);

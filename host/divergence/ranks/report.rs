@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{Portion, Ran, Streamed};
-use crate::gpu::Energy;
+use crate::{Portion, Ran, Streamed};
+use trisolar_device::Energy;
 
 /// How a rank did its part of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

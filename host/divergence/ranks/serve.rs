@@ -9,10 +9,10 @@ use super::gpus;
 use super::message::Message;
 use super::post::{Line, Post};
 use super::report::Report;
-use crate::divergence::engine::{Streamed, Task};
-use crate::divergence::{Devices, Driver, SpecError, Specification, Validated, choice};
-use crate::mpi::World;
-use crate::run::{EngineError, RunOptions};
+use crate::engine::{Streamed, Task};
+use crate::{Devices, Driver, SpecError, Specification, Validated, choice};
+use trisolar_run::mpi::World;
+use trisolar_run::{EngineError, RunOptions};
 
 /// What a rank brings along.
 #[allow(missing_debug_implementations)]

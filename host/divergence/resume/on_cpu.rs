@@ -11,8 +11,9 @@ use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
-use crate::run::EngineError;
-use crate::simd::Simd;
+use crate::Value as _;
+use trisolar_run::EngineError;
+use trisolar_simd::Simd;
 
 impl Stepper for CpuEngine {
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
@@ -41,7 +42,7 @@ impl Work for &Resuming<'_> {
 
     fn deliver(&self, share: Share<'_>, first: u64, items: &[Item]) -> Result<(), EngineError> {
         self.items.put(first, items);
-        share.deliver(first, &self.times(items))
+        share.deliver(first, u32::slice(&self.times(items)))
     }
 }
 
@@ -92,7 +93,7 @@ fn work(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn worker_avx2(task: &Resuming<'_>, shared: &Shared<'_>, thread: usize) -> Result<(), EngineError> {
-    worker::<crate::simd::F64x4>(task, shared, thread)
+    worker::<trisolar_simd::F64x4>(task, shared, thread)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -102,7 +103,7 @@ fn worker_avx512(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
-    worker::<crate::simd::F64x8>(task, shared, thread)
+    worker::<trisolar_simd::F64x8>(task, shared, thread)
 }
 
 /// Steps items until the run is over. Inlined into a function with the lanes' instruction set.

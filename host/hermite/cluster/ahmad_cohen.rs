@@ -14,12 +14,12 @@ use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::{Cluster, Counters, ZERO};
-use crate::hermite::cpu::predict_packets;
-use crate::hermite::cpu_force::{AllPairs, forces_on};
-use crate::hermite::packets::Packets;
-use crate::hermite::spec::AhmadCohen;
-use crate::hermite::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
-use crate::run::Workers;
+use crate::cpu::predict_packets;
+use crate::cpu_force::{AllPairs, forces_on};
+use crate::packets::Packets;
+use crate::spec::AhmadCohen;
+use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
+use trisolar_run::Workers;
 
 /// Active particles from which on several threads sum irregular forces.
 const PARALLEL: usize = 64;

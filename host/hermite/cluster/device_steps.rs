@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use super::{Cluster, Counters, Split};
-use crate::hermite::engine::{Ended, Route, Stretch};
-use crate::hermite::{Engine, HermiteError, Schedule, Specification};
+use crate::engine::{Ended, Route, Stretch};
+use crate::{Engine, HermiteError, Schedule, Specification};
 
 /// Who makes block steps. The bits are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(super) enum Current {
 
 impl Specification {
     /// Why an engine does not make whole block steps of such a run by itself, if it does not.
-    pub(in crate::hermite) fn no_block_steps(&self, engine: &dyn Engine) -> Option<String> {
+    pub(crate) fn no_block_steps(&self, engine: &dyn Engine) -> Option<String> {
         if self.ahmad_cohen.is_some() {
             let reason = "the Ahmad–Cohen scheme sums the forces of neighbours on the host";
             return Some(reason.into());

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::gpu::{Buffer, Device, HostBuffer, Plain, Queue};
-use crate::run::EngineError;
+use trisolar_device::{Buffer, Device, HostBuffer, Plain, Queue};
+use trisolar_run::EngineError;
 
 /// Numbers of an array up to which it has a mirror in page-locked memory.
 const MOST_MIRRORED: usize = 1 << 22;

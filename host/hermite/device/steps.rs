@@ -16,11 +16,11 @@ use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
 use super::{DeviceEngine, Memory, records, shape};
-use crate::gpu::{Device, Entry, Grid};
-use crate::hermite::cluster::accuracy;
-use crate::hermite::engine::{Ended, Route, Stretch};
-use crate::hermite::{HermiteError, Order, Precision, Split, Star};
-use crate::run::EngineError;
+use crate::cluster::accuracy;
+use crate::engine::{Ended, Route, Stretch};
+use crate::{HermiteError, Order, Precision, Split, Star};
+use trisolar_device::{Device, Entry, Grid};
+use trisolar_run::EngineError;
 
 /// Blocks of a launch at most, so that the user is asked now and then whether to go on.
 const MOST_BLOCKS: u64 = 1024;
@@ -106,7 +106,7 @@ impl DeviceEngine {
         }
     }
 
-    /// As [`Engine::stretch`](crate::hermite::Engine::stretch).
+    /// As [`Engine::stretch`](crate::Engine::stretch).
     pub(super) fn make_stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
         if let Some(reason) = self.no_stretch() {
             return Err(HermiteError::NoBlockSteps {
@@ -131,7 +131,7 @@ impl DeviceEngine {
         Ok(stretch)
     }
 
-    /// As [`Engine::fetch`](crate::hermite::Engine::fetch).
+    /// As [`Engine::fetch`](crate::Engine::fetch).
     pub(super) fn fetch_stars(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {
         let memory = &mut self.memories[0];
         let Some(resident) = &mut memory.resident else {

@@ -121,13 +121,13 @@ entries! {
     #[cfg(target_arch = "x86_64")]
     scalar_fma, f64, 2, "fma";
     #[cfg(target_arch = "x86_64")]
-    avx2, crate::simd::F64x4, 2, "avx2,fma";
+    avx2, trisolar_simd::F64x4, 2, "avx2,fma";
     #[cfg(target_arch = "x86_64")]
-    avx512, crate::simd::F64x8, 2, "avx512f";
+    avx512, trisolar_simd::F64x8, 2, "avx512f";
     single, f32, 3;
     #[cfg(target_arch = "x86_64")]
-    single_avx2, crate::simd::F32x8, 3, "avx2,fma";
+    single_avx2, trisolar_simd::F32x8, 3, "avx2,fma";
     double, FloatFloat<f32>, 3;
     #[cfg(target_arch = "x86_64")]
-    double_avx2, FloatFloat<crate::simd::F32x8>, 3, "avx2,fma";
+    double_avx2, FloatFloat<trisolar_simd::F32x8>, 3, "avx2,fma";
 }

@@ -21,10 +21,10 @@ use self::solvers::{Field, ROW};
 use self::team::{Shared, Team};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
-use crate::run::Ranks;
-use crate::run::Workers;
-use crate::run::{EngineError, Monitor};
-use crate::simd::Simd;
+use trisolar_run::Ranks;
+use trisolar_run::Workers;
+use trisolar_run::{EngineError, Monitor};
+use trisolar_simd::Simd;
 
 /// Memory for the sums of rows that are computed at the same time, before they are added up.
 const ROWS_BYTES: usize = 256 << 20;
@@ -118,7 +118,7 @@ impl Engine for CpuEngine {
         };
         format!(
             "{}, {}, {ranks}{threads} thread{s}{schedule}",
-            crate::machine::cpu_name(),
+            trisolar_run::machine::cpu_name(),
             self.team.workers().simd()
         )
     }
@@ -174,7 +174,7 @@ impl<'a> CpuRun<'a> {
         let saved = saved_pairs(spec.integrator);
         let planes = 10 + 6 * saved + partials;
         let bytes = planes * padded * size_of::<f64>();
-        let available = crate::machine::available_memory();
+        let available = trisolar_run::machine::available_memory();
         if available > 0 && bytes as u64 > available {
             return Err(EngineError::OutOfMemory {
                 device: "host".into(),
@@ -310,7 +310,7 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
     match (precision, simd) {
         // A call of a function for each multiply-add would take most of the time.
         #[cfg(target_arch = "x86_64")]
-        (Precision::F64, Simd::Scalar) if crate::simd::has_fma() => entries::scalar_fma::LANES,
+        (Precision::F64, Simd::Scalar) if trisolar_simd::has_fma() => entries::scalar_fma::LANES,
         (Precision::F64, Simd::Scalar) => entries::scalar::LANES,
         #[cfg(target_arch = "x86_64")]
         (Precision::F64, Simd::Avx2) => entries::avx2::LANES,

@@ -7,7 +7,7 @@ use kernels_gpu::integrator::system::{Combination, Pair, Target};
 
 use super::CpuRun;
 use super::entries::AdvanceEntry;
-use crate::run::EngineError;
+use trisolar_run::EngineError;
 
 /// Lanes of a vector at most.
 const MOST_LANES: usize = 8;

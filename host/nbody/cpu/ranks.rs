@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::super::Solver;
 use super::solvers::ROW;
-use crate::run::Ranks;
+use trisolar_run::Ranks;
 
 /// Groups of rows that each rank has, if there are enough rows: they differ in work, and many small ones even that out.
 const TURNS: usize = 8;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::super::Schedule;
-use crate::run::Workers;
+use trisolar_run::Workers;
 
 /// The workers of an engine, and how they share its work. A single one works in the caller's thread.
 #[derive(Debug)]

@@ -68,7 +68,7 @@ mod lanes {
 
     use super::super::solvers::TOGETHER;
     use super::Vector;
-    use crate::simd::{F64x4, F64x8};
+    use trisolar_simd::{F64x4, F64x8};
 
     macro_rules! vector {
         ($($name:ident, $n:literal, $module:ident;)*) => {$(
@@ -94,7 +94,7 @@ mod lanes {
                     w
                 }
 
-                type Begun = crate::simd::$module::Begun;
+                type Begun = trisolar_simd::$module::Begun;
 
                 #[inline(always)]
                 fn begin(r2: &[Self; TOGETHER]) -> Self::Begun {
@@ -152,7 +152,7 @@ impl Singles for f32 {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Singles for crate::simd::F32x8 {
+impl Singles for trisolar_simd::F32x8 {
     const COUNT: usize = 8;
 
     #[inline(always)]
@@ -247,4 +247,4 @@ macro_rules! vector_of_singles {
 
 vector_of_singles!(f32);
 #[cfg(target_arch = "x86_64")]
-vector_of_singles!(crate::simd::F32x8);
+vector_of_singles!(trisolar_simd::F32x8);

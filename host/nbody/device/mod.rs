@@ -20,8 +20,8 @@ use self::part::{Part, Range};
 use super::engine::{Integration, LowerParts, Run};
 use super::kernel::{Arrays, NbodyKernel, Number, Plan, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
-use crate::gpu::{Device, Moment, Queue};
-use crate::run::{EngineError, Monitor, machine};
+use trisolar_device::{Device, Moment, Queue};
+use trisolar_run::{EngineError, Monitor, machine};
 
 /// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
 const ROWS_BYTES: u64 = 16 << 30;
@@ -59,7 +59,7 @@ impl DeviceEngine {
     /// # Panics
     /// Without any.
     pub fn gpus(numbers: &[u32]) -> Result<Self, EngineError> {
-        let devices = numbers.iter().map(|number| crate::gpu::open(*number));
+        let devices = numbers.iter().map(|number| trisolar_device::open(*number));
         Self::on(devices.collect::<Result<_, _>>()?)
     }
 

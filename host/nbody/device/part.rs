@@ -13,13 +13,11 @@ use kernels_gpu::kernels::{
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::share::Rows;
-use crate::gpu::{Buffer, Device, Entry, Grid, Residency};
-use crate::nbody::engine::{Integration, saved_pairs};
-use crate::nbody::kernel::{
-    Accelerate, Arrays, NbodyKernel, Number, Plan, linear_jobs, operations,
-};
-use crate::nbody::{Precision, Validated};
-use crate::run::EngineError;
+use crate::engine::{Integration, saved_pairs};
+use crate::kernel::{Accelerate, Arrays, NbodyKernel, Number, Plan, linear_jobs, operations};
+use crate::{Precision, Validated};
+use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
+use trisolar_run::EngineError;
 
 /// Threads of a block that moves bodies or adds up sums.
 const MOVING: u32 = 256;

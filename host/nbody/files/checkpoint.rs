@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::super::{Bodies, LowerParts, Specification};
 use super::FileError;
 use super::write::{History, Moment};
-use crate::io::IoError;
-use crate::io::npz::{NpzReader, NpzWriter};
-use crate::run::Record;
+use trisolar_io::IoError;
+use trisolar_io::npz::{NpzReader, NpzWriter};
+use trisolar_run::Record;
 
 /// A run at some step.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ impl Checkpoint {
             reason: format!("{HEAD} is not that of an N-body run: {e}"),
         })?;
         // Its name may be any.
-        let bodies = crate::bodies::files::npz(path)?.bodies;
+        let bodies = trisolar_bodies::files::npz(path)?.bodies;
         let Head {
             specification,
             step,

@@ -10,9 +10,9 @@ mod checkpoint;
 mod textbook;
 mod write;
 
-pub use crate::bodies::files::{BodyFile, Carried, FileError, parse, read, read_bodies};
 pub use checkpoint::Checkpoint;
 pub use textbook::Textbook;
+pub use trisolar_bodies::files::{BodyFile, Carried, FileError, parse, read, read_bodies};
 pub use write::{
     BodyFormat, History, Moment, parts_at_start, write_bodies, write_series, write_trajectory,
 };

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::super::{Bodies, Diagnostics, Snapshot, Specification, relative_error};
 use super::Carried;
-use crate::io::IoError;
-use crate::io::atomic::write_with;
-use crate::io::npz::NpzWriter;
+use trisolar_io::IoError;
+use trisolar_io::atomic::write_with;
+use trisolar_io::npz::NpzWriter;
 
 /// A format of bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

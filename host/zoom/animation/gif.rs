@@ -5,9 +5,9 @@ use std::path::Path;
 use gif::{Encoder, EncodingError, Frame, Repeat};
 
 use super::picture::{Picture, check_size, read};
-use crate::io::IoError;
-use crate::io::atomic::{AtomicFile, write_with};
-use crate::zoom::Folder;
+use crate::Folder;
+use trisolar_io::IoError;
+use trisolar_io::atomic::{AtomicFile, write_with};
 
 pub(super) fn write(path: &Path, folder: &Folder, frames: u32, rate: f64) -> Result<(), IoError> {
     let first = read(folder, 0)?;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Folder;
-use crate::io::IoError;
-use crate::io::atomic::check_writable;
+use trisolar_io::IoError;
+use trisolar_io::atomic::check_writable;
 
 mod gif;
 mod mp4;
@@ -109,9 +109,9 @@ fn duration(n: u32, rate: f64, units: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::divergence::Specification;
-    use crate::io::colour::ColourMap;
-    use crate::zoom::{Frame, Style, sweep, write};
+    use crate::{Frame, Style, sweep, write};
+    use trisolar_io::colour::ColourMap;
+    use trisolar_map::Specification;
 
     /// Three frames of 5 × 4 pixels.
     fn frames(folder: &Folder) -> Vec<Frame> {

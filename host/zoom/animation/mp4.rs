@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::AnimationError;
-use crate::io::atomic::AtomicFile;
-use crate::zoom::Folder;
+use crate::Folder;
+use trisolar_io::atomic::AtomicFile;
 
 /// The program, if it is on the search path.
 pub fn find_ffmpeg() -> Option<PathBuf> {

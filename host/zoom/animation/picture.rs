@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use crate::io::IoError;
-use crate::io::read::check_memory;
-use crate::zoom::Folder;
+use crate::Folder;
+use trisolar_io::IoError;
+use trisolar_io::read::check_memory;
 
 /// A picture of a pixel a pixel.
 #[derive(Debug)]
@@ -33,10 +33,10 @@ impl Picture {
 /// The picture of a frame.
 ///
 /// # Errors
-/// It is not there, or was not written by [`bare`](crate::io::picture::bare).
+/// It is not there, or was not written by [`bare`](trisolar_io::picture::bare).
 pub(super) fn read(folder: &Folder, frame: u32) -> Result<Picture, IoError> {
     let path = folder.file(frame, "png");
-    let file = crate::io::read::open(&path)?;
+    let file = trisolar_io::read::open(&path)?;
     let malformed = |reason: String| IoError::Malformed {
         path: path.clone(),
         reason,

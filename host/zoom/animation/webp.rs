@@ -7,9 +7,9 @@ use std::path::Path;
 use image_webp::{ColorType, WebPEncoder};
 
 use super::picture::{check_size, read};
-use crate::io::IoError;
-use crate::io::atomic::{AtomicFile, write_with};
-use crate::zoom::Folder;
+use crate::Folder;
+use trisolar_io::IoError;
+use trisolar_io::atomic::{AtomicFile, write_with};
 
 /// The longest side of a WebP picture.
 const MAX_SIDE: u32 = 16384;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::divergence::{EngineError, Monitor};
+use trisolar_map::{EngineError, Monitor};
 
 /// Provided once, or never.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use trisolar::nbody::{
 };
 
 use super::Args;
-use crate::cli::{Failure, interrupt};
+use crate::{Failure, interrupt};
 
 /// Largest default number of bodies on a GPU, in `f32` and `f64`, and on the CPU.
 const MOST: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];

@@ -11,7 +11,7 @@ use trisolar::nbody::{MAX_BODIES, Precision};
 use trisolar::run::Outputs;
 
 use self::measure::{Bench, Tables};
-use crate::cli::{Failure, interrupt, report, values};
+use crate::{Failure, interrupt, report, values};
 
 /// Measures whole steps of the semi-implicit Euler integrator, forces and motion, of Plummer models.
 #[derive(Debug, clap::Args)]

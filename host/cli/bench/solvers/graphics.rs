@@ -4,7 +4,7 @@ use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, CpuEngine, Options, Precision, Schedule, Solver};
 
 use super::{Row, Tables, fastest, problem};
-use crate::cli::Failure;
+use crate::Failure;
 
 /// Particles; the textbook's serial and CUDA seconds (it does not say for how many steps).
 const BOOK: [(usize, [f64; 2]); 6] = [

@@ -19,7 +19,7 @@ use trisolar::nbody::{
 };
 use trisolar::run::Outputs;
 
-use crate::cli::{Failure, interrupt, report, values};
+use crate::{Failure, interrupt, report, values};
 
 /// Measures the solvers on the textbook's line of particles.
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use trisolar::nbody::{Bodies, CpuEngine, Precision, Schedule, Solver};
 use trisolar::simd::Simd;
 
 use super::{Row, Tables, fastest, problem};
-use crate::cli::{Failure, interrupt};
+use crate::{Failure, interrupt};
 
 const SOURCE: &str = include_str!("../../../../benches/peers/textbook.c");
 const FLAGS: [&str; 2] = ["-O3", "-march=native"];

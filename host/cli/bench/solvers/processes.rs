@@ -6,7 +6,7 @@ use trisolar::nbody::{CpuEngine, Precision, Schedule, Solver};
 
 use super::threads::cell;
 use super::{Row, Tables, doublings, fastest, problem};
-use crate::cli::{Failure, interrupt};
+use crate::{Failure, interrupt};
 
 const BODIES: usize = 800;
 /// Processes; basic and reduced.

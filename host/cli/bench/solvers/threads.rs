@@ -3,7 +3,7 @@
 use trisolar::nbody::{CpuEngine, Partials, Precision, Schedule, Solver};
 
 use super::{Row, Tables, doublings, fastest, problem};
-use crate::cli::{Failure, report};
+use crate::{Failure, report};
 
 /// The textbook's run times with OpenMP: basic; reduced with the default (block) schedule, cyclic forces, all cyclic.
 const BOOK: [(usize, [f64; 4]); 4] = [

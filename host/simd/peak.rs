@@ -4,15 +4,15 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use crate::Simd;
 use kernels_gpu::Real;
-use trisolar::simd::Simd;
 
 /// `f64` operations (a fused multiply-add is one) of one pixel-step: both systems' separations, squares, r^-3 and
 /// sums, and the test.
-pub(super) const OPERATIONS: f64 = 124.0;
+pub const OPERATIONS: f64 = 124.0;
 
 /// Operations per second of this many threads together, lanes counted one by one.
-pub(super) fn operations_per_second(simd: Simd, threads: usize, length: Duration) -> f64 {
+pub fn operations_per_second(simd: Simd, threads: usize, length: Duration) -> f64 {
     let rates: Vec<f64> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| scope.spawn(move || one_thread(simd, length)))
@@ -45,13 +45,13 @@ fn one_thread(simd: Simd, length: Duration) -> f64 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn burst_avx2() -> f64 {
-    burst::<trisolar::simd::F64x4>(4)
+    burst::<crate::F64x4>(4)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn burst_avx512() -> f64 {
-    burst::<trisolar::simd::F64x8>(8)
+    burst::<crate::F64x8>(8)
 }
 
 const ROUNDS: usize = 100_000;

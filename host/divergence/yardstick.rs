@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use trisolar::divergence::Validated;
+use crate::Validated;
 
 type Vector = [f64; 3];
 
@@ -16,7 +16,7 @@ struct System {
 }
 
 /// Steps that `pixel` (row-major) begins together with its twin.
-pub(super) fn times(valid: &Validated, pixel: u64) -> u32 {
+pub fn times(valid: &Validated, pixel: u64) -> u32 {
     let s = valid.specification();
     let grid_body = usize::from(s.body) - 1;
     let mut system = System {

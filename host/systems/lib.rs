@@ -1,0 +1,36 @@
+//! Gravitational dynamics on CPUs and GPUs from one Rust source.
+//!
+//! A specification (plain data, validated once) goes to an engine (CPU or GPU, chosen at run time), which brings back
+//! a result (plain arrays with the specification that made them); [`io`] turns results into files and pictures.
+//!
+//! - [`divergence`]: three-body divergence maps
+//! - [`zoom`]: sequences of such maps
+//! - [`nbody`]: all-pairs N-body
+//! - [`hermite`]: star clusters by Hermite integration with block time steps
+//! - [`accuracy`]: how far results are off, and when that is said
+//! - [`encounters`]: complete three-body encounters by a regularised integrator
+//! - [`bodies`]: bodies, start models, files and diagnostics
+//! - [`spec`]: what all specifications have in common
+//! - [`simd`]: the lanes of the CPU engines
+//! - [`run`]: outputs, locks and checkpoints of any run
+//! - [`gpu`][]: devices
+//! - [`workers`]: the CPU threads of a run
+
+pub mod accuracy;
+
+pub use trisolar_bodies as bodies;
+pub use trisolar_cluster as hermite;
+pub use trisolar_device as gpu;
+pub use trisolar_encounters as encounters;
+pub use trisolar_io as io;
+pub use trisolar_map as divergence;
+pub use trisolar_map::{config, output, store};
+pub use trisolar_nbody as nbody;
+pub use trisolar_run as run;
+#[cfg(feature = "mpi")]
+pub use trisolar_run::mpi;
+pub use trisolar_run::{machine, workers};
+pub use trisolar_simd as simd;
+pub use trisolar_spec as spec;
+pub use trisolar_spec::Integrator;
+pub use trisolar_zoom as zoom;
