@@ -23,12 +23,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{}, {:.2?}: {} of {} pixels never parted",
         map.device,
         map.elapsed,
-        map.never_parted,
-        map.times.len()
+        map.statistics.never_parted.unwrap_or(0),
+        map.values.len()
     );
 
     // Bright where twins part early.
-    let left = Map::mapped(&map.times, 100, 100, |times| f64::from(steps - times));
+    let left = Map::mapped(map.times(), 100, 100, |times| f64::from(steps - times));
     picture::bare("map.png", &left, &Look::default(), None)?;
     println!("map.png");
     Ok(())

@@ -40,12 +40,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let map = run(&valid, &RunOptions::default(), &Unattended)?;
     let [width, height] = map.specification.size.map(|n| n as usize);
     let mut file = NpzWriter::create("plane.npz")?;
-    file.array("times", &[height, width], &map.times)?;
+    file.array("times", &[height, width], map.times())?;
     file.text("spec.json", &serde_json::to_string(&map.specification)?)?;
     file.finish()?;
     println!(
         "plane.npz: {} pixel-steps in {:.2?}",
-        map.pixel_steps, map.elapsed
+        map.statistics.pixel_steps, map.elapsed
     );
     Ok(())
 }

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut first: Option<Vec<u32>> = None;
     for (name, engine) in engines {
         let computed = engine.compute(&valid, &Unattended)?;
-        let same = first.get_or_insert_with(|| computed.times.clone()) == &computed.times;
+        let same = first.get_or_insert_with(|| computed.values.clone()) == &computed.values;
         println!(
             "{name:30} {:>10.2?}  {}",
             computed.elapsed,

@@ -1,5 +1,5 @@
 /*
- * Trisolar's C interface: three-body divergence maps on CPUs and GPUs.
+ * Trisolar's C interface: maps of three-body motion (divergence, closest approach, Lyapunov exponent) on CPUs and GPUs.
  *
  * A specification is made from TOML text, a map from a specification. Objects are opaque; each is freed by the
  * function named after it. Functions that can fail return a status, and trisolar_last_error() tells why.
@@ -68,8 +68,8 @@ typedef struct trisolar_options {
 typedef struct trisolar_info {
     uint32_t width;        /* pixels */
     uint32_t height;       /* pixels */
-    uint64_t pixel_steps;  /* the sum of times */
-    uint64_t never_parted; /* pixels whose twins never parted */
+    uint64_t pixel_steps;  /* steps taken; of divergence the sum of times */
+    uint64_t never_parted; /* pixels whose twins never parted; 0 for other quantities than divergence */
     double seconds;        /* of the computation itself */
     const char *engine;    /* "cpu", "gpu" or "gpu+cpu" */
     const char *device;    /* in words */
@@ -121,14 +121,24 @@ trisolar_status trisolar_divergence_points(const trisolar_spec *spec, const doub
 trisolar_status trisolar_map_info(const trisolar_map *map, trisolar_info *info);
 
 /*
- * Where the values are: height rows of width, row 0 first; each the number of steps that the pixel's twins began
- * together, equal to the specification's steps where they never parted. They belong to the map and end with it.
- * NULL if map is NULL.
+ * Where the values of a map of divergence are: height rows of width, row 0 first; each the number of steps that the pixel's
+ * twins began together, equal to the specification's steps where they never parted. They belong to the map and end with it.
+ * NULL if map is NULL or of another quantity.
  */
 const uint32_t *trisolar_map_times(const trisolar_map *map);
 
-/* Copies the values out; count, the room in times, must be at least width * height. */
+/*
+ * Copies the values of a map of divergence out; count, the room in times, must be at least width * height.
+ * TRISOLAR_BAD_INPUT for a map of another quantity.
+ */
 trisolar_status trisolar_map_copy_times(const trisolar_map *map, uint32_t *times, size_t count);
+
+/*
+ * The same for maps of other quantities (the key `quantity` of the specification): "closest-approach" (length) or "ftle"
+ * (1 / time; NaN for a pixel that has no exponent, such as after a collision). See docs/quantities.md.
+ */
+const double *trisolar_map_values_f64(const trisolar_map *map);
+trisolar_status trisolar_map_copy_values_f64(const trisolar_map *map, double *values, size_t count);
 
 /* Writes the map to a file: .png (picture), .npy (array) or .npz (array and specification). path is UTF-8. */
 trisolar_status trisolar_map_save(const trisolar_map *map, const char *path);

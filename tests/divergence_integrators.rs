@@ -320,7 +320,12 @@ fn methods() -> Vec<(Integrator, Start)> {
 }
 
 fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
-    engine.compute(spec, &Unattended).expect("computes").times
+    engine
+        .compute(spec, &Unattended)
+        .expect("computes")
+        .values
+        .into()
+        .expect("steps")
 }
 
 #[test]

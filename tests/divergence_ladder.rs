@@ -55,7 +55,11 @@ fn climb(rung: Rung, valid: &Validated, block: u32) -> Vec<u32> {
 fn every_rung_gives_the_map_for_any_block_size() {
     let valid = valid();
     let engine = CpuEngine::new(None).expect("threads");
-    let tuned = engine.compute(&valid, &Unattended).expect("computes").times;
+    let tuned = engine
+        .compute(&valid, &Unattended)
+        .expect("computes")
+        .values;
+    let tuned: Vec<u32> = tuned.into().expect("steps");
     let parted = tuned.iter().filter(|t| **t < 400).count();
     assert!((50..tuned.len() - 50).contains(&parted), "{parted} part");
     let equal = |map: &[u32]| map.iter().zip(&tuned).filter(|(a, b)| a == b).count();

@@ -77,7 +77,12 @@ fn in_order(s: &Specification) -> Vec<usize> {
 }
 
 fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
-    engine.compute(spec, &Unattended).expect("computes").times
+    engine
+        .compute(spec, &Unattended)
+        .expect("computes")
+        .values
+        .into()
+        .expect("steps")
 }
 
 #[test]

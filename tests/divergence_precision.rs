@@ -8,7 +8,12 @@ use trisolar::divergence::{
 use trisolar::simd::Simd;
 
 fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
-    engine.compute(spec, &Unattended).expect("computes").times
+    engine
+        .compute(spec, &Unattended)
+        .expect("computes")
+        .values
+        .into()
+        .expect("steps")
 }
 
 /// A map of a few hundred steps with early, late and no partings, odd in size.

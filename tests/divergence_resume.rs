@@ -24,7 +24,12 @@ fn valid(steps: u64) -> Validated {
 
 fn whole(valid: &Validated) -> Vec<u32> {
     let engine = CpuEngine::new(None).expect("threads");
-    engine.compute(valid, &Unattended).expect("computes").times
+    engine
+        .compute(valid, &Unattended)
+        .expect("computes")
+        .values
+        .into()
+        .expect("steps")
 }
 
 fn items(valid: &Validated) -> Vec<Item> {

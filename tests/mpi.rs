@@ -464,3 +464,48 @@ fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
     }
     assert!(contents(folder.path()).is_empty());
 }
+
+/// 64-bit values travel between ranks as they are.
+#[test]
+fn maps_of_every_quantity_have_the_same_bytes_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    for quantity in trisolar::divergence::Quantity::ALL {
+        let run = |size: usize, more: &[&str]| {
+            let name = format!("{quantity}-{size}.npy");
+            success(
+                ranks(size)
+                    .current_dir(folder.path())
+                    .args([
+                        "divergence",
+                        "--quantity",
+                        quantity.name(),
+                        "--size",
+                        "40x30",
+                    ])
+                    .args(["--steps", "300", "--dt", "0.01", "--integrator", "leapfrog"])
+                    .args([
+                        "--backend",
+                        "cpu",
+                        "--threads",
+                        "1",
+                        "--quiet",
+                        "--out",
+                        &name,
+                    ])
+                    .args(more),
+            );
+            bytes(folder.path(), &name)
+        };
+        let expected = run(1, &[]);
+        let values = 40 * 30 * quantity.value_type().size();
+        assert!(
+            (values..values + 256).contains(&expected.len()),
+            "{quantity}"
+        );
+        for size in [2, 3] {
+            assert!(run(size, &[]) == expected, "{quantity} {size}");
+        }
+        std::fs::remove_file(folder.path().join(format!("{quantity}-2.npy"))).unwrap();
+        assert!(run(2, &["--stream"]) == expected, "{quantity} --stream");
+    }
+}

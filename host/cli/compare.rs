@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use trisolar::divergence::{
-    self, Backend, Comparison, DivergenceMap, Integrator, Precision, Resolution, RunOptions,
-    SpecError, Specification, Validated, grain,
+    self, Backend, Comparison, DivergenceMap, Integrator, Precision, Quantity, Resolution,
+    RunOptions, SpecError, Specification, Validated, grain,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{self, Look, Map};
 use trisolar::output;
 use trisolar::run::Outputs;
+use trisolar::zoom::short;
 
 use super::divergence::SpecificationArgs;
 use super::progress::Progress;
@@ -21,19 +22,20 @@ use super::{Failure, config, interrupt, values};
 #[command(
     args_override_self = true,
     about = "Compare precision modes or integrators on one map",
-    after_help = "equal: share of pixels with the same number of steps as in the first mode.\n\
-                  mean, largest: of the differences' absolute values, in steps.\n\
-                  grain: share of pixels that stand out from all eight neighbours by more than a hundredth of the steps."
+    after_help = "equal: share of pixels with the same value as in the first mode, of divergence the same number of steps.\n\
+                  mean, largest: of the differences' absolute values, of divergence in steps.\n\
+                  grain: share of pixels that stand out from all eight neighbours by more than a hundredth of the steps, or of the \
+                  range of values that are not steps."
 )]
 pub(crate) struct Args {
     /// Modes, separated by commas: precisions and integrators as `trisolar divergence` knows them; the others are compared
     /// with the first. By default those that take about as long as the first; fixed and float-float take many times as
-    /// long: `--modes f64,fixed,float-float`
+    /// long: `--modes f64,fixed,float-float` [default: f64,fast,mixed,f32; of other quantities than divergence, which are computed in f64,
+    /// explicit-euler,symplectic-euler,leapfrog]
     #[arg(
         long,
         value_name = "A,B,...",
         value_delimiter = ',',
-        default_value = "f64,fast,mixed,f32",
         value_parser = mode
     )]
     modes: Vec<Mode>,
@@ -122,7 +124,7 @@ struct Row {
 /// Computes, compares and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (modes, most) = args.specifications()?;
-    let pictures = args.pictures()?;
+    let pictures = args.pictures(&modes)?;
     let mut outputs = Outputs::new();
     for path in pictures.iter().flatten() {
         outputs.file("--out", path);
@@ -186,8 +188,8 @@ impl Args {
             given = given.over(config::load(path)?);
         }
         let refused = |error: &SpecError| {
-            let on_command_line =
-                self.specification.has(error.option) || error.option == "integrator";
+            let of_mode = matches!(error.option, "integrator" | "precision");
+            let on_command_line = self.specification.has(error.option) || of_mode;
             Failure::specification(error, on_command_line, self.config.as_deref())
         };
         let most = given.checked_max_error().map_err(|e| refused(&e))?;
@@ -196,12 +198,35 @@ impl Args {
             let valid = mode.apply(&specification).validate();
             Ok((mode.name(), valid.map_err(|e| refused(&e))?))
         };
-        let modes = self.modes.iter().map(in_mode);
+        let modes = self.modes(specification.quantity);
+        let modes = modes.iter().map(in_mode);
         Ok((modes.collect::<Result<_, Failure>>()?, most))
     }
 
+    /// Those given, or the usual ones.
+    fn modes(&self, quantity: Quantity) -> Vec<Mode> {
+        if !self.modes.is_empty() {
+            return self.modes.clone();
+        }
+        let usual = [
+            Precision::F64,
+            Precision::Fast,
+            Precision::Mixed,
+            Precision::F32,
+        ];
+        if quantity == Quantity::Divergence {
+            return usual.map(Mode::Precision).to_vec();
+        }
+        let usual = [
+            Integrator::ExplicitEuler,
+            Integrator::SymplecticEuler,
+            Integrator::Leapfrog,
+        ];
+        usual.map(Mode::Integrator).to_vec()
+    }
+
     /// A file for each mode, none for the first.
-    fn pictures(&self) -> Result<Vec<Option<PathBuf>>, Failure> {
+    fn pictures(&self, modes: &Modes) -> Result<Vec<Option<PathBuf>>, Failure> {
         let refuse = |path: &Path, reason: &str| {
             Failure::value(&path.display().to_string(), "--out", reason)
         };
@@ -214,8 +239,8 @@ impl Args {
         }
         let stem = self.out.file_stem().unwrap_or_default().to_string_lossy();
         let mut list = vec![None];
-        for mode in &self.modes[1..] {
-            let name = mode.name().replace(':', "-");
+        for (name, _) in &modes[1..] {
+            let name = name.replace(':', "-");
             list.push(Some(self.out.with_file_name(format!("{stem}-{name}.png"))));
         }
         Ok(list)
@@ -229,7 +254,7 @@ fn row(
     first: Option<&DivergenceMap>,
     picture: Option<PathBuf>,
 ) -> Result<Row, Failure> {
-    let rate = |map: &DivergenceMap| map.pixel_steps as f64 / map.elapsed.as_secs_f64();
+    let rate = |map: &DivergenceMap| map.statistics.pixel_steps as f64 / map.elapsed.as_secs_f64();
     let width = map.specification.size[0] as usize;
     let steps = map.specification.steps as u32;
     if let (Some(path), Some(first)) = (&picture, first) {
@@ -239,8 +264,9 @@ fn row(
         mode: name.to_owned(),
         seconds: map.elapsed.as_secs_f64(),
         speed: first.map_or(1.0, |first| rate(map) / rate(first)),
-        grain: grain(&map.times, width, steps),
-        difference: first.map(|f| Comparison::new(&f.times, &map.times, width, steps)),
+        grain: grain(map.values.as_slice(), width, steps),
+        difference: first
+            .map(|f| Comparison::new(f.values.as_slice(), map.values.as_slice(), width, steps)),
         picture,
         engine: map.engine,
         device: map.device.clone(),
@@ -258,11 +284,20 @@ fn draw(
     map: &DivergenceMap,
     first: &DivergenceMap,
 ) -> Result<(), Failure> {
-    let pairs = first.times.iter().zip(&map.times);
-    let differences: Vec<u32> = pairs.map(|(a, b)| a.abs_diff(*b)).collect();
+    let pairs = first
+        .values
+        .as_slice()
+        .numbers()
+        .zip(map.values.as_slice().numbers());
+    let differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).collect();
     let [width, height] = map.specification.size.map(|n| n as usize);
     let mut labels = output::labels(&map.specification, &format!("{name}, difference"));
-    labels.value = "absolute difference of the times of parting".into();
+    let quantity = map.specification.quantity;
+    labels.value = if quantity.counts_steps() {
+        "absolute difference of the times of parting".into()
+    } else {
+        format!("absolute difference of the {}", quantity.label())
+    };
     let look = Look {
         colour_map: args.colormap,
         ..Look::default()
@@ -271,6 +306,24 @@ fn draw(
         .expect("a specification is plain numbers and names");
     let values = Map::new(&differences, width, height);
     Ok(picture::plot(path, &values, &look, &labels, Some(&json))?)
+}
+
+/// Whole numbers, which steps are, with all digits.
+fn format_largest(largest: f64) -> String {
+    if largest == largest.trunc() {
+        largest.to_string()
+    } else {
+        short(largest)
+    }
+}
+
+/// Three decimals, as long as they say something.
+fn format_mean(mean: f64) -> String {
+    if mean == 0.0 || mean >= 0.001 {
+        format!("{mean:.3}")
+    } else {
+        format!("{mean:.3e}")
+    }
 }
 
 fn table(rows: &[Row]) -> String {
@@ -287,8 +340,8 @@ fn table(rows: &[Row]) -> String {
             |d| {
                 [
                     format!("{:.3} %", 100.0 * d.equal),
-                    format!("{:.3}", d.mean),
-                    d.largest.to_string(),
+                    format_mean(d.mean),
+                    format_largest(d.largest),
                 ]
             },
         );

@@ -6,8 +6,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
     self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
-    OneOrTwo, Plane, Points, Precision, Preset, Resolution, RunOptions, SpecError, Specification,
-    Start, Validated,
+    OneOrTwo, Plane, Points, Precision, Preset, Quantity, Resolution, RunOptions, SpecError,
+    Specification, Start, Validated,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
@@ -29,7 +29,7 @@ mod streamed;
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Compute a three-body divergence map",
+    about = "Compute a map of three-body motion: divergence, closest approach or Lyapunov exponent",
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
@@ -95,8 +95,8 @@ pub(crate) struct OutputArgs {
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     save_config: Option<PathBuf>,
-    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, u32,
-    /// height x width) or .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
+    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array,
+    /// height x width, u32 or f64) or .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     out: Vec<PathBuf>,
     /// The file of points.
@@ -208,6 +208,9 @@ pub(crate) struct SpecificationArgs {
     /// Distance from its twin up to which the grid body counts as together with it (length) [default: 0.5]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
     critical_distance: Option<f64>,
+    // Its help is that of the table of quantities.
+    #[arg(long, value_name = "NAME", help = quantity_help(), allow_hyphen_values = true, value_parser = values::quantity)]
+    quantity: Option<Quantity>,
     /// Arithmetic [default: f64]
     /// f64: 64 bits, IEEE; the reference
     /// fast: 64 bits with the GPU's approximate root; equal to rounding, a quarter faster on a GPU
@@ -240,6 +243,22 @@ pub(crate) struct SpecificationArgs {
     max_error: Option<f64>,
 }
 
+/// What `--quantity` can be, a line each.
+fn quantity_help() -> String {
+    let mut text = format!(
+        "What is computed of each pixel [default: {}]",
+        Quantity::default()
+    );
+    for quantity in Quantity::ALL {
+        let (help, unit) = (quantity.help(), quantity.unit());
+        text.push_str(&format!("\n{quantity} ({unit}): {help}"));
+    }
+    text.push_str(
+        "\nEach is there in f64, by every integrator; divergence in the other precisions too.",
+    );
+    text
+}
+
 impl SpecificationArgs {
     pub(crate) fn given(&self) -> Given {
         Given {
@@ -257,6 +276,7 @@ impl SpecificationArgs {
             dt: self.dt,
             shift: self.shift,
             critical_distance: self.critical_distance,
+            quantity: self.quantity,
             precision: self.precision,
             integrator: self.integrator,
             start: self.start,
@@ -281,6 +301,7 @@ impl SpecificationArgs {
             "dt" => self.dt.is_some(),
             "shift" => self.shift.is_some(),
             "critical-distance" => self.critical_distance.is_some(),
+            "quantity" => self.quantity.is_some(),
             "precision" => self.precision.is_some(),
             "integrator" => self.integrator.is_some(),
             "start" => self.start.is_some(),

@@ -8,7 +8,7 @@ use glam::DVec3;
 use serde_json::json;
 use trisolar::divergence::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, EngineError, Plane, Specification,
-    Unattended, Validated,
+    Unattended, Validated, ValueSlice, ValueVec,
 };
 use trisolar::simd::Simd;
 
@@ -99,8 +99,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for case in &cases {
         // The reference: one lane on one thread.
         let reference = CpuEngine::with_simd(Some(1), Simd::Scalar)?;
-        let expected = reference.compute(&case.valid, &Unattended)?.times;
-        spreads.push(Spread::of(case, &expected));
+        let expected = reference.compute(&case.valid, &Unattended)?.values;
+        spreads.push(Spread::of(case, expected.as_slice()));
         for candidate in engines.iter().filter(|e| !(e.plain && case.brief)) {
             interrupt::check()?;
             outcomes.push(compare(case, candidate, &expected));
@@ -282,18 +282,13 @@ fn meeting(coarse: Specification) -> Specification {
     specification
 }
 
-fn compare(case: &Case, candidate: &Candidate, expected: &[u32]) -> Outcome {
+fn compare(case: &Case, candidate: &Candidate, expected: &ValueVec) -> Outcome {
     let start = Instant::now();
     let different = match candidate.engine.compute(&case.valid, &Unattended) {
-        Ok(computed) if computed.times.len() != expected.len() => {
-            Err(format!("{} pixels came back", computed.times.len()))
+        Ok(computed) if computed.values.len() != expected.len() => {
+            Err(format!("{} pixels came back", computed.values.len()))
         }
-        Ok(computed) => Ok(computed
-            .times
-            .iter()
-            .zip(expected)
-            .filter(|(a, b)| a != b)
-            .count() as u64),
+        Ok(computed) => Ok(different(computed.values.as_slice(), expected.as_slice())),
         Err(error) => Err(error.to_string()),
     };
     Outcome {
@@ -305,6 +300,13 @@ fn compare(case: &Case, candidate: &Candidate, expected: &[u32]) -> Outcome {
     }
 }
 
+/// Pixels whose values differ in any bit.
+fn different(a: ValueSlice<'_>, b: ValueSlice<'_>) -> u64 {
+    let size = a.value_type().size();
+    let pairs = a.bytes().chunks(size).zip(b.bytes().chunks(size));
+    pairs.filter(|(a, b)| a != b).count() as u64
+}
+
 /// How the pixels of a map end, which shows that it tests what it should.
 #[derive(Debug, serde::Serialize)]
 struct Spread {
@@ -312,21 +314,26 @@ struct Spread {
     #[serde(skip)]
     brief: bool,
     pixels: u64,
-    earliest: u32,
+    /// Of maps of divergence, in steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earliest: Option<u32>,
     latest: Option<u32>,
-    never_parted: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_parted: Option<u64>,
 }
 
 impl Spread {
-    fn of(case: &Case, times: &[u32]) -> Self {
-        let steps = case.valid.specification().steps as u32;
+    fn of(case: &Case, values: ValueSlice<'_>) -> Self {
+        let s = case.valid.specification();
+        let steps = s.steps as u32;
+        let times = values.of::<u32>().unwrap_or_default();
         Self {
             map: case.name.clone(),
             brief: case.brief,
-            pixels: times.len() as u64,
-            earliest: times.iter().copied().min().unwrap_or(0),
+            pixels: values.len() as u64,
+            earliest: times.iter().copied().min(),
             latest: times.iter().copied().filter(|t| *t < steps).max(),
-            never_parted: times.iter().filter(|t| **t == steps).count() as u64,
+            never_parted: s.quantity.statistics(values, s.steps).never_parted,
         }
     }
 }
@@ -354,9 +361,13 @@ fn table(
     let mut text = String::from("reference: cpu, scalar, 1 thread\n\n");
     for spread in spreads.iter().filter(|s| !s.brief) {
         let latest = spread.latest.map_or("never".into(), |t| t.to_string());
+        let (earliest, never) = (spread.earliest, spread.never_parted);
         text.push_str(&format!(
             "{}\n  {} pixels; partings from step {} to {latest}; {} never part\n",
-            spread.map, spread.pixels, spread.earliest, spread.never_parted
+            spread.map,
+            spread.pixels,
+            earliest.unwrap_or(0),
+            never.unwrap_or(0)
         ));
         for outcome in outcomes.iter().filter(|o| o.map == spread.map) {
             text.push_str(&format!(

@@ -97,9 +97,10 @@ pub(crate) struct SequenceArgs {
     colormap: ColourMap,
     /// What they stand for. share: the share of the frame's steps that was left when the twins parted, the same scale in
     /// every frame. steps: the steps left, of the most that any frame has. frame: the steps left, each frame from its own lowest to its
-    /// highest
-    #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = Colours::Share)]
-    colours: Colours,
+    /// highest; of other quantities than divergence, whose values are not steps, there is frame only [default: share; of other quantities
+    /// frame]
+    #[arg(long, value_name = "NAME", help_heading = "Picture")]
+    colours: Option<Colours>,
 
     /// Where to compute: auto (GPUs if any can be used, otherwise the CPU), cpu, gpu, or gpu+cpu (both together)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
@@ -169,9 +170,13 @@ impl SequenceArgs {
         Ok(given.map_err(|error| self.refused(&error))?.or(has))
     }
 
-    /// How pictures look.
-    pub(crate) fn look(&self) -> (ColourMap, Colours) {
-        (self.colormap, self.colours)
+    /// How pictures of these maps look.
+    pub(crate) fn look(&self, of: &Specification) -> Result<(ColourMap, Colours), Failure> {
+        let colours = self.colours.unwrap_or(Colours::usual(of.quantity));
+        colours
+            .check(of.quantity)
+            .map_err(|allowed| Failure::value(colours.name(), "--colours", &allowed))?;
+        Ok((self.colormap, colours))
     }
 
     /// The run of `command` that goes on in the folder of `--resume`: its record, and the options that it has.

@@ -75,27 +75,30 @@ impl Args {
     /// The sweep and its folder.
     fn sweep(&self, typed: &Typed) -> Result<(Sweep, PathBuf), Failure> {
         let sequence = &self.sequence;
-        let (colormap, colours) = sequence.look();
-        let given = |Base {
-                         specification,
-                         max_error,
-                     }| Sweep {
-            base: specification,
-            max_error,
-            vary: self.vary.iter().map(Vary::to_string).collect(),
-            bare: self.bare,
-            colormap,
-            colours,
+        let given = |base: Base| -> Result<Sweep, Failure> {
+            let Base {
+                specification,
+                max_error,
+            } = base;
+            let (colormap, colours) = sequence.look(&specification)?;
+            Ok(Sweep {
+                base: specification,
+                max_error,
+                vary: self.vary.iter().map(Vary::to_string).collect(),
+                bare: self.bare,
+                colormap,
+                colours,
+            })
         };
         let Some(path) = &sequence.resume else {
-            return Ok((given(sequence.base(None)?), self.out.clone()));
+            return Ok((given(sequence.base(None)?)?, self.out.clone()));
         };
         let (_, mut sweep): (_, Sweep) = sequence.resumed("sweep", path)?;
         sweep.max_error = sequence.max_error_over(sweep.max_error)?;
         let here = given(Base {
             specification: sweep.base.clone(),
             max_error: sweep.max_error,
-        });
+        })?;
         sequence.refuse_others(typed, path, &sweep.base, [&sweep, &here], &self.out)?;
         Ok((sweep, path.clone()))
     }
@@ -243,23 +246,28 @@ fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     let names: String = (vary.iter())
         .map(|v| format!("{:>14}", v.parameter.to_string()))
         .collect();
-    let mut text = format!(
-        "{}\n\n{names} {:>14} {:>12} {:>14}",
-        lines.as_str(),
-        "never parted",
-        "shortest",
-        "mean steps"
-    );
+    let of_steps = outcome.summaries.iter().all(|s| s.shortest.is_some());
+    let titles = if of_steps {
+        ["never parted", "shortest", "mean steps"]
+    } else {
+        ["least", "greatest", "mean"]
+    };
+    let [a, b, c] = titles;
+    let mut text = format!("{}\n\n{names} {a:>14} {b:>12} {c:>14}", lines.as_str());
     let row = |s: &Summary| {
         let values: String = s
             .set
             .iter()
             .map(|s| format!("{:>14}", short(s.value)))
             .collect();
-        let never = 100.0 * s.never_parted as f64 / s.pixels as f64;
+        if let (Some(never), Some(shortest)) = (s.never_parted, s.shortest) {
+            let never = 100.0 * never as f64 / s.pixels as f64;
+            return format!("\n{values} {never:>12.2} % {shortest:>12} {:>14.1}", s.mean);
+        }
+        let [least, greatest] = s.range.unwrap_or([f64::NAN; 2]);
         format!(
-            "\n{values} {never:>12.2} % {:>12} {:>14.1}",
-            s.shortest, s.mean
+            "\n{values} {least:>14.4e} {greatest:>12.4e} {:>14.4e}",
+            s.mean
         )
     };
     outcome

@@ -4,7 +4,7 @@
 use glam::DVec3;
 use trisolar::divergence::{
     Backend, Driver, GpuChoice, Integrator, MapBackend, OneOrThree, OneOrTwo, Plane, Precision,
-    Start,
+    Quantity, Start,
 };
 
 /// `W` or `WxH`.
@@ -112,6 +112,11 @@ pub(crate) fn plane(text: &str) -> Result<Plane, String> {
 
 /// A precision mode by name, `fixed` with its bits.
 pub(crate) fn precision(text: &str) -> Result<Precision, String> {
+    text.parse()
+}
+
+/// A quantity by name.
+pub(crate) fn quantity(text: &str) -> Result<Quantity, String> {
     text.parse()
 }
 

@@ -204,28 +204,31 @@ impl Args {
     /// The zoom, its folder, and the record of the run that it goes on with.
     fn zoom(&self, typed: &Typed) -> Result<(Zoom, PathBuf, Option<Record>), Failure> {
         let sequence = &self.sequence;
-        let (colormap, colours) = sequence.look();
-        let given = |Base {
-                         specification,
-                         max_error,
-                     }| Zoom {
-            base: specification,
-            max_error,
-            preset: self.preset,
-            set: self.set.iter().map(Rule::to_string).collect(),
-            frames: self.frames.unwrap_or(self.preset.frames()),
-            cache: match self.cache {
-                Cache::Rounded => Cache::Rounded,
-                Cache::None | Cache::Exact => Cache::None,
-            },
-            npy: self.npy,
-            film: self.film.clone(),
-            fps: self.fps,
-            colormap,
-            colours,
+        let given = |base: Base| -> Result<Zoom, Failure> {
+            let Base {
+                specification,
+                max_error,
+            } = base;
+            let (colormap, colours) = sequence.look(&specification)?;
+            Ok(Zoom {
+                base: specification,
+                max_error,
+                preset: self.preset,
+                set: self.set.iter().map(Rule::to_string).collect(),
+                frames: self.frames.unwrap_or(self.preset.frames()),
+                cache: match self.cache {
+                    Cache::Rounded => Cache::Rounded,
+                    Cache::None | Cache::Exact => Cache::None,
+                },
+                npy: self.npy,
+                film: self.film.clone(),
+                fps: self.fps,
+                colormap,
+                colours,
+            })
         };
         let Some(path) = &sequence.resume else {
-            let zoom = given(sequence.base(self.preset.center())?);
+            let zoom = given(sequence.base(self.preset.center())?)?;
             return Ok((zoom, self.out.clone(), None));
         };
         let (record, mut zoom): (_, Zoom) = sequence.resumed("zoom", path)?;
@@ -233,7 +236,7 @@ impl Args {
         let here = given(Base {
             specification: zoom.base.clone(),
             max_error: zoom.max_error,
-        });
+        })?;
         sequence.refuse_others(typed, path, &zoom.base, [&zoom, &here], &self.out)?;
         Ok((zoom, path.clone(), Some(record)))
     }
@@ -263,7 +266,7 @@ impl Zoom {
         })?;
         let refused = frames.iter().find(|f| !can_resume(&f.specification));
         if cache != Cache::None && refused.is_some() {
-            let allowed = "it works with --precision f64 and --integrator explicit-euler only";
+            let allowed = "it works with --quantity divergence, --precision f64 and --integrator explicit-euler only";
             return Err(Failure::value(&cache.to_string(), "--cache", allowed));
         }
         Ok(frames)

@@ -57,11 +57,11 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let memory = Memory::new(spec.pixels())?;
+    let memory = Memory::new(spec.value_type(), spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
     let work = || computer.stream(&task, options, monitor);
     let (streamed, resolution) = resolution::beside(spec, options.threads, monitor, work)?;
-    let map = DivergenceMap::new(spec, memory.into_times(), streamed);
+    let map = DivergenceMap::new(spec, memory.into_values(), streamed);
     Ok(map.with_resolution(resolution))
 }

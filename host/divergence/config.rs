@@ -7,7 +7,7 @@ use crate::{Given, Points, Specification};
 pub use trisolar_spec::{ParseError, parse_as};
 
 /// What each key means, in the order of the file.
-const MEANINGS: [(&str, &str); 17] = [
+const MEANINGS: [(&str, &str); 18] = [
     ("size", "pixels: width, height"),
     (
         "center",
@@ -28,6 +28,7 @@ const MEANINGS: [(&str, &str); 17] = [
         "critical_distance",
         "up to which the twins count as together (length)",
     ),
+    ("quantity", "what is computed of each pixel"),
     (
         "precision",
         "f64, fast, mixed, f32, fixed:BITS or float-float",
@@ -76,10 +77,14 @@ pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Quantity;
 
     #[test]
     fn every_key_is_written_and_read_back() {
-        let specification = Specification::default();
+        let specification = Specification {
+            quantity: Quantity::Ftle,
+            ..Specification::default()
+        };
         let written = toml::Table::try_from(&specification).unwrap();
         assert_eq!(written.len(), MEANINGS.len());
         let given = parse(&to_text(&specification)).unwrap();

@@ -1,5 +1,6 @@
 //! The CPU engine: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +10,16 @@ use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::lanes::{LaneMasses, LaneState, Pixel, PixelSource};
 use kernels_gpu::map::{Job, Masses, Point};
-use kernels_gpu::methods::{Compiled, Entries, Visitor};
+use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
-use kernels_gpu::quantity::{Divergence, Quantity};
+use kernels_gpu::quantity::Quantity;
 
 use super::batches::{Batches, SLICE, Work};
 use super::engine::{Engine, Ran, Task};
+use super::quantity::OfMethod;
 use super::queue::Share;
 use super::team::{self, Worker};
+use super::value::Value;
 use super::{Specification, Validated};
 use trisolar_run::{EngineError, Monitor};
 use trisolar_simd::Simd;
@@ -99,7 +102,8 @@ impl Worker for CpuEngine {
     fn capacity(&self, specification: &Specification) -> u64 {
         let (precision, integrator) = (&specification.precision, &specification.integrator);
         let lanes = LanesOf { simd: self.simd };
-        let lanes = Divergence::with_method(precision.kind(), integrator.name(), lanes);
+        let quantity = specification.quantity;
+        let lanes = quantity.with_method(precision.kind(), integrator.name(), lanes);
         (self.pool.current_num_threads() * lanes.unwrap_or(1)) as u64
     }
 
@@ -178,7 +182,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The worker of a map's precision and integrator, on the lanes asked for.
+/// The worker of a map's quantity, precision and integrator, on the lanes asked for.
 fn work(
     simd: Simd,
     method: &Specification,
@@ -191,8 +195,8 @@ fn work(
         shared,
         thread,
     };
-    Divergence::with_method(precision, integrator, on_lanes)
-        .expect("validated: the method is in the table")
+    let done = (method.quantity).with_method(precision, integrator, on_lanes);
+    done.expect("validated: the method is in the table")
 }
 
 /// How many numbers are side by side in an instruction set.
@@ -200,10 +204,10 @@ struct LanesOf {
     simd: Simd,
 }
 
-impl Visitor<Divergence> for LanesOf {
+impl OfMethod for LanesOf {
     type Output = usize;
 
-    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) -> usize {
+    fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(self, _: Entries) -> usize {
         match self.simd {
             Simd::Scalar => <P::OnLanes<f64, f32> as Real>::LANES,
             #[cfg(target_arch = "x86_64")]
@@ -221,26 +225,27 @@ struct OnLanes<'a> {
     thread: usize,
 }
 
-impl Visitor<Divergence> for OnLanes<'_> {
+impl OfMethod for OnLanes<'_> {
     type Output = Result<(), EngineError>;
 
-    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) -> Self::Output {
+    fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(
+        self,
+        _: Entries,
+    ) -> Self::Output {
         let Self {
             simd,
             shared,
             thread,
         } = self;
         match simd {
-            Simd::Scalar => worker_scalar::<Divergence, I, P::OnLanes<f64, f32>>(shared, thread),
+            Simd::Scalar => worker_scalar::<Q, I, P::OnLanes<f64, f32>>(shared, thread),
             // SAFETY: a CpuEngine holds only instruction sets that the machine has.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe {
-                worker_avx2::<Divergence, I, P::OnLanes<F64x4, F32x8>>(shared, thread)
-            },
+            Simd::Avx2 => unsafe { worker_avx2::<Q, I, P::OnLanes<F64x4, F32x8>>(shared, thread) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Simd::Avx512 => unsafe {
-                worker_avx512::<Divergence, I, P::OnLanes<F64x8, F32x16>>(shared, thread)
+                worker_avx512::<Q, I, P::OnLanes<F64x8, F32x16>>(shared, thread)
             },
         }
     }
@@ -248,7 +253,7 @@ impl Visitor<Divergence> for OnLanes<'_> {
 
 /// Not inlined: all of them in one function take the compiler twice as long.
 #[inline(never)]
-fn worker_scalar<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
+fn worker_scalar<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
@@ -257,7 +262,7 @@ fn worker_scalar<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn worker_avx2<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
+fn worker_avx2<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
@@ -266,7 +271,7 @@ fn worker_avx2<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn worker_avx512<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
+fn worker_avx512<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
@@ -275,13 +280,13 @@ fn worker_avx512<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
 
 /// Takes the steps of pixels until the run is over. Inlined into a function with the lanes' instruction set.
 #[inline(always)]
-fn worker<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
+fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
     thread: usize,
 ) -> Result<(), EngineError> {
     let mut masses = LaneMasses::new(&shared.job.masses);
     let mut lanes = LaneState::<Q, I, R>::fresh(shared.job);
-    let mut source = Batches::new(shared, FromStart);
+    let mut source = Batches::new(shared, FromStart::<Q::Value>(PhantomData));
     loop {
         let went = lanes.run_with_masses(shared.job, SLICE, &mut masses, &mut source);
         if !source.go_on(thread, &mut lanes, went)? {
@@ -290,22 +295,22 @@ fn worker<Q: Quantity<Value = u32>, I: MapIntegrator, R: Real>(
     }
 }
 
-/// Pixels from their start; what is kept of one is its number of steps.
-struct FromStart;
+/// Pixels from their start; what is kept of one is its value.
+struct FromStart<V>(PhantomData<V>);
 
-impl Work for FromStart {
-    type Value = u32;
+impl<V: Value> Work for FromStart<V> {
+    type Value = V;
 
-    fn begin(&self, span: Range<u64>) -> Vec<u32> {
-        vec![0; (span.end - span.start) as usize]
+    fn begin(&self, span: Range<u64>) -> Vec<V> {
+        vec![V::default(); (span.end - span.start) as usize]
     }
 
-    fn deliver(&self, share: Share<'_>, first: u64, times: &[u32]) -> Result<(), EngineError> {
-        share.deliver(first, times)
+    fn deliver(&self, share: Share<'_>, first: u64, values: &[V]) -> Result<(), EngineError> {
+        share.deliver(first, V::slice(values))
     }
 }
 
-impl PixelSource<u32> for Batches<'_, FromStart> {
+impl<V: Value> PixelSource<V> for Batches<'_, FromStart<V>> {
     const OWN_MASSES: bool = true;
 
     #[inline(always)]
@@ -314,8 +319,8 @@ impl PixelSource<u32> for Batches<'_, FromStart> {
     }
 
     #[inline(always)]
-    fn done(&mut self, slot: u32, times: u32) {
-        *self.value(slot) = times;
+    fn done(&mut self, slot: u32, value: V) {
+        *self.value(slot) = value;
         self.count(slot);
     }
 

@@ -116,7 +116,7 @@ impl Devices {
     ) -> Result<Streamed, EngineError> {
         assert!(
             super::can_resume(task.spec),
-            "maps in f64 by explicit Euler"
+            "divergence maps in f64 by explicit Euler"
         );
         let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
         let ran = match &chosen {
@@ -331,7 +331,7 @@ mod tests {
     use super::super::queue::Share;
     use super::super::sink::Memory;
     use super::super::team::Worker;
-    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended};
+    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
     use super::*;
     use trisolar_run::Backend;
 
@@ -452,7 +452,7 @@ mod tests {
             let map = devices.run(&spec, &GPUS, &Unattended).expect("one is left");
             assert_eq!(map.notes.len(), usize::from(number == 2), "{:?}", map.notes);
             opened.push(devices.gpus_opened());
-            maps.push(map.times);
+            maps.push(map.values);
         }
         assert_eq!(opened, [2, 2, 2, 3, 3]);
         assert!(maps.windows(2).all(|pair| pair[0] == pair[1]));
@@ -492,11 +492,11 @@ mod tests {
                 &Unattended,
             )
             .expect("computes")
-            .times;
+            .values;
         let devices = Devices::from_source(Arc::new(Fragile::default()));
         let mut notes = 0;
         for _ in 0..3 {
-            let memory = Memory::new(spec.pixels()).expect("memory");
+            let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
             let items = FromStart {
                 spec: spec.clone(),
                 ended: Mutex::new(vec![u32::MAX; spec.pixels() as usize]),
@@ -512,8 +512,8 @@ mod tests {
                 .expect("one is left");
             notes += streamed.ran.notes.len();
             assert_eq!(streamed.device, "2 x a GPU");
-            assert!(memory.into_times() == expected);
-            assert!(items.ended.into_inner().expect("no panic") == expected);
+            assert!(memory.into_values() == expected);
+            assert!(ValueVec::U32(items.ended.into_inner().expect("no panic")) == expected);
         }
         assert_eq!(notes, 1);
         // Two handles each, and one that took the place of the failed one.

@@ -6,21 +6,23 @@ use std::time::Duration;
 
 use cuda_std::emulator::{EmulatorError, Launch};
 use kernels_gpu::Real;
-use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, TILE, Thread, Tile};
+use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, Starts, TILE, Thread, Tile};
 use kernels_gpu::integrator::MapIntegrator;
-use kernels_gpu::kernels::{divergence_plain, map, map_masses};
+use kernels_gpu::kernels::{divergence_plain, map, map_uniform};
 use kernels_gpu::lanes::{LaneMasses, LaneState};
-use kernels_gpu::map::{Job, MassivePoint, Point};
-use kernels_gpu::methods::{Compiled, Entries, Visitor};
+use kernels_gpu::map::{Job, Masses, Point};
+use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
-use kernels_gpu::quantity::{Divergence, Quantity};
+use kernels_gpu::quantity::Quantity;
 
 use super::devices::{Accelerator, Source};
 use super::engine::{Engine, Ran, Task};
+use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
 use super::resume::{Resuming, Stepper};
 use super::team::{self, Worker};
 use super::tiles::{Counters, Device, Pipeline, SETS, Take};
+use super::value::Value;
 use super::{DivergenceKernel, Specification, Validated};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, Monitor};
@@ -71,11 +73,11 @@ impl EmulatorEngine {
     }
 
     /// Feeds a kernel of fetching threads until the run is over.
-    fn fetch<T: Kept>(
+    fn fetch<T: Kept, V: Value>(
         &self,
         spec: &Validated,
         share: Share<'_>,
-        kernel: Fetching<'_, T>,
+        kernel: Fetching<'_, T, V>,
     ) -> Result<(), EngineError> {
         let grid = Grid::new(self, spec.job(0, 0), kernel);
         let mut pipeline = Pipeline::new(grid, share, spec.specification().steps);
@@ -104,7 +106,7 @@ impl EmulatorEngine {
                     // SAFETY: room for every pixel of the job.
                     unsafe { divergence_plain(job, pointer) }
                 })?;
-                share.deliver(span.start, &times[..count])?;
+                share.deliver(span.start, u32::slice(&times[..count]))?;
             }
             if !share.wait()? {
                 return Ok(());
@@ -149,15 +151,11 @@ impl Worker for EmulatorEngine {
             spec,
             share,
             points: (0..spec.pixels()).map(|n| spec.point(n)).collect(),
-            massive: (0..spec.pixels())
-                .map(|n| {
-                    let (point, masses) = (spec.point(n)?, spec.masses(n)?);
-                    Some(MassivePoint { point, masses })
-                })
-                .collect(),
+            masses: (0..spec.pixels()).map(|n| spec.masses(n)).collect(),
         };
-        Divergence::with_method(method.precision.kind(), method.integrator.name(), fetched)
-            .expect("there is an entry")
+        let (precision, integrator) = (method.precision.kind(), method.integrator.name());
+        let done = (method.quantity).with_method(precision, integrator, fetched);
+        done.expect("there is an entry")
     }
 }
 
@@ -167,38 +165,39 @@ struct FetchedBy<'a> {
     spec: &'a Validated,
     share: Share<'a>,
     points: Option<Vec<Point>>,
-    massive: Option<Vec<MassivePoint>>,
+    masses: Option<Vec<Masses>>,
 }
 
-impl Visitor<Divergence> for FetchedBy<'_> {
+impl OfMethod for FetchedBy<'_> {
     type Output = Result<(), EngineError>;
 
-    /// The kernel for the map's grid or points, or that for points with masses.
-    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) -> Self::Output {
+    /// The kernel that a GPU would run.
+    fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(
+        self,
+        entries: Entries,
+    ) -> Self::Output {
+        fn start<T>(list: &Option<Vec<T>>) -> *const T {
+            list.as_ref().map_or(std::ptr::null(), |list| list.as_ptr())
+        }
         let (engine, spec, share) = (self.engine, self.spec, self.share);
-        if let Some(points) = &self.massive {
-            let points = points.as_ptr();
+        let (points, masses) = (start(&self.points), start(&self.masses));
+        if entries.map_uniform.is_some() && masses.is_null() {
             return engine.fetch(spec, share, &|job, slice, ring, threads, shared| {
-                // SAFETY: the caller's promise, see `Fetching`; there is a point for every pixel.
-                unsafe {
-                    map_masses::<Divergence, I, P>(job, slice, ring, threads, shared, points);
-                }
+                // SAFETY: the caller's promise, see `Fetching`; there is a point for every pixel, or there are none.
+                unsafe { map_uniform::<Q, I, P>(job, slice, ring, threads, shared, points) };
             });
         }
-        let points = self
-            .points
-            .as_ref()
-            .map_or(std::ptr::null(), |p| p.as_ptr());
+        let starts = Starts { points, masses };
         engine.fetch(spec, share, &|job, slice, ring, threads, shared| {
-            // SAFETY: as above, or there are none.
-            unsafe { map::<Divergence, I, P>(job, slice, ring, threads, shared, points) };
+            // SAFETY: as above; there are masses for every pixel, or there are none.
+            unsafe { map::<Q, I, P>(job, slice, ring, threads, shared, starts) };
         })
     }
 }
 
 /// A kernel of fetching threads. Called with what [`map`] asks for: a fresh value at first for every
 /// thread, and tiles with slots of their own for the tickets not taken.
-type Fetching<'k, T> = &'k dyn Fn(Job, u64, Ring<u32>, *mut T, *const Shared);
+type Fetching<'k, T, V> = &'k dyn Fn(Job, u64, Ring<V>, *mut T, *const Shared);
 
 /// What a kernel's threads keep between launches.
 pub(super) trait Kept: Clone {
@@ -225,20 +224,20 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> Kept for MassiveThread<Q, I, R> {
 const SLOTS: u32 = 8;
 
 /// An emulated kernel of fetching threads with its buffers.
-struct Grid<'a, T> {
+struct Grid<'a, T, V> {
     engine: &'a EmulatorEngine,
     job: Job,
-    kernel: Fetching<'a, T>,
+    kernel: Fetching<'a, T, V>,
     threads: Vec<T>,
     tiles: Vec<Tile>,
-    times: Vec<u32>,
+    values: Vec<V>,
     done: Vec<AtomicU32>,
     shared: Shared,
     sets: [(u64, u32, Vec<u32>); SETS],
 }
 
-impl<'a, T: Kept> Grid<'a, T> {
-    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, T>) -> Self {
+impl<'a, T: Kept, V: Value> Grid<'a, T, V> {
+    fn new(engine: &'a EmulatorEngine, job: Job, kernel: Fetching<'a, T, V>) -> Self {
         let threads = (engine.blocks * engine.block) as usize;
         Self {
             engine,
@@ -246,7 +245,7 @@ impl<'a, T: Kept> Grid<'a, T> {
             kernel,
             threads: vec![T::fresh(&job); threads],
             tiles: vec![Tile::default(); SLOTS as usize],
-            times: vec![0; (SLOTS * TILE) as usize],
+            values: vec![V::default(); (SLOTS * TILE) as usize],
             done: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
             shared: Shared::new(),
             sets: Default::default(),
@@ -254,7 +253,7 @@ impl<'a, T: Kept> Grid<'a, T> {
     }
 }
 
-impl<T> Device for Grid<'_, T> {
+impl<T, V: Value> Device for Grid<'_, T, V> {
     fn slots(&self) -> u32 {
         SLOTS
     }
@@ -273,7 +272,7 @@ impl<T> Device for Grid<'_, T> {
         }
         let ring = Ring {
             tiles: self.tiles.as_ptr(),
-            values: self.times.as_mut_ptr(),
+            values: self.values.as_mut_ptr(),
             done: self.done.as_ptr(),
             mask: SLOTS - 1,
             limit,
@@ -310,7 +309,7 @@ impl<T> Device for Grid<'_, T> {
     fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
         for run in runs {
             let values = (run.start * TILE) as usize..(run.end * TILE) as usize;
-            take(run.start, &self.times[values])?;
+            take(run.start, V::slice(&self.values[values]))?;
         }
         Ok(())
     }

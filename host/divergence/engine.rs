@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::quantity::Statistics;
 use super::sink::{Memory, Sink};
+use super::value::ValueVec;
 use super::{Devices, Points, Resolution, Specification, Validated};
 use trisolar_device::Energy;
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -18,18 +20,18 @@ pub trait Engine {
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
-    /// Computes some pixels of a map and hands `times` of each to the task's sink, as they come.
+    /// Computes some pixels of a map and hands their values to the task's sink, as they come.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] if the monitor ended the run; otherwise what failed.
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError>;
 
-    /// `times` of every pixel, row-major: the number of steps that began with the twins together.
+    /// The value of every pixel, row-major.
     ///
     /// # Errors
     /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for the map.
     fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
-        let memory = Memory::new(spec.pixels())?;
+        let memory = Memory::new(spec.value_type(), spec.pixels())?;
         let whole = [0..spec.pixels()];
         let task = Task::new(spec, &whole, &memory);
         let Ran {
@@ -39,7 +41,7 @@ pub trait Engine {
             energy,
         } = self.stream(&task, monitor)?;
         Ok(Computed {
-            times: memory.into_times(),
+            values: memory.into_values(),
             elapsed,
             notes,
             portions,
@@ -128,8 +130,8 @@ pub struct Portion {
 /// What an engine brings back.
 #[derive(Clone, Debug)]
 pub struct Computed {
-    /// `times` of every pixel, row-major.
-    pub times: Vec<u32>,
+    /// The value of every pixel, row-major.
+    pub values: ValueVec,
     /// See [`Ran`].
     pub elapsed: Duration,
     /// See [`Ran`].
@@ -140,26 +142,37 @@ pub struct Computed {
     pub energy: Option<Energy>,
 }
 
+impl Computed {
+    /// The steps of every pixel, of a divergence map.
+    ///
+    /// # Panics
+    /// If the map is of a quantity whose values are of another type.
+    pub fn times(&self) -> &[u32] {
+        self.values.of().expect(NO_TIMES)
+    }
+}
+
+/// Said where counts of steps are asked of a map that has none.
+pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
+
 /// A computed map with what made it.
 #[derive(Clone, Debug)]
 pub struct DivergenceMap {
     /// What it is of.
     pub specification: Specification,
-    /// The start states, if they are not a grid's: `times` are theirs, in the same order.
+    /// The start states, if they are not a grid's: `values` are theirs, in the same order.
     pub points: Option<Arc<Points>>,
-    /// height × width, row-major: steps that began with the twins together. Equal to `specification.steps`
-    /// where they never parted.
-    pub times: Vec<u32>,
+    /// height × width, row-major: the specification's quantity. Of a divergence map the steps that began with the twins together, equal
+    /// to `specification.steps` where they never parted.
+    pub values: ValueVec,
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
     /// The device in words.
     pub device: String,
     /// Time of the computation itself, see [`Ran::elapsed`].
     pub elapsed: Duration,
-    /// The sum of `times`: steps taken, each by a pixel's both systems.
-    pub pixel_steps: u64,
-    /// Pixels whose twins never parted.
-    pub never_parted: u64,
+    /// The values in a few numbers.
+    pub statistics: Statistics,
     /// What the user should know, such as that a GPU failed and the CPU took over.
     pub notes: Vec<String>,
     /// Which device did how much.
@@ -181,7 +194,7 @@ impl DivergenceMap {
         self
     }
 
-    /// The shape of `times`: height and width, or how the points are arranged.
+    /// The shape of `values`: height and width, or how the points are arranged.
     pub fn shape(&self) -> Vec<usize> {
         match &self.points {
             Some(points) => points.shape().to_owned(),
@@ -194,15 +207,22 @@ impl DivergenceMap {
         super::spec::json(&self.specification, self.points.as_deref())
     }
 
-    /// Of times that were computed: one for each pixel of `spec`, in their order.
-    pub fn new(spec: &Validated, times: Vec<u32>, streamed: Streamed) -> Self {
-        let steps = spec.specification().steps as u32;
+    /// The steps of every pixel, of a divergence map.
+    ///
+    /// # Panics
+    /// If the map is of a quantity whose values are of another type.
+    pub fn times(&self) -> &[u32] {
+        self.values.of().expect(NO_TIMES)
+    }
+
+    /// Of values that were computed: one for each pixel of `spec`, in their order.
+    pub fn new(spec: &Validated, values: ValueVec, streamed: Streamed) -> Self {
+        let s = spec.specification();
         Self {
-            specification: spec.specification().clone(),
+            specification: s.clone(),
             points: spec.points().cloned(),
-            pixel_steps: times.iter().map(|t| u64::from(*t)).sum(),
-            never_parted: times.iter().filter(|t| **t == steps).count() as u64,
-            times,
+            statistics: s.quantity.statistics(values.as_slice(), s.steps),
+            values,
             engine: streamed.engine,
             device: streamed.device,
             elapsed: streamed.ran.elapsed,

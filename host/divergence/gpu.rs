@@ -4,16 +4,20 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kernels_gpu::device::fetch::{Ring, Shared, TILE, Tile};
+use kernels_gpu::device::fetch::{Ring, Shared, Starts, TILE, Tile};
 use kernels_gpu::lanes::FRESH;
-use kernels_gpu::map::{Job, Masses, MassivePoint, Point};
+use kernels_gpu::map::{Job, Masses, Point};
+use kernels_gpu::methods::Compiled;
 
 use super::devices::Accelerator;
 use super::engine::{Engine, Ran, Task};
+use super::kernel::Entry;
+use super::quantity::OfQuantity;
 use super::queue::{Pace, Share};
 use super::team::{self, Worker};
 use super::tiles::{self, Device, Pipeline, SETS, Take};
-use super::{DivergenceKernel, Precision, Specification, Validated};
+use super::value::Value;
+use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
 use trisolar_device::{
     Argument, DeviceMemory, EnergyMeter, Gpu, Kernel, Mark, Pinned, Plain, Residency,
 };
@@ -119,18 +123,24 @@ impl GpuEngine {
         &self,
         spec: &Validated,
         spans: &[Range<u64>],
-    ) -> Result<Grid<'_>, EngineError> {
+    ) -> Result<Box<dyn Device + '_>, EngineError> {
         let device = || self.gpu.info().name.clone();
-        let (entry, kept) = DivergenceKernel::Fetch.entry(spec, &device)?;
+        let entry = DivergenceKernel::Fetch.entry(spec, &device)?;
         let kernel = match blocks(spec.specification()) {
             Some(blocks) => {
                 let threads = BLOCK;
-                self.gpu.kernel_for(entry, Residency { threads, blocks })?
+                self.gpu
+                    .kernel_for(entry.name, Residency { threads, blocks })?
             }
-            None => self.gpu.kernel(entry)?,
+            None => self.gpu.kernel(entry.name)?,
         };
-        let points = points_on(&self.gpu, spec)?;
-        Grid::new(&self.gpu, kernel, spec.job(0, 0), spans, kept, points)
+        spec.specification().quantity.visit(GridOf {
+            gpu: &self.gpu,
+            kernel,
+            entry,
+            spec,
+            spans,
+        })
     }
 }
 
@@ -138,8 +148,11 @@ impl GpuEngine {
 /// H200: f32 10 % faster, float-float 6 %, f64 1 %.
 fn blocks(spec: &Specification) -> Option<u32> {
     match (spec.precision, spec.integrator) {
+        _ if spec.quantity != Quantity::Divergence => None,
         (Precision::F32 | Precision::FloatFloat, _) => Some(5),
         (Precision::F64, Integrator::ExplicitEuler) => Some(4),
+        // As many as where masses are constants.
+        (Precision::F64, Integrator::AdamsBashforth2) => Some(3),
         _ => None,
     }
 }
@@ -212,8 +225,8 @@ impl GpuEngine {
     /// A thread a pixel, a band at a time.
     fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
         self.gpu.enter()?;
-        let (entry, _) = self.kernel.entry(spec, &|| self.device())?;
-        let kernel = self.gpu.kernel(entry)?;
+        let entry = self.kernel.entry(spec, &|| self.device())?;
+        let kernel = self.gpu.kernel(entry.name)?;
         let band = BAND.min(spec.pixels());
         let times = DeviceMemory::<u32>::filled(&self.gpu, band as usize, 0)?;
         let mut host = vec![0; band as usize];
@@ -235,7 +248,7 @@ impl GpuEngine {
                 unsafe { kernel.launch(job.count.div_ceil(BLOCK), BLOCK, 0, &arguments)? };
                 wait(&self.gpu.mark()?, share)?;
                 times.download(&mut host[..count])?;
-                share.deliver(span.start, &host[..count])?;
+                share.deliver(span.start, u32::slice(&host[..count]))?;
                 steps += count as u64 * u64::from(job.steps);
                 share.report(steps);
             }
@@ -264,20 +277,41 @@ pub(super) fn measured<'a>(
     Ok(ran)
 }
 
+/// Makes the [`Grid`] of a quantity.
+struct GridOf<'a, 's> {
+    gpu: &'a Gpu,
+    kernel: Kernel<'a>,
+    entry: Entry,
+    spec: &'s Validated,
+    spans: &'s [Range<u64>],
+}
+
+impl<'a> OfQuantity for GridOf<'a, '_> {
+    type Output = Result<Box<dyn Device + 'a>, EngineError>;
+
+    fn visit<Q: Compiled<Value: Value>>(self) -> Self::Output {
+        Ok(Box::new(Grid::<Q::Value>::new(self)?))
+    }
+}
+
 /// The kernel of fetching threads with all its buffers.
-pub(super) struct Grid<'a> {
+struct Grid<'a, V: Value> {
     gpu: &'a Gpu,
     kernel: Kernel<'a>,
     job: Job,
+    /// Whether the kernel takes masses beside points.
+    takes_masses: bool,
     /// The start states of all pixels, if they are points.
     points: Option<DeviceMemory<'a, f64>>,
+    /// Their masses, if they have some of their own.
+    masses: Option<DeviceMemory<'a, f64>>,
     blocks: u32,
-    times: DeviceMemory<'a, u32>,
+    values: DeviceMemory<'a, V>,
     threads: DeviceMemory<'a, u64>,
     tiles: DeviceMemory<'a, Tile>,
     shared: DeviceMemory<'a, Counters>,
     done: DeviceMemory<'a, u32>,
-    staging: [Pinned<'a, u32>; 2],
+    staging: [Pinned<'a, V>; 2],
     sets: [Set<'a>; SETS],
 }
 
@@ -300,16 +334,15 @@ impl<'a> Set<'a> {
     }
 }
 
-impl<'a> Grid<'a> {
-    /// For these spans; each thread keeps `kept` bytes between launches.
-    fn new(
-        gpu: &'a Gpu,
-        kernel: Kernel<'a>,
-        job: Job,
-        spans: &[Range<u64>],
-        kept: usize,
-        points: Option<DeviceMemory<'a, f64>>,
-    ) -> Result<Self, EngineError> {
+impl<'a, V: Value> Grid<'a, V> {
+    fn new(of: GridOf<'a, '_>) -> Result<Self, EngineError> {
+        let GridOf {
+            gpu,
+            kernel,
+            entry,
+            spec,
+            spans,
+        } = of;
         let pixels: u64 = spans.iter().map(|s| s.end - s.start).sum();
         let resident = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
         let blocks = u64::from(resident).min(pixels.div_ceil(u64::from(BLOCK))) as u32;
@@ -319,20 +352,25 @@ impl<'a> Grid<'a> {
             .map(|s| (s.end - s.start).div_ceil(u64::from(TILE)));
         let tiles = tiles.sum::<u64>().max(1);
         let slots = tiles.next_power_of_two().min(u64::from(SLOTS)) as usize;
-        let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
+        let words = ((blocks * BLOCK) as usize * entry.kept).div_ceil(size_of::<u64>());
         let piece = slots.min(PIECE as usize) * TILE as usize;
         let grid = Self {
             gpu,
             kernel,
-            job,
-            points,
+            job: spec.job(0, 0),
+            takes_masses: entry.takes_masses,
+            points: on_device(gpu, spec, |pixel| spec.point(pixel), point_numbers)?,
+            masses: on_device(gpu, spec, |pixel| spec.masses(pixel), masses_numbers)?,
             blocks,
-            times: DeviceMemory::filled(gpu, slots * TILE as usize, 0)?,
+            values: DeviceMemory::filled(gpu, slots * TILE as usize, 0)?,
             threads: DeviceMemory::filled(gpu, words, FRESH_BYTE)?,
             tiles: DeviceMemory::filled(gpu, slots, 0)?,
             shared: DeviceMemory::filled(gpu, 1, 0)?,
             done: DeviceMemory::filled(gpu, slots, 0)?,
-            staging: [Pinned::new(gpu, piece, 0)?, Pinned::new(gpu, piece, 0)?],
+            staging: [
+                Pinned::new(gpu, piece, V::default())?,
+                Pinned::new(gpu, piece, V::default())?,
+            ],
             sets: [Set::new(gpu, slots)?, Set::new(gpu, slots)?],
         };
         gpu.synchronise()?;
@@ -340,7 +378,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-impl Device for Grid<'_> {
+impl<V: Value> Device for Grid<'_, V> {
     fn slots(&self) -> u32 {
         self.done.len() as u32
     }
@@ -355,7 +393,7 @@ impl Device for Grid<'_> {
     ) -> Result<(), EngineError> {
         let ring = Ring {
             tiles: std::ptr::with_exposed_provenance(self.tiles.address() as usize),
-            values: std::ptr::with_exposed_provenance_mut::<u32>(self.times.address() as usize),
+            values: std::ptr::with_exposed_provenance_mut::<V>(self.values.address() as usize),
             done: std::ptr::with_exposed_provenance(self.done.address() as usize),
             mask: self.slots() - 1,
             limit,
@@ -377,15 +415,20 @@ impl Device for Grid<'_> {
                 unsafe { self.tiles.copy_in(to, &set.tiles, from, count)? };
             }
         }
-        // A null pointer stands for the job's grid.
-        let points = self.points.as_ref().map_or(0, DeviceMemory::address);
+        // A null pointer stands for the job's grid, or its masses. The two are the kernel's `Starts`, or the first is its points.
+        let starts = [&self.points, &self.masses];
+        let starts = starts.map(|list| list.as_ref().map_or(0, DeviceMemory::address));
         let arguments = [
             Argument::new(&self.job),
             Argument::new(&slice),
             Argument::new(&ring),
             Argument::new(&threads),
             Argument::new(&shared),
-            Argument::new(&points),
+            if self.takes_masses {
+                Argument::new(&starts)
+            } else {
+                Argument::new(&starts[0])
+            },
         ];
         // SAFETY: the arguments are the kernel's parameters. The pipeline opens no more tiles than there are slots, so
         // that the ring holds those of all tickets not taken; all buffers live until the launches have been waited for, since
@@ -416,7 +459,7 @@ impl Device for Grid<'_> {
 
     /// While one piece is on its way through page-locked memory, the one before is put into place.
     fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
-        let (gpu, times, staging) = (self.gpu, &self.times, &mut self.staging);
+        let (gpu, values, staging) = (self.gpu, &self.values, &mut self.staging);
         let length = |piece: &Range<u32>| piece.len() * TILE as usize;
         let mut under_way: Option<(Range<u32>, usize, Mark<'_>)> = None;
         let pieces = runs.iter().flat_map(|run| {
@@ -428,63 +471,62 @@ impl Device for Grid<'_> {
             let first = piece.start as usize * TILE as usize;
             // SAFETY: the tiles of these slots are done, as a launch that is over has said; the buffer was last read two pieces
             // ago, and is read again only after its mark.
-            unsafe { times.copy_beside(first, &mut staging[buffer], length(&piece))? };
+            unsafe { values.copy_beside(first, &mut staging[buffer], length(&piece))? };
             let mark = gpu.mark_copies()?;
             if let Some((piece, buffer, mark)) = under_way.replace((piece, buffer, mark)) {
                 mark.wait()?;
-                take(piece.start, &staging[buffer][..length(&piece)])?;
+                take(piece.start, V::slice(&staging[buffer][..length(&piece)]))?;
             }
         }
         if let Some((piece, buffer, mark)) = under_way {
             mark.wait()?;
-            take(piece.start, &staging[buffer][..length(&piece)])?;
+            take(piece.start, V::slice(&staging[buffer][..length(&piece)]))?;
         }
         Ok(())
     }
 }
 
-/// Numbers of a [`Point`], and of one with masses of its own.
-const NUMBERS: [usize; 2] = [18, 29];
-const _: () = assert!(NUMBERS[0] * size_of::<f64>() == size_of::<Point>());
-const _: () = assert!(NUMBERS[1] * size_of::<f64>() == size_of::<MassivePoint>());
+// Pointers on the device are numbers here.
+const _: () = assert!(size_of::<[u64; 2]>() == size_of::<Starts>());
+const _: () = assert!(18 * size_of::<f64>() == size_of::<Point>());
+const _: () = assert!(11 * size_of::<f64>() == size_of::<Masses>());
 
-/// Brings the start states of all pixels to a GPU, if they are points.
-fn points_on<'a>(
+/// Brings something of all pixels to a GPU, if they have it.
+fn on_device<'a, T, N: Iterator<Item = f64>>(
     gpu: &'a Gpu,
     spec: &Validated,
+    of: impl Fn(u64) -> Option<T>,
+    numbers: impl Fn(T) -> N,
 ) -> Result<Option<DeviceMemory<'a, f64>>, EngineError> {
-    if spec.points().is_none() {
+    if of(0).is_none() {
         return Ok(None);
     }
-    let each = NUMBERS[usize::from(spec.masses(0).is_some())];
-    let mut numbers = Vec::with_capacity(spec.pixels() as usize * each);
-    for pixel in 0..spec.pixels() {
-        numbers.extend(spec.point(pixel).iter().flat_map(point_numbers));
-        numbers.extend(spec.masses(pixel).iter().flat_map(masses_numbers));
-    }
-    let mut memory = DeviceMemory::filled(gpu, numbers.len(), 0)?;
-    memory.upload(&numbers)?;
+    let all: Vec<f64> = (0..spec.pixels())
+        .filter_map(of)
+        .flat_map(numbers)
+        .collect();
+    let mut memory = DeviceMemory::filled(gpu, all.len(), 0)?;
+    memory.upload(&all)?;
     Ok(Some(memory))
 }
 
 /// A [`Point`] in the order of its memory.
-fn point_numbers(point: &Point) -> impl Iterator<Item = f64> {
+fn point_numbers(point: Point) -> impl Iterator<Item = f64> {
     let vectors = point.positions.into_iter().chain(point.velocities);
     vectors.flatten()
 }
 
 /// [`Masses`] in the order of its memory.
-fn masses_numbers(masses: &Masses) -> impl Iterator<Item = f64> {
+fn masses_numbers(masses: Masses) -> impl Iterator<Item = f64> {
     let Masses {
         in_steps,
         criterion,
     } = masses;
     let c = criterion.centre;
-    let pulls = (in_steps.g.iter())
-        .chain(&in_steps.minus_sum)
-        .chain([&in_steps.softening2])
-        .copied();
-    pulls
+    let in_steps = (in_steps.g.into_iter())
+        .chain(in_steps.minus_sum)
+        .chain([in_steps.softening2]);
+    in_steps
         .chain([c.x, c.y, c.z])
         .chain(criterion.minus_weights)
         .chain([criterion.critical2])

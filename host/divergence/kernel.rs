@@ -2,10 +2,12 @@
 
 use kernels_gpu::device::fetch::{MassiveThread, Thread};
 use kernels_gpu::integrator::MapIntegrator;
-use kernels_gpu::methods::{Compiled, Entries, Visitor};
+use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
-use kernels_gpu::quantity::{Divergence, Quantity};
+use kernels_gpu::quantity::Quantity;
 
+use super::quantity::OfMethod;
+use super::value::Value;
 use super::{Precision, Validated};
 use trisolar_run::EngineError;
 use trisolar_spec::Integrator;
@@ -20,19 +22,44 @@ pub enum DivergenceKernel {
     Fetch,
 }
 
-/// Whether pixels have masses of their own.
+/// The kernel of a method for a map.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "gpu"),
+    expect(dead_code, reason = "the emulator needs no names")
+)]
+pub(super) struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it takes [`Starts`](kernels_gpu::device::fetch::Starts), with masses, or points alone.
+    pub takes_masses: bool,
+    /// The bytes that each of its threads keeps between launches.
+    pub kept: usize,
+}
+
 struct EntryOf {
+    /// Whether pixels have masses of their own.
     own_masses: bool,
 }
 
-impl<Q: Quantity> Visitor<Q> for EntryOf {
-    type Output = (&'static str, usize);
+impl OfMethod for EntryOf {
+    type Output = Entry;
 
-    fn visit<P: Number, I: MapIntegrator>(self, entries: Entries) -> Self::Output {
-        if self.own_masses {
-            (entries.map_masses, size_of::<MassiveThread<Q, I, P>>())
-        } else {
-            (entries.map, size_of::<Thread<Q, I, P>>())
+    fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(
+        self,
+        entries: Entries,
+    ) -> Entry {
+        match entries.map_uniform.filter(|_| !self.own_masses) {
+            Some(name) => Entry {
+                name,
+                takes_masses: false,
+                kept: size_of::<Thread<Q, I, P>>(),
+            },
+            None => Entry {
+                name: entries.map,
+                takes_masses: true,
+                kept: size_of::<MassiveThread<Q, I, P>>(),
+            },
         }
     }
 }
@@ -49,12 +76,12 @@ impl DivergenceKernel {
         }
     }
 
-    /// The entry point for a map's precision and integrator, and the bytes that each of its threads keeps between launches.
+    /// The entry point for a map.
     pub(super) fn entry(
         self,
         valid: &Validated,
         device: &dyn Fn() -> String,
-    ) -> Result<(&'static str, usize), EngineError> {
+    ) -> Result<Entry, EngineError> {
         let spec = valid.specification();
         let refuse = |reason: String| EngineError::Gpu {
             device: device(),
@@ -63,23 +90,29 @@ impl DivergenceKernel {
         };
         if self == Self::Plain {
             let known = (Precision::F64, Integrator::ExplicitEuler);
-            if (spec.precision, spec.integrator) == known && valid.points().is_none() {
-                return Ok((self.name(), 0));
+            let divergence = spec.quantity == super::Quantity::Divergence;
+            if divergence && (spec.precision, spec.integrator) == known && valid.points().is_none()
+            {
+                return Ok(Entry {
+                    name: self.name(),
+                    takes_masses: false,
+                    kept: 0,
+                });
             }
             return Err(refuse(
-                "it computes f64 maps of a grid by explicit Euler only".into(),
+                "it computes divergence maps of a grid in f64 by explicit Euler only".into(),
             ));
         }
         let entry = EntryOf {
             own_masses: valid.masses(0).is_some(),
         };
-        Divergence::with_method(spec.precision.kind(), spec.integrator.name(), entry).ok_or_else(
-            || {
-                refuse(format!(
-                    "there is no kernel for {} in {}",
-                    spec.integrator, spec.precision
-                ))
-            },
-        )
+        let (precision, integrator) = (spec.precision.kind(), spec.integrator.name());
+        let found = spec.quantity.with_method(precision, integrator, entry);
+        found.ok_or_else(|| {
+            refuse(format!(
+                "there is no kernel for {} by {} in {}",
+                spec.quantity, spec.integrator, spec.precision
+            ))
+        })
     }
 }

@@ -89,7 +89,7 @@ pub use on_gpu::{Climbed, climb};
 mod on_gpu {
     use std::time::Duration;
 
-    use kernels_gpu::device::fetch::{Ring, Shared, TILE, Thread, Tile};
+    use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, Starts, TILE, Tile};
     use kernels_gpu::integrator::ExplicitEuler;
     use kernels_gpu::kernels::LADDER_STATE;
     use kernels_gpu::quantity::Divergence;
@@ -150,7 +150,8 @@ mod on_gpu {
         let kept = match rung {
             Rung::Memory => LADDER_STATE * count,
             Rung::Tuned => {
-                (blocks * block) as usize * size_of::<Thread<Divergence, ExplicitEuler, f64>>() / 8
+                let kept = size_of::<MassiveThread<Divergence, ExplicitEuler, f64>>();
+                (blocks * block) as usize * kept / 8
             }
             _ => 1,
         };
@@ -179,10 +180,9 @@ mod on_gpu {
         let arguments = match rung {
             Rung::Memory => vec![plan_, from_, to_],
             Rung::Fetch => vec![plan_, shared_, to_],
-            // Start states are the grid's: there are no points.
             Rung::Tuned => {
-                let [ring_, points_] = [Argument::new(&ring), Argument::new(&0_u64)];
-                vec![job_, whole_, ring_, from_, shared_, points_]
+                let [ring_, starts_] = [Argument::new(&ring), Argument::new(&Starts::OF_JOB)];
+                vec![job_, whole_, ring_, from_, shared_, starts_]
             }
             _ => vec![plan_, to_],
         };

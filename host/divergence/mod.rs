@@ -2,6 +2,9 @@
 
 #[cfg(feature = "gpu")]
 mod alone;
+#[macro_use]
+mod value;
+
 mod batches;
 mod choice;
 mod comparison;
@@ -20,6 +23,7 @@ mod method;
 pub mod output;
 mod parameter;
 mod preset;
+mod quantity;
 mod queue;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -50,6 +54,7 @@ pub use ladder::{Climbed, climb};
 pub use method::{Precision, Start};
 pub use parameter::Parameter;
 pub use preset::Preset;
+pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
 pub use ranks::{Crew, Local, dismiss, lead, serve, share};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
@@ -67,3 +72,4 @@ pub use trisolar_run::{
 };
 pub use trisolar_spec::Integrator;
 pub use trisolar_spec::SpecError;
+pub use value::{Value, ValueSlice, ValueType, ValueVec};

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{DivergenceMap, Points, Specification};
+use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice};
 use trisolar_io::IoError;
-use trisolar_io::colour::ColourMap;
+use trisolar_io::colour::{ColourMap, Spacing};
 use trisolar_io::format::Format;
-use trisolar_io::npy;
+use trisolar_io::npy::Element as _;
 use trisolar_io::npz::NpzWriter;
 use trisolar_io::picture::{self, Axis, Labels, Look, Map};
 
@@ -44,8 +44,8 @@ pub struct Values<'a> {
     pub specification: &'a Specification,
     /// The start states, where there is no grid.
     pub points: Option<&'a Points>,
-    /// Steps that began with the twins together, row-major or in the order of the points.
-    pub times: &'a [u32],
+    /// Those of the specification's quantity, row-major or in the order of the points.
+    pub values: ValueSlice<'a>,
 }
 
 impl Values<'_> {
@@ -100,7 +100,8 @@ impl Output {
         }
     }
 
-    /// Writes the map: a picture of steps - times, the array `times`, or the array with its specification and points.
+    /// Writes the map: a picture (of a divergence map, of the steps that were left), the array, or the array with its specification and
+    /// points.
     ///
     /// # Errors
     /// The file cannot be written; nothing of it is left.
@@ -108,7 +109,7 @@ impl Output {
         let of = Values {
             specification: &map.specification,
             points: map.points.as_deref(),
-            times: &map.times,
+            values: map.values.as_slice(),
         };
         self.write_values(&of, style)
     }
@@ -121,15 +122,16 @@ impl Output {
         let Values {
             specification,
             points,
-            times,
+            values,
         } = *of;
+        let quantity = specification.quantity;
         let json = crate::specification_json(specification, points);
         let shape = of.shape();
         match self.format {
-            Format::Npy => npy::write(&self.path, &shape, times),
+            Format::Npy => values.write_npy(&self.path, &shape),
             Format::Npz => {
                 let mut file = NpzWriter::create(&self.path)?;
-                file.array("times", &shape, times)?;
+                values.write_npz(&mut file, quantity.array_name(), &shape)?;
                 if let Some(points) = points {
                     let (shape, values) = points.array();
                     file.array("points", &shape, values)?;
@@ -146,10 +148,11 @@ impl Output {
                     });
                 };
                 let steps = specification.steps as u32;
-                let left = |times| f64::from(steps - times);
-                let values = Map::mapped(times, width, height, left).averaged(style.shrink);
+                let shown = |value| quantity.shown(value, steps);
+                let values = picture_of(values, width, height, shown).averaged(style.shrink);
                 let look = Look {
                     colour_map: style.colormap,
+                    spacing: spacing(quantity),
                     ..Look::default()
                 };
                 if self.format == Format::Tiff {
@@ -163,6 +166,24 @@ impl Output {
                 }
             }
         }
+    }
+}
+
+/// Values as a picture shows them.
+pub fn picture_of<'a>(
+    values: ValueSlice<'a>,
+    width: usize,
+    height: usize,
+    shown: impl Fn(f64) -> f64 + Sync + 'a,
+) -> Map<'a> {
+    each_type!(values, v => Map::mapped(v, width, height, move |x| shown(x.to_f64())))
+}
+
+/// How a quantity's colours are spaced.
+pub fn spacing(quantity: Quantity) -> Spacing {
+    match quantity.scale() {
+        Scale::Linear => Spacing::Linear,
+        Scale::Logarithmic => Spacing::Logarithmic,
     }
 }
 
@@ -203,7 +224,7 @@ pub fn labels(specification: &Specification, title: &str) -> Labels {
         title: title.to_owned(),
         x: axis(0),
         y: axis(1),
-        value: "time left when the twins part".into(),
-        unit: "steps".into(),
+        value: specification.quantity.label().into(),
+        unit: specification.quantity.unit().into(),
     }
 }

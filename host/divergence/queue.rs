@@ -11,6 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::sink::Sink;
+use super::value::ValueSlice;
 use trisolar_run::{EngineError, Monitor};
 
 #[cfg(feature = "mpi")]
@@ -452,21 +453,22 @@ impl Share<'_> {
     ///
     /// # Errors
     /// What ended the run, or the sink's failure, which ends it.
-    pub fn deliver(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    pub fn deliver(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let queue = self.queue;
-        let span = first..first + times.len() as u64;
+        let count = values.len() as u64;
+        let span = first..first + count;
         // Settled before it is stored, so that nobody else is given it meanwhile; a device that fails in
         // between takes the run with it.
         assert!(
             queue.lock().settle(self.member, &span),
             "{span:?} was not this device's"
         );
-        if let Err(error) = queue.sink.put(first, times) {
+        if let Err(error) = queue.sink.put(first, values) {
             return Err(queue.end_with(error));
         }
         let mut state = queue.lock();
-        state.missing -= times.len() as u64;
-        state.members[self.member].delivered += times.len() as u64;
+        state.missing -= count;
+        state.members[self.member].delivered += count;
         if state.missing == 0 {
             state.finished = Some(Instant::now());
             drop(state);

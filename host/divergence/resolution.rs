@@ -72,7 +72,7 @@ impl Resolution {
         let variance = UNRESOLVED_LIMIT * (1.0 - UNRESOLVED_LIMIT) / self.sample.max(1) as f64;
         (self.share > UNRESOLVED_LIMIT + 2.0 * variance.sqrt()).then(|| {
             format!(
-                "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1 before the twins part, and such a \
+                "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1, and such a \
                  pixel shows an effect of the step; take a smaller --dt or a --softening",
                 self.in_words()
             )
@@ -297,7 +297,15 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     let job = spec.job(0, 0);
     let own = masses(spec, &job, group[0]);
     let mut of_lanes = I::masses::<R>(&own);
-    let mut terms = Divergence::terms::<R>(&own);
+    // Without twins nothing parts.
+    let criterion = |masses: &Masses| {
+        let mut masses = *masses;
+        if !spec.specification().quantity.has_twins() {
+            masses.criterion.critical2 = f64::INFINITY;
+        }
+        masses
+    };
+    let mut terms = Divergence::terms::<R>(&criterion(&own));
     let mut limits = Limits::<R>::new(&own);
     let mut twins = Divergence::begin::<R, I>(&start(spec, &job, group[0]), &job, &of_lanes);
     for (lane, pixel) in group.iter().enumerate().skip(1) {
@@ -306,7 +314,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         let one = Divergence::begin::<R, I>(&start(spec, &job, *pixel), &job, &of_one);
         twins.set_lane(lane, &one);
         of_lanes.set_lane(lane, &of_one);
-        terms.set_lane(lane, &Divergence::terms(&own));
+        terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
         limits.set_lane(lane, &Limits::new(&own));
     }
     let rest = resting::<R, I>(spec, &job, group, &of_lanes);

@@ -1,5 +1,5 @@
 //! Pixels that go on where an earlier computation of fewer steps left them, with the bits of one computation: on the CPU, on
-//! GPUs, or on both; maps in `f64` by explicit Euler.
+//! GPUs, or on both; divergence maps in `f64` by explicit Euler.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,6 +12,7 @@ use super::engine::{Ran, Streamed, Task};
 use super::queue::Share;
 use super::sink::Sink;
 use super::team::{self, Worker};
+use super::value::ValueSlice;
 use super::{Devices, Precision, Specification, Validated};
 use trisolar_run::{EngineError, Monitor, RunOptions};
 use trisolar_spec::Integrator;
@@ -27,7 +28,13 @@ pub type Item = lanes::Item<<Divergence as Quantity>::State<f64, ExplicitEuler>>
 /// Whether pixels of such maps can be resumed.
 pub fn can_resume(spec: &Validated) -> bool {
     let s = spec.specification();
-    (s.precision, s.integrator) == (Precision::F64, Integrator::ExplicitEuler)
+    let method = (s.quantity, s.precision, s.integrator);
+    method
+        == (
+            super::Quantity::Divergence,
+            Precision::F64,
+            Integrator::ExplicitEuler,
+        )
 }
 
 impl Validated {
@@ -198,7 +205,7 @@ impl Items for List {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn put(&self, _: u64, _: &[u32]) -> Result<(), EngineError> {
+    fn put(&self, _: u64, _: ValueSlice<'_>) -> Result<(), EngineError> {
         Ok(())
     }
 }

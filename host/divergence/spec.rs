@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use glam::DVec3;
 use kernels_gpu::map::{self, DivergenceCriterion, Grid, Job, Masses, Point};
-use kernels_gpu::methods::Compiled;
 use kernels_gpu::physics::three_body::{MassTerms, Relative};
-use kernels_gpu::quantity::Divergence;
 use serde::{Deserialize, Serialize};
 
 use super::method::{Precision, Start};
+use super::quantity::Quantity;
+use super::value::ValueType;
 use trisolar_bodies::Points;
 use trisolar_spec::Integrator;
 use trisolar_spec::SpecError;
@@ -52,6 +52,9 @@ pub struct Specification {
     pub shift: DVec3,
     /// Distance of the grid body from its twin up to which they count as together (length).
     pub critical_distance: f64,
+    /// What is computed of each pixel.
+    #[serde(skip_serializing_if = "Quantity::is_default")]
+    pub quantity: Quantity,
     /// The arithmetic.
     pub precision: Precision,
     /// What steps the trajectories.
@@ -85,6 +88,7 @@ impl Default for Specification {
             dt: 0.001,
             shift: DVec3::splat(0.001),
             critical_distance: 0.5,
+            quantity: Quantity::Divergence,
             precision: Precision::F64,
             integrator: Integrator::ExplicitEuler,
             start: Start::Euler,
@@ -155,6 +159,8 @@ pub struct Given {
     /// As in [`Specification`].
     pub critical_distance: Option<f64>,
     /// As in [`Specification`].
+    pub quantity: Option<Quantity>,
+    /// As in [`Specification`].
     pub precision: Option<Precision>,
     /// As in [`Specification`].
     pub integrator: Option<Integrator>,
@@ -194,6 +200,7 @@ impl Given {
             dt: self.dt.or(under.dt),
             shift: self.shift.or(under.shift),
             critical_distance: self.critical_distance.or(under.critical_distance),
+            quantity: self.quantity.or(under.quantity),
             precision: self.precision.or(under.precision),
             integrator: self.integrator.or(under.integrator),
             start: self.start.or(under.start),
@@ -220,6 +227,7 @@ impl From<&Specification> for Given {
             dt: Some(s.dt),
             shift: Some(OneOrThree::Three(s.shift)),
             critical_distance: Some(s.critical_distance),
+            quantity: Some(s.quantity),
             precision: Some(s.precision),
             integrator: Some(s.integrator),
             start: Some(s.start),
@@ -260,6 +268,7 @@ impl From<Given> for Specification {
             dt: given.dt.unwrap_or(default.dt),
             shift,
             critical_distance: given.critical_distance.unwrap_or(default.critical_distance),
+            quantity: given.quantity.unwrap_or(default.quantity),
             precision: given.precision.unwrap_or(default.precision),
             integrator: given.integrator.unwrap_or(default.integrator),
             start: given.start.unwrap_or(default.start),
@@ -465,8 +474,18 @@ impl Specification {
     }
 
     fn check_method(&self) -> Result<(), SpecError> {
-        let precision = self.precision.kind();
-        let has = |i: &Integrator| Divergence::has_method(precision, i.name());
+        let quantity = self.quantity;
+        let has = |p: Precision, i: Integrator| quantity.has_method(p.kind(), i.name());
+        let any = |p: &Precision| Integrator::ALL.iter().any(|i| has(*p, *i));
+        if !any(&self.precision) {
+            let names = Precision::ALL.into_iter().filter(any).map(Precision::kind);
+            let allowed = format!(
+                "with --quantity {quantity} it must be {}",
+                names.collect::<Vec<_>>().join(" or ")
+            );
+            return Err(SpecError::new("precision", self.precision, allowed));
+        }
+        let has = |i: &Integrator| has(self.precision, *i);
         if !has(&self.integrator) {
             let names = Integrator::ALL.iter().filter(|i| has(i)).map(|i| i.name());
             let allowed = format!(
@@ -484,6 +503,12 @@ impl Specification {
             return Err(SpecError::new("start", self.start.name(), allowed));
         }
         Ok(())
+    }
+
+    /// Whether its quantity is compiled for its precision and integrator.
+    pub fn has_method(&self) -> bool {
+        let (precision, integrator) = (self.precision.kind(), self.integrator.name());
+        self.quantity.has_method(precision, integrator)
     }
 
     /// What the engines derive from masses must be numbers, and not vanish.
@@ -575,6 +600,11 @@ impl Validated {
         self.specification.size.map(|n| n as u32)
     }
 
+    /// The type of the map's values.
+    pub fn value_type(&self) -> ValueType {
+        self.specification.quantity.value_type()
+    }
+
     /// Number of pixels (up to 2³²).
     pub fn pixels(&self) -> u64 {
         self.specification.size[0] * self.specification.size[1]
@@ -615,6 +645,10 @@ impl Validated {
             },
             masses: s.weigh(&s.masses),
             shift: s.shift.to_array(),
+            // Scaled first: the squares of very small or large components are no numbers.
+            direction: (s.shift / s.shift.abs().max_element())
+                .normalize()
+                .to_array(),
             dt: s.dt,
             first,
             count,
@@ -704,7 +738,8 @@ impl Validated {
                 pixel[0] / pixel[1]
             ));
         }
-        if s.shift.length() > s.critical_distance {
+        let twins = s.quantity.has_twins();
+        if twins && s.shift.length() > s.critical_distance {
             found.push(format!(
                 "the twins start {} apart, beyond the critical distance of {}: every pixel has parted before its \
                  first step",
@@ -717,7 +752,7 @@ impl Validated {
             .map(|(axis, p)| ((p + s.shift[axis]) - p - s.shift[axis]).abs() / s.shift[axis].abs())
             .filter(|loss| loss.is_finite())
             .fold(0.0, f64::max);
-        if worst > 0.01 {
+        if twins && worst > 0.01 {
             found.push(format!(
                 "rounding changes the shift by up to {:.0} %, since it is close to the resolution of the positions",
                 worst * 100.0
@@ -794,6 +829,9 @@ impl Validated {
     /// A shift that rounding swallows all over the map leaves nothing to compute.
     fn check_shift(&self) -> Result<(), SpecError> {
         let s = &self.specification;
+        if !s.quantity.has_twins() {
+            return Ok(());
+        }
         let moves = |axis: usize, p: f64| p + s.shift[axis] != p;
         let somewhere = (0..3).any(|axis| self.extremes(axis).into_iter().any(|p| moves(axis, p)));
         if somewhere {
@@ -914,7 +952,12 @@ fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
 
 /// The values in which two specifications differ, in words: there, and here.
 pub fn differences(there: &Specification, here: &Specification) -> String {
-    let object = |s| serde_json::to_value(s).expect("plain data");
+    let object = |s: &Specification| {
+        let mut object = serde_json::to_value(s).expect("plain data");
+        // It is not written where it is the default.
+        object["quantity"] = s.quantity.name().into();
+        object
+    };
     let (there, here) = (object(there), object(here));
     let keys = here.as_object().into_iter().flat_map(|map| map.keys());
     let found: Vec<String> = keys
@@ -934,7 +977,8 @@ pub(crate) fn json(specification: &Specification, points: Option<&Points>) -> St
         return text;
     };
     let values: serde_json::Value = serde_json::from_str(&text).expect("just written");
-    let kept = crate::config::keys().filter(|key| !points.replaces().contains(key));
+    let kept = crate::config::keys()
+        .filter(|key| !points.replaces().contains(key) && values.get(key).is_some());
     let entries: Vec<String> = kept
         .map(|key| format!("\"{key}\":{}", values[key]))
         .collect();

@@ -18,10 +18,10 @@ use std::time::Duration;
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineError, Sink, Specification, Validated, differences};
+use crate::{EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences};
 use trisolar_io::atomic::Staged;
 use trisolar_io::read::{self, Limit};
-use trisolar_io::{IoError, atomic, npy};
+use trisolar_io::{IoError, atomic};
 use trisolar_run::{self as run, RecordError, lock};
 
 /// What the file beside holds.
@@ -183,6 +183,8 @@ pub struct Store {
     file: File,
     /// Bytes before the first pixel.
     header: Vec<u8>,
+    /// The type of a value.
+    values: ValueType,
     pixels: u64,
     state: Mutex<State>,
     /// Wakes the thread that writes records.
@@ -378,7 +380,8 @@ impl Store {
             return Err(StoreError::Busy { part });
         }
         Ok(Self {
-            header: npy::header::<u32>(&shape(valid)),
+            header: valid.value_type().npy_header(&shape(valid)),
+            values: valid.value_type(),
             pixels: valid.pixels(),
             about: Record::of(valid),
             part,
@@ -391,7 +394,7 @@ impl Store {
 
     /// Bytes of the whole file.
     fn length(&self) -> u64 {
-        self.header.len() as u64 + 4 * self.pixels
+        self.header.len() as u64 + self.values.size() as u64 * self.pixels
     }
 
     /// Takes the space on the disk, so that it cannot be missing later, and writes the header.
@@ -537,7 +540,7 @@ impl Store {
     ///
     /// # Errors
     /// Pixels are missing, or the file cannot be mapped.
-    pub fn times(&self) -> Result<Times, IoError> {
+    pub fn values(&self) -> Result<Mapped, IoError> {
         let missing: u64 = self.missing().iter().map(|s| s.end - s.start).sum();
         let wrong = |reason: String| IoError::Malformed {
             path: self.part.clone(),
@@ -553,7 +556,8 @@ impl Store {
         // program, as with any mapped file.
         let map =
             unsafe { Mmap::map(&self.file) }.map_err(|e| IoError::system(&self.part, "read", e))?;
-        Ok(Times {
+        Ok(Mapped {
+            values: self.values,
             map,
             header: self.header.len(),
         })
@@ -585,37 +589,31 @@ impl Store {
 }
 
 impl Sink for Store {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         if let Some(failed) = &self.lock().failed {
             return Err(EngineError::Sink(failed.clone()));
         }
-        let at = self.header.len() as u64 + 4 * first;
-        let written = if cfg!(target_endian = "little") {
-            self.file.write_all_at(bytemuck::cast_slice(times), at)
-        } else {
-            let swapped: Vec<u32> = times.iter().map(|t| t.to_le()).collect();
-            self.file.write_all_at(bytemuck::cast_slice(&swapped), at)
-        };
-        written
+        let at = self.header.len() as u64 + self.values.size() as u64 * first;
+        (self.file.write_all_at(&values.le_bytes(), at))
             .map_err(|e| EngineError::Sink(IoError::system(&self.part, "write", e).to_string()))?;
-        self.lock().add(first..first + times.len() as u64);
+        self.lock().add(first..first + values.len() as u64);
         Ok(())
     }
 }
 
 /// A map in a file, as memory.
 #[derive(Debug)]
-pub struct Times {
+pub struct Mapped {
+    values: ValueType,
     map: Mmap,
     header: usize,
 }
 
-impl std::ops::Deref for Times {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
+impl Mapped {
+    /// Its values.
+    pub fn as_slice(&self) -> ValueSlice<'_> {
         // A header's length is a multiple of 64, and maps begin on a page.
-        bytemuck::cast_slice(&self.map[self.header..])
+        self.values.cast(&self.map[self.header..])
     }
 }
 
@@ -632,6 +630,7 @@ fn shape(valid: &Validated) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trisolar_io::npy;
 
     fn map(width: u64, steps: u64) -> Validated {
         let specification = Specification {
@@ -659,11 +658,11 @@ mod tests {
         let valid = map(5, 100);
         assert!(Store::resume(&path, &valid).expect("nothing").is_none());
         let store = Store::begin(&path, &valid, None).expect("begins");
-        store.put(3, &[7, 8]).expect("takes");
+        store.put(3, ValueSlice::U32(&[7, 8])).expect("takes");
         let busy = Store::resume(&path, &valid).expect_err("it is in use");
         assert!(matches!(busy, StoreError::Busy { .. }), "{busy}");
         store.write_record().expect("writes");
-        store.put(10, &[9; 10]).expect("takes");
+        store.put(10, ValueSlice::U32(&[9; 10])).expect("takes");
         drop(store);
 
         let unfinished = Store::begin(&path, &valid, None).expect_err("not to be lost");
@@ -676,11 +675,13 @@ mod tests {
 
         let store = Store::resume(&path, &valid).expect("ours").expect("there");
         assert_eq!(store.missing(), [0..3, 5..20]);
-        assert!(store.times().is_err());
-        store.put(0, &[1, 2, 3]).expect("takes");
-        store.put(5, &[4; 15]).expect("takes");
+        assert!(store.values().is_err());
+        store.put(0, ValueSlice::U32(&[1, 2, 3])).expect("takes");
+        store.put(5, ValueSlice::U32(&[4; 15])).expect("takes");
         store.write_record().expect("writes");
-        let times: Vec<u32> = store.times().expect("complete").to_vec();
+        let values = store.values().expect("complete");
+        let times = values.as_slice().of::<u32>().expect("steps").to_vec();
+        drop(values);
         assert_eq!(times[..6], [1, 2, 3, 7, 8, 4]);
         store.finish(&path, true).expect("finishes");
         let array = npy::read::<u32>(&path).expect("an npy file");
@@ -694,12 +695,15 @@ mod tests {
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
         let store = Store::begin(&path, &valid, None).expect("begins");
-        store.put(0, &[5; 8]).expect("takes");
+        store.put(0, ValueSlice::U32(&[5; 8])).expect("takes");
         store.write_record().expect("writes");
         fs::rename(store.part(), &path).expect("renames");
         drop(store);
         let store = Store::resume(&path, &valid).expect("ours").expect("there");
-        assert_eq!(store.times().expect("complete")[..], [5; 8]);
+        assert_eq!(
+            store.values().expect("complete").as_slice(),
+            ValueSlice::U32(&[5; 8])
+        );
         store.finish(&path, true).expect("finishes");
         assert!(path.exists());
         assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1);
@@ -713,7 +717,7 @@ mod tests {
         let store = Store::begin(&path, &valid, None).expect("begins");
         let [part, record] = working_files(&path);
         let text = fs::read_to_string(&record).expect("there");
-        store.put(0, &[1]).expect("takes");
+        store.put(0, ValueSlice::U32(&[1])).expect("takes");
         store.write_record().expect("writes");
         drop(store);
         let one = fs::read_to_string(&record).expect("there");
@@ -763,7 +767,7 @@ mod tests {
         let path = folder.path().join("map.png");
         let record = record.with_file_name("map.png.part.json");
         let store = Store::begin(&path, &valid, None).expect("begins");
-        store.put(0, &[5; 8]).expect("takes");
+        store.put(0, ValueSlice::U32(&[5; 8])).expect("takes");
         store.write_record().expect("writes");
         drop(store);
         fs::remove_file(beside(&path, PART)).expect("there");

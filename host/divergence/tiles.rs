@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::device::fetch::{TILE, Tile};
 
 use super::queue::{FAR, Pace, Share};
+use super::value::ValueSlice;
 use trisolar_run::EngineError;
 
 /// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
@@ -16,7 +17,7 @@ pub(super) const SETS: usize = 2;
 const LAUNCHES_AHEAD: f64 = 2.4;
 
 /// Takes the results from a slot on.
-pub(super) type Take<'a> = dyn FnMut(u32, &[u32]) -> Result<(), EngineError> + 'a;
+pub(super) type Take<'a> = dyn FnMut(u32, ValueSlice<'_>) -> Result<(), EngineError> + 'a;
 
 /// A device whose threads fetch pixels from a ring of tiles. Each of its [`SETS`] launches in flight has its own copy of the
 /// counters.
@@ -39,6 +40,35 @@ pub(super) trait Device {
     fn counters(&self, set: usize) -> Counters<'_>;
     /// Hands each of these runs of slots to `take`, with its results.
     fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError>;
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn slots(&self) -> u32 {
+        (**self).slots()
+    }
+
+    fn launch(
+        &mut self,
+        set: usize,
+        position: u32,
+        tiles: &[Tile],
+        limit: u32,
+        slice: Duration,
+    ) -> Result<(), EngineError> {
+        (**self).launch(set, position, tiles, limit, slice)
+    }
+
+    fn is_over(&mut self, set: usize) -> Result<bool, EngineError> {
+        (**self).is_over(set)
+    }
+
+    fn counters(&self, set: usize) -> Counters<'_> {
+        (**self).counters(set)
+    }
+
+    fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
+        (**self).results(runs, take)
+    }
 }
 
 /// What a launch leaves.
@@ -279,13 +309,13 @@ impl<'q, D: Device> Pipeline<'q, D> {
     /// Delivers these tiles and gives their slots free.
     fn harvest(&mut self, runs: Vec<Range<u32>>) -> Result<(), EngineError> {
         let (open, share) = (&self.open, &self.share);
-        self.device.results(&runs, &mut |first, times| {
+        self.device.results(&runs, &mut |first, values| {
             // A piece of a run: the last of its tiles may be a part only.
             let tile = |slot: u32| open[slot as usize].expect("it is open");
             let begin = tile(first).first;
-            let last = tile(first + (times.len() as u32).div_ceil(TILE) - 1);
+            let last = tile(first + (values.len() as u32).div_ceil(TILE) - 1);
             let count = last.first + u64::from(last.count) - begin;
-            share.deliver(begin, &times[..count as usize])
+            share.deliver(begin, values.range(0..count as usize))
         })?;
         for slot in runs.into_iter().flatten() {
             let tile = self.open[slot as usize].take().expect("it was open");

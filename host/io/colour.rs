@@ -122,32 +122,64 @@ pub enum ColourRange {
     Fixed(f64, f64),
 }
 
+/// How the colours are spaced between the ends of the range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spacing {
+    /// Equal steps of the value.
+    #[default]
+    Linear,
+    /// Equal steps of its logarithm. Values of 0 and below have the lowest colour, and do not count for the range.
+    Logarithmic,
+}
+
+impl Spacing {
+    /// Whether a value counts for the range.
+    pub fn counts(self, value: f64) -> bool {
+        value.is_finite() && (self == Self::Linear || value > 0.0)
+    }
+
+    /// What equal steps are taken of. The logarithm has the same bits on every machine.
+    fn of(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Logarithmic => libm::log10(value),
+        }
+    }
+}
+
 /// Values to palette entries: `levels` equal steps from `low` to `high`, and one more entry for what is not finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     pub low: f64,
     pub high: f64,
     pub levels: u16,
+    pub spacing: Spacing,
 }
 
 impl Scale {
     /// The range of the colours, and how finely it is divided: 256 steps, or 255 where one entry is needed for values
     /// that are not finite.
-    pub fn new(low: f64, high: f64, all_finite: bool) -> Self {
+    pub fn new(low: f64, high: f64, all_finite: bool, spacing: Spacing) -> Self {
         let levels = if all_finite { 256 } else { 255 };
-        Self { low, high, levels }
+        Self {
+            low,
+            high,
+            levels,
+            spacing,
+        }
     }
 
     /// The entry for a value; a map of equal values is all of the lowest colour.
     pub fn entry(self, value: f64) -> u8 {
-        // Halves first: the width of the range itself may be beyond f64.
-        let (half_width, above) = (
-            self.high / 2.0 - self.low / 2.0,
-            value / 2.0 - self.low / 2.0,
-        );
         if !value.is_finite() {
             return self.levels.min(255) as u8;
         }
+        if !self.spacing.counts(value) {
+            return 0;
+        }
+        let [low, high, value] = [self.low, self.high, value].map(|x| self.spacing.of(x));
+        // Halves first: the width of the range itself may be beyond f64.
+        let (half_width, above) = (high / 2.0 - low / 2.0, value / 2.0 - low / 2.0);
         if half_width <= 0.0 {
             return 0;
         }
@@ -194,21 +226,31 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_range_are_the_ends_of_the_palette() {
-        let s = Scale::new(10.0, 20.0, true);
+        let s = Scale::new(10.0, 20.0, true, Spacing::Linear);
         let entries = [9.0, 10.0, 15.0, 20.0, 21.0, f64::MAX].map(|v| s.entry(v));
         assert_eq!(entries, [0, 0, 128, 255, 255, 255]);
-        let s = Scale::new(10.0, 20.0, false);
+        let s = Scale::new(10.0, 20.0, false, Spacing::Linear);
         assert_eq!(
             [20.0, f64::NAN, f64::INFINITY].map(|v| s.entry(v)),
             [254, 255, 255]
         );
         assert_eq!(s.palette(ColourMap::Inferno).len(), 256);
-        let s = Scale::new(-f64::MAX, f64::MAX, true);
+        let s = Scale::new(-f64::MAX, f64::MAX, true, Spacing::Linear);
         assert_eq!(
             [-f64::MAX, 0.0, f64::MAX].map(|v| s.entry(v)),
             [0, 128, 255]
         );
-        let s = Scale::new(5.0, 5.0, true);
+        let s = Scale::new(5.0, 5.0, true, Spacing::Linear);
         assert_eq!([5.0, 6.0].map(|v| s.entry(v)), [0, 0]);
+    }
+
+    #[test]
+    fn logarithmic_colours_have_equal_ratios() {
+        let s = Scale::new(1e-3, 1e5, true, Spacing::Logarithmic);
+        let entries = [0.0, -1.0, 1e-4, 1e-3, 10.0, 1e5, 1e9].map(|v| s.entry(v));
+        assert_eq!(entries, [0, 0, 0, 0, 128, 255, 255]);
+        assert_eq!(Scale { levels: 255, ..s }.entry(f64::NAN), 255);
+        let s = Scale::new(2.0, 2.0, true, Spacing::Logarithmic);
+        assert_eq!(s.entry(2.0), 0);
     }
 }

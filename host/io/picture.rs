@@ -13,7 +13,7 @@ use std::path::Path;
 use super::IoError;
 use super::atomic;
 pub use super::canvas::Theme;
-use super::colour::{ColourMap, ColourRange, Scale};
+use super::colour::{ColourMap, ColourRange, Scale, Spacing};
 use super::npy::{Element, data_error};
 use super::png_file::{self, Pixels, encoding_error};
 use super::tiff_file;
@@ -100,19 +100,18 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The lowest and highest finite value (NaN if there is none), and whether all are finite.
-    fn extremes(&self) -> (f64, f64, bool) {
+    /// The lowest and highest value that counts (NaN if there is none), and whether all are finite.
+    fn extremes(&self, spacing: Spacing) -> (f64, f64, bool) {
         let (mut low, mut high, mut all_finite) = (f64::INFINITY, f64::NEG_INFINITY, true);
         let mut row = vec![0.0; self.width];
         for y in 0..self.height {
             (self.row)(y, &mut row);
             for &v in &row {
-                if v.is_finite() {
+                if spacing.counts(v) {
                     low = low.min(v);
                     high = high.max(v);
-                } else {
-                    all_finite = false;
                 }
+                all_finite &= v.is_finite();
             }
         }
         if low > high {
@@ -151,15 +150,24 @@ impl<'a> Map<'a> {
                 self.given
             ));
         }
-        let (low, high, all_finite) = self.extremes();
+        let spacing = look.spacing;
+        let (low, high, all_finite) = self.extremes(spacing);
         match look.range {
-            ColourRange::Whole => Ok(Scale::new(low, high, all_finite)),
-            ColourRange::Fixed(low, high) if low.is_finite() && high.is_finite() && low < high => {
-                Ok(Scale::new(low, high, all_finite))
+            ColourRange::Whole => Ok(Scale::new(low, high, all_finite, spacing)),
+            ColourRange::Fixed(low, high)
+                if spacing.counts(low) && high.is_finite() && low < high =>
+            {
+                Ok(Scale::new(low, high, all_finite, spacing))
             }
-            ColourRange::Fixed(low, high) => Err(format!(
-                "the range of the colours must be two finite numbers, the lower first; it is {low} to {high}"
-            )),
+            ColourRange::Fixed(low, high) => {
+                let above = match spacing {
+                    Spacing::Linear => "",
+                    Spacing::Logarithmic => " above 0",
+                };
+                Err(format!(
+                    "the range of the colours must be two finite numbers{above}, the lower first; it is {low} to {high}"
+                ))
+            }
         }
     }
 }
@@ -174,6 +182,8 @@ pub struct Look {
     pub colour_map: ColourMap,
     /// What the ends of the colour map stand for.
     pub range: ColourRange,
+    /// How the colours are spaced between them.
+    pub spacing: Spacing,
     /// Background and lines; no matter to [`bare`].
     pub theme: Theme,
 }

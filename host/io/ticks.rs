@@ -97,6 +97,21 @@ impl Ticks {
         }
     }
 
+    /// Ticks of a logarithmic axis from `low` to `high`, both above zero: powers of ten from two decades on, below that the round
+    /// numbers of a linear axis in their places, for powers would be too few.
+    pub fn of_ratios(low: f64, high: f64, wanted: usize) -> Self {
+        if high / low >= 100.0 {
+            return Self::logarithmic(low, high, wanted);
+        }
+        let span = high - low;
+        let mut ticks = Self::linear(low / 2.0 + high / 2.0, span, wanted);
+        for (at, _) in &mut ticks.marks {
+            let value = low + *at * span;
+            *at = ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
+        }
+        ticks
+    }
+
     /// The name of the axis with what the ticks leave out: "x − 5.30031 (10⁻¹⁰ length)".
     pub fn axis_label(&self, name: &str, unit: &str) -> String {
         let shifted = match self.offset.strip_prefix('−') {
@@ -255,6 +270,17 @@ mod tests {
         ] {
             assert_eq!(Ticks::linear(c, s, 5).marks, []);
         }
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_has_round_numbers() {
+        let t = Ticks::of_ratios(5.0, 20.0, 4);
+        assert_eq!(labels(&t), ["5", "10", "15", "20"]);
+        assert!((t.marks[1].0 - 0.5).abs() < 1e-12, "{t:?}");
+        assert_eq!(
+            Ticks::of_ratios(1e-3, 1e3, 10),
+            Ticks::logarithmic(1e-3, 1e3, 10)
+        );
     }
 
     #[test]

@@ -15,7 +15,8 @@ use super::frame::{self, Effort, Error, State, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
 use trisolar_map::{
-    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, beside,
+    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
+    beside,
 };
 
 mod exact;
@@ -167,7 +168,14 @@ pub fn run_cached(
             compute,
         )?;
         effort.notes.extend(damage.map(|what| computed_anew(&what)));
-        let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
+        let summary = frame::write_found(
+            frame,
+            u32::slice(&times),
+            unresolved,
+            most,
+            &settings.style,
+            folder,
+        )?;
         reports.lock().unwrap_or_else(PoisonError::into_inner)[frame.index as usize] = report;
         board.finished(frame);
         Ok((summary, Some(effort)))
@@ -178,6 +186,9 @@ pub fn run_cached(
     reports.iter().for_each(|of_frame| report.add(of_frame));
     Ok((outcome, report))
 }
+
+/// Caches are of pixels that can go on, and their values are steps.
+const OF_STEPS: &str = "a map that can be resumed is of divergence";
 
 /// What is to be done for a frame.
 enum Plan {

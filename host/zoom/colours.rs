@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use trisolar_io::colour::ColourRange;
+use trisolar_map::Quantity;
 
 /// How values become colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,14 +35,39 @@ impl Colours {
         }
     }
 
-    /// The value that is coloured, of a pixel that was together for `times` of `steps` steps, in a sequence whose frames
+    /// Those of a sequence of maps of a quantity, if nothing else is asked for.
+    pub fn usual(quantity: Quantity) -> Self {
+        if quantity.counts_steps() {
+            Self::Share
+        } else {
+            Self::Frame
+        }
+    }
+
+    /// That maps of a quantity can be coloured so.
+    ///
+    /// # Errors
+    /// What they can be coloured by.
+    pub fn check(self, quantity: Quantity) -> Result<(), String> {
+        if quantity.counts_steps() || self == Self::Frame {
+            return Ok(());
+        }
+        Err(format!(
+            "with --quantity {quantity} it must be frame: its values are not counts of steps"
+        ))
+    }
+
+    /// The value that is coloured, of a pixel with this value of the quantity in a map of `steps` steps, in a sequence whose frames
     /// have up to `most` steps.
-    pub fn value(self, times: u32, steps: u32, most: u32) -> f64 {
-        let left = f64::from(steps - times);
+    pub fn value(self, quantity: Quantity, value: f64, steps: u32, most: u32) -> f64 {
+        let left = quantity.shown(value, steps);
+        if !quantity.counts_steps() {
+            return left;
+        }
         match self {
             Self::Share => left / f64::from(steps),
-            Self::Steps if times == steps => 0.0,
-            Self::Steps => f64::from(most - times),
+            Self::Steps if left == 0.0 => 0.0,
+            Self::Steps => f64::from(most) - value,
             Self::Frame => left,
         }
     }
@@ -56,14 +82,14 @@ impl Colours {
     }
 
     /// Name and unit of the value, for a colour bar.
-    pub fn labels(self, most: u32) -> (String, &'static str) {
+    pub fn labels(self, quantity: Quantity, most: u32) -> (String, &'static str) {
         match self {
             Self::Share => ("share of the steps left when the twins part".into(), ""),
             Self::Steps => (
                 format!("time left of {most} steps when the twins part"),
                 "steps",
             ),
-            Self::Frame => ("time left when the twins part".into(), "steps"),
+            Self::Frame => (quantity.label().into(), quantity.unit()),
         }
     }
 }
@@ -87,22 +113,41 @@ impl fmt::Display for Colours {
 mod tests {
     use super::*;
 
+    const QUANTITY: Quantity = Quantity::Divergence;
+
     #[test]
     fn a_colour_means_the_same_in_every_frame() {
         for colours in Colours::ALL {
             assert_eq!(colours.name().parse(), Ok(colours));
-            for steps in [100, 400] {
-                assert_eq!(colours.value(steps, steps, 400), 0.0, "never parted");
+            for steps in [100_u32, 400] {
+                assert_eq!(
+                    colours.value(QUANTITY, f64::from(steps), steps, 400),
+                    0.0,
+                    "never parted"
+                );
             }
         }
         assert_eq!(
-            Colours::Share.value(50, 100, 400),
-            Colours::Share.value(200, 400, 400)
+            Colours::Share.value(QUANTITY, 50.0, 100, 400),
+            Colours::Share.value(QUANTITY, 200.0, 400, 400)
         );
         assert_eq!(
-            Colours::Steps.value(50, 100, 400),
-            Colours::Steps.value(50, 400, 400)
+            Colours::Steps.value(QUANTITY, 50.0, 100, 400),
+            Colours::Steps.value(QUANTITY, 50.0, 400, 400)
         );
-        assert_eq!(Colours::Frame.value(50, 100, 400), 50.0);
+        assert_eq!(Colours::Frame.value(QUANTITY, 50.0, 100, 400), 50.0);
+    }
+
+    #[test]
+    fn other_quantities_are_coloured_frame_by_frame() {
+        for quantity in Quantity::ALL {
+            assert_eq!(Colours::usual(*quantity).check(*quantity), Ok(()));
+            assert_eq!(
+                Colours::Share.check(*quantity).is_ok(),
+                quantity.counts_steps()
+            );
+        }
+        let value = Colours::Frame.value(Quantity::Ftle, -0.25, 100, 400);
+        assert_eq!(value, -0.25);
     }
 }

@@ -11,14 +11,16 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
+use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
-use trisolar_io::picture::{self, Look, Map};
+use trisolar_io::picture::{self, Look};
 use trisolar_io::read::{self, Limit};
 use trisolar_io::sum::Sum;
-use trisolar_io::{IoError, npy};
 use trisolar_map::output;
-use trisolar_map::{Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task};
+use trisolar_map::{
+    Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task, ValueSlice,
+};
 
 /// How the frames of a sequence are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,12 +60,21 @@ pub struct Summary {
     pub steps: u64,
     /// The sum of all pixels' steps together.
     pub pixel_steps: u64,
-    /// Pixels whose twins never parted.
-    pub never_parted: u64,
-    /// The fewest steps of a pixel.
-    pub shortest: u32,
-    /// The mean of the pixels' steps.
+    /// Pixels whose twins never parted, of maps of divergence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub never_parted: Option<u64>,
+    /// The fewest steps of a pixel, of maps of divergence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest: Option<u32>,
+    /// The mean of the values that are finite; not a number if there is none.
+    #[serde(with = "null_is_nan")]
     pub mean: f64,
+    /// The least and the greatest finite value, of maps of other quantities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+    /// Pixels whose value is not finite, of maps of other quantities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_finite: Option<u64>,
     /// How many pixels have a step that is too long, if it was looked for.
     #[serde(default)]
     pub unresolved: Option<Resolution>,
@@ -71,20 +82,46 @@ pub struct Summary {
 
 impl Summary {
     /// Of a frame's values.
-    pub fn new(frame: &Frame, times: &[u32]) -> Self {
-        let steps = frame.specification.specification().steps;
-        let pixel_steps = times.iter().map(|t| u64::from(*t)).sum();
+    pub fn new(frame: &Frame, values: ValueSlice<'_>) -> Self {
+        let s = frame.specification.specification();
+        let found = s.quantity.statistics(values, s.steps);
+        let of_steps = s.quantity.counts_steps();
+        let mean = if of_steps {
+            // Of whole numbers, exact up to the division.
+            found.pixel_steps as f64 / values.len() as f64
+        } else {
+            found.mean.unwrap_or(f64::NAN)
+        };
         Self {
             frame: frame.index,
             set: frame.set.clone(),
-            pixels: times.len() as u64,
-            steps,
-            pixel_steps,
-            never_parted: times.iter().filter(|t| u64::from(**t) == steps).count() as u64,
-            shortest: times.iter().copied().min().unwrap_or(0),
-            mean: pixel_steps as f64 / times.len() as f64,
+            pixels: values.len() as u64,
+            steps: s.steps,
+            pixel_steps: found.pixel_steps,
+            never_parted: found.never_parted,
+            shortest: of_steps.then(|| found.least.unwrap_or_default() as u32),
+            mean,
+            range: found
+                .least
+                .zip(found.greatest)
+                .filter(|_| !of_steps)
+                .map(<[f64; 2]>::from),
+            not_finite: (!of_steps).then_some(found.not_finite),
             unresolved: None,
         }
+    }
+}
+
+/// JSON has no number that is none.
+mod null_is_nan {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(x: &f64, s: S) -> Result<S::Ok, S::Error> {
+        Some(*x).filter(|x| x.is_finite()).serialize(s)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(d)?.unwrap_or(f64::NAN))
     }
 }
 
@@ -192,12 +229,12 @@ impl Monitor for Part<'_> {
 /// A file cannot be written; none is left in part.
 pub fn write(
     frame: &Frame,
-    times: &[u32],
+    values: ValueSlice<'_>,
     most: u32,
     style: &Style,
     folder: &Folder,
 ) -> Result<Summary, IoError> {
-    write_found(frame, times, None, most, style, folder)
+    write_found(frame, values, None, most, style, folder)
 }
 
 /// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](trisolar_map::beside)).
@@ -206,7 +243,7 @@ pub fn write(
 /// As [`write`](fn@write).
 pub fn write_found(
     frame: &Frame,
-    times: &[u32],
+    values: ValueSlice<'_>,
     unresolved: Option<Resolution>,
     most: u32,
     style: &Style,
@@ -216,9 +253,9 @@ pub fn write_found(
     let [width, height] = specification.size.map(|n| n as usize);
     let ((), files) = stage(|| {
         if style.npy {
-            npy::write(folder.file(frame.index, "npy"), &[height, width], times)?;
+            values.write_npy(folder.file(frame.index, "npy"), &[height, width])?;
         }
-        draw(frame, times, most, style, folder)
+        draw(frame, values, most, style, folder)
     })?;
     let name = |path: &Path| {
         path.file_name()
@@ -231,7 +268,7 @@ pub fn write_found(
     files.commit()?;
     let summary = Summary {
         unresolved,
-        ..Summary::new(frame, times)
+        ..Summary::new(frame, values)
     };
     let mut object = json!({ "summary": summary, "specification": specification, "files": sums });
     object["crc32"] = checksum(&object).into();
@@ -318,7 +355,7 @@ pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary
 
 fn draw(
     frame: &Frame,
-    times: &[u32],
+    values: ValueSlice<'_>,
     most: u32,
     style: &Style,
     folder: &Folder,
@@ -326,11 +363,13 @@ fn draw(
     let specification = frame.specification.specification();
     let [width, height] = specification.size.map(|n| n as usize);
     let steps = specification.steps as u32;
-    let value = |times| style.colours.value(times, steps, most);
-    let map = Map::mapped(times, width, height, value);
+    let quantity = specification.quantity;
+    let shown = |value| style.colours.value(quantity, value, steps, most);
+    let map = output::picture_of(values, width, height, shown);
     let look = Look {
         colour_map: style.colormap,
         range: style.colours.range(most),
+        spacing: output::spacing(quantity),
         ..Look::default()
     };
     let json =
@@ -340,7 +379,7 @@ fn draw(
         return picture::bare(path, &map, &look, Some(&json));
     }
     let mut labels = output::labels(specification, &title(frame));
-    let (value, unit) = style.colours.labels(most);
+    let (value, unit) = style.colours.labels(quantity, most);
     (labels.value, labels.unit) = (value, unit.to_owned());
     picture::plot(path, &map, &look, &labels, Some(&json))
 }

@@ -2,7 +2,7 @@
 //! was killed at any moment leaves usable.
 //!
 //! The file is a sequence of records: the number of the first pixel (u64), how many values there are (u32), the CRC-32 of both
-//! and of the values (u32), and the values (u32 each), all little-endian. A record that is cut off or damaged ends what counts.
+//! and of the values (u32), and the values (u32 or f64, as the quantity has them), all little-endian. A record that is cut off or damaged ends what counts.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use trisolar_io::IoError;
-use trisolar_map::{EngineError, Sink};
+use trisolar_map::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec};
 
 /// An unfinished frame. Results can be [put](Sink::put) in any order, from any thread.
 #[derive(Debug)]
@@ -25,12 +25,15 @@ pub struct Partial {
 #[derive(Debug)]
 struct State {
     file: File,
-    times: Vec<u32>,
+    values: ValueVec,
     done: Marks,
     /// What the file does not have yet.
     unwritten: Marks,
     written: Instant,
-    /// The sum of the values put since the frame was opened.
+    /// The steps of the pixels put since the frame was opened.
+    taken: u64,
+    quantity: Quantity,
+    /// Of a pixel.
     steps: u64,
 }
 
@@ -40,11 +43,16 @@ const HEAD: usize = 16;
 const LONGEST: u64 = 1 << 24;
 
 impl Partial {
-    /// Goes on with the file if there is one. What is put is written about every `interval`.
+    /// So many pixels of a map. Goes on with the file if there is one. What is put is written about every `interval`.
     ///
     /// # Errors
     /// The file cannot be created, read or cut to what counts of it, or is none.
-    pub fn open(path: &Path, pixels: usize, interval: Duration) -> Result<Self, IoError> {
+    pub fn open(
+        path: &Path,
+        spec: &Validated,
+        pixels: usize,
+        interval: Duration,
+    ) -> Result<Self, IoError> {
         let failed = |operation| move |e| IoError::system(path, operation, e);
         // A device would be read without end.
         if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
@@ -55,14 +63,15 @@ impl Partial {
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(failed("create"))?;
         // No run writes more than a record for each pixel.
-        let most = pixels as u64 * (HEAD as u64 + 4);
+        let most = pixels as u64 * (HEAD + spec.value_type().size()) as u64;
         let mut bytes = Vec::new();
         (&mut file)
             .take(most)
             .read_to_end(&mut bytes)
             .map_err(failed("read"))?;
-        let mut times = vec![0; pixels];
-        let (done, valid) = records(&bytes, &mut times);
+        let no_memory = || failed("read")(std::io::ErrorKind::OutOfMemory.into());
+        let mut values = spec.value_type().zeroed(pixels).ok_or_else(no_memory)?;
+        let (done, valid) = records(&bytes, &mut values);
         file.set_len(valid as u64).map_err(failed("write"))?;
         file.seek(SeekFrom::End(0)).map_err(failed("write"))?;
         Ok(Self {
@@ -70,11 +79,13 @@ impl Partial {
             interval,
             state: Mutex::new(State {
                 file,
-                times,
+                values,
                 done,
                 unwritten: Marks::new(pixels),
                 written: Instant::now(),
-                steps: 0,
+                taken: 0,
+                quantity: spec.specification().quantity,
+                steps: spec.specification().steps,
             }),
         })
     }
@@ -85,13 +96,13 @@ impl Partial {
     }
 
     /// The value of a pixel that is done.
-    pub fn get(&self, pixel: usize) -> u32 {
-        self.lock().times[pixel]
+    pub fn get(&self, pixel: usize) -> f64 {
+        self.lock().values.as_slice().get(pixel)
     }
 
-    /// The sum of the values put since the frame was opened.
+    /// The steps of the pixels put since the frame was opened.
     pub fn steps(&self) -> u64 {
-        self.lock().steps
+        self.lock().taken
     }
 
     /// Brings everything to the disk.
@@ -105,9 +116,9 @@ impl Partial {
     }
 
     /// All values; the file stays until it is removed. Pixels that are not done are 0.
-    pub fn into_times(self) -> Vec<u32> {
+    pub fn into_values(self) -> ValueVec {
         let state = self.state.into_inner();
-        state.unwrap_or_else(PoisonError::into_inner).times
+        state.unwrap_or_else(PoisonError::into_inner).values
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -120,19 +131,23 @@ impl Partial {
     ///
     /// # Errors
     /// As [`put`](Sink::put).
-    pub fn put_at(&self, pixels: &[usize], times: &[u32]) -> Result<(), EngineError> {
+    pub fn put_at(&self, pixels: &[usize], values: ValueSlice<'_>) -> Result<(), EngineError> {
         let mut state = self.lock();
-        for (pixel, times) in pixels.iter().zip(times) {
-            state.times[*pixel] = *times;
+        state.values.put_at(pixels, values);
+        for pixel in pixels {
             state.done.set(*pixel);
             state.unwritten.set(*pixel);
         }
-        self.after(state, times)
+        self.after(state, values)
     }
 
     /// Counts what has come, and writes if it is time.
-    fn after(&self, mut state: MutexGuard<'_, State>, times: &[u32]) -> Result<(), EngineError> {
-        state.steps += times.iter().map(|t| u64::from(*t)).sum::<u64>();
+    fn after(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        values: ValueSlice<'_>,
+    ) -> Result<(), EngineError> {
+        state.taken += state.quantity.steps_taken(values, state.steps);
         if state.written.elapsed() < self.interval {
             return Ok(());
         }
@@ -142,15 +157,15 @@ impl Partial {
 }
 
 impl Sink for Partial {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let mut state = self.lock();
         let first = first as usize;
-        state.times[first..][..times.len()].copy_from_slice(times);
-        for pixel in first..first + times.len() {
+        state.values.put(first, values);
+        for pixel in first..first + values.len() {
             state.done.set(pixel);
             state.unwritten.set(pixel);
         }
-        self.after(state, times)
+        self.after(state, values)
     }
 }
 
@@ -161,7 +176,7 @@ impl State {
             let starts = span.clone().step_by(LONGEST as usize);
             for start in starts {
                 let end = span.end.min(start + LONGEST);
-                let values = &self.times[start as usize..end as usize];
+                let values = self.values.as_slice().range(start as usize..end as usize);
                 bytes.extend(record(start, values));
             }
         }
@@ -182,11 +197,11 @@ impl State {
     }
 }
 
-fn record(first: u64, values: &[u32]) -> Vec<u8> {
+fn record(first: u64, values: ValueSlice<'_>) -> Vec<u8> {
     let mut bytes = first.to_le_bytes().to_vec();
     bytes.extend((values.len() as u32).to_le_bytes());
     bytes.extend([0; 4]);
-    bytes.extend(values.iter().flat_map(|t| t.to_le_bytes()));
+    bytes.extend(&*values.le_bytes());
     let checksum = checksum(&bytes);
     bytes[12..HEAD].copy_from_slice(&checksum.to_le_bytes());
     bytes
@@ -200,27 +215,26 @@ fn checksum(record: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Puts the values of the whole records into `times`; says which there are, and how many bytes they take.
-fn records(bytes: &[u8], times: &mut [u32]) -> (Marks, usize) {
-    let (mut done, mut valid) = (Marks::new(times.len()), 0);
+/// Puts the values of the whole records into `values`; says which there are, and how many bytes they take.
+fn records(bytes: &[u8], values: &mut ValueVec) -> (Marks, usize) {
+    let of = values.as_slice().value_type();
+    let (mut done, mut valid) = (Marks::new(values.len()), 0);
     while let Some(head) = bytes[valid..].first_chunk::<HEAD>() {
         let number =
             |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         let first = u64::from(number(0)) | u64::from(number(4)) << 32;
         let count = number(8) as usize;
-        let Some(record) = bytes[valid..].get(..HEAD + 4 * count) else {
+        let Some(record) = bytes[valid..].get(..HEAD + of.size() * count) else {
             break;
         };
-        let place = usize::try_from(first)
-            .ok()
-            .and_then(|first| times.get_mut(first..)?.get_mut(..count));
-        let Some(place) = place.filter(|_| count > 0 && checksum(record) == number(12)) else {
+        let fits = (first.checked_add(count as u64)).is_some_and(|end| end <= values.len() as u64);
+        if !fits || count == 0 || checksum(record) != number(12) {
             break;
-        };
-        let (fours, _) = record[HEAD..].as_chunks::<4>();
-        for (to, from) in place.iter_mut().zip(fours) {
-            *to = u32::from_le_bytes(*from);
         }
+        let Some(there) = of.from_le_bytes(&record[HEAD..]) else {
+            break;
+        };
+        values.put(first as usize, there.as_slice());
         (first..first + count as u64).for_each(|pixel| done.set(pixel as usize));
         valid += record.len();
     }
@@ -287,7 +301,39 @@ impl Marks {
 mod tests {
     use super::*;
 
+    use trisolar_map::Specification;
+
     const AT_ONCE: Duration = Duration::ZERO;
+
+    fn map_of(quantity: Quantity) -> Validated {
+        let specification = Specification {
+            quantity,
+            ..Specification::default()
+        };
+        specification.validate().expect("valid")
+    }
+
+    fn steps() -> Validated {
+        map_of(Quantity::Divergence)
+    }
+
+    #[test]
+    fn values_of_64_bits_are_kept_bit_for_bit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("f.part");
+        let open = || Partial::open(&path, &map_of(Quantity::Ftle), 10, AT_ONCE).expect("opens");
+        let partial = open();
+        let values = [0.1 + 0.2, -0.0, f64::INFINITY];
+        partial.put(4, ValueSlice::F64(&values)).expect("writes");
+        drop(partial);
+        let length = std::fs::metadata(&path).expect("there").len();
+        assert_eq!(length, (HEAD + 24) as u64);
+        let partial = open();
+        assert_eq!(partial.missing(), [0..4, 7..10]);
+        let all = partial.into_values();
+        let kept = all.as_slice().range(4..7);
+        assert_eq!(kept.bytes(), ValueSlice::F64(&values).bytes());
+    }
 
     #[test]
     fn marks_are_runs_and_what_is_between_them_gaps() {
@@ -311,10 +357,10 @@ mod tests {
     fn whatever_byte_a_run_was_killed_at_the_records_before_it_count() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("f.part");
-        let open = || Partial::open(&path, 10, AT_ONCE).expect("opens");
+        let open = || Partial::open(&path, &steps(), 10, AT_ONCE).expect("opens");
         let partial = open();
-        partial.put(4, &[1, 2, 3]).expect("writes");
-        partial.put(0, &[4, 5]).expect("writes");
+        partial.put(4, ValueSlice::U32(&[1, 2, 3])).expect("writes");
+        partial.put(0, ValueSlice::U32(&[4, 5])).expect("writes");
         assert_eq!(partial.steps(), 15);
         drop(partial);
         let whole = std::fs::read(&path).expect("reads");
@@ -331,9 +377,9 @@ mod tests {
             let missing: Vec<u64> = partial.missing().into_iter().flatten().collect();
             assert!(missing.iter().all(|n| !done.contains(n)), "{cut}");
             assert_eq!(missing.len() + done.len(), 10, "{cut}");
-            partial.put(9, &[9]).expect("writes");
+            partial.put(9, ValueSlice::U32(&[9])).expect("writes");
             drop(partial);
-            let times = open().into_times();
+            let times = open().into_values().into::<u32>().expect("steps");
             assert_eq!((times[5], times[9]), (if cut < first { 0 } else { 2 }, 9));
         }
     }
@@ -342,14 +388,17 @@ mod tests {
     fn results_wait_in_memory_until_the_interval_is_over_or_they_are_flushed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("f.part");
-        let partial = Partial::open(&path, 10, Duration::from_secs(1000)).expect("opens");
-        partial.put(3, &[1, 2]).expect("keeps");
-        partial.put(5, &[3]).expect("keeps");
+        let partial = Partial::open(&path, &steps(), 10, Duration::from_secs(1000)).expect("opens");
+        partial.put(3, ValueSlice::U32(&[1, 2])).expect("keeps");
+        partial.put(5, ValueSlice::U32(&[3])).expect("keeps");
         assert_eq!(std::fs::metadata(&path).expect("there").len(), 0);
         partial.flush().expect("writes");
         let length = std::fs::metadata(&path).expect("there").len();
         assert_eq!(length, (HEAD + 12) as u64, "one record of both");
-        assert_eq!((partial.get(4), partial.missing()), (2, vec![0..3, 6..10]));
+        assert_eq!(
+            (partial.get(4), partial.missing()),
+            (2.0, vec![0..3, 6..10])
+        );
     }
 
     #[test]
@@ -357,11 +406,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("f.part");
         let write = || {
-            let partial = Partial::open(&path, 10, AT_ONCE).expect("opens");
-            partial.put(5, &[1, 2, 3]).expect("writes");
+            let partial = Partial::open(&path, &steps(), 10, AT_ONCE).expect("opens");
+            partial.put(5, ValueSlice::U32(&[1, 2, 3])).expect("writes");
         };
         write();
-        let smaller = Partial::open(&path, 7, AT_ONCE).expect("opens");
+        let smaller = Partial::open(&path, &steps(), 7, AT_ONCE).expect("opens");
         assert_eq!(smaller.missing().into_iter().flatten().count(), 7);
         for damaged in [0, 8, 13, 17] {
             std::fs::remove_file(&path).expect("there");
@@ -369,7 +418,7 @@ mod tests {
             let mut bytes = std::fs::read(&path).expect("reads");
             bytes[damaged] ^= 1;
             std::fs::write(&path, bytes).expect("writes");
-            let partial = Partial::open(&path, 10, AT_ONCE).expect("opens");
+            let partial = Partial::open(&path, &steps(), 10, AT_ONCE).expect("opens");
             let missing = partial.missing().into_iter().flatten().count();
             assert_eq!(missing, 10, "{damaged}");
         }

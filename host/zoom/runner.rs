@@ -227,9 +227,9 @@ fn one(
         State::Unfinished => None,
         State::Damaged(what) => Some(what),
     };
-    let pixels = frame.specification.pixels() as usize;
+    let spec = &frame.specification;
     let path = folder.file(frame.index, "part");
-    let partial = Partial::open(&path, pixels, settings.checkpoint)?;
+    let partial = Partial::open(&path, spec, spec.pixels() as usize, settings.checkpoint)?;
     let watch = Watch {
         board,
         index: frame.index as usize,
@@ -242,8 +242,9 @@ fn one(
         compute,
     )?;
     effort.notes.extend(damage.map(|what| computed_anew(&what)));
-    let times = partial.into_times();
-    let summary = frame::write_found(frame, &times, unresolved, most, &settings.style, folder)?;
+    let values = partial.into_values();
+    let values = values.as_slice();
+    let summary = frame::write_found(frame, values, unresolved, most, &settings.style, folder)?;
     board.finished(frame);
     Ok((summary, Some(effort)))
 }

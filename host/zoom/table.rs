@@ -7,8 +7,10 @@ use super::frame::{Style, Summary, short, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
 use super::vary::Vary;
+use trisolar_io::IoError;
+use trisolar_io::colour::ColourRange;
 use trisolar_io::picture::{self, Look, TileLabels, Tiles};
-use trisolar_io::{IoError, npy};
+use trisolar_map::output;
 
 /// All maps of a sequence on one page.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ impl<'a> ContactSheet<'a> {
         let most = most_steps(frames);
         let s = frames.first().ok_or("there are no maps")?;
         let s = s.specification.specification();
-        let (value, unit) = style.colours.labels(most);
+        let (value, unit) = style.colours.labels(s.quantity, most);
         let labels = match vary {
             [rows, columns] => TileLabels::Matrix {
                 rows: values(rows),
@@ -56,6 +58,7 @@ impl<'a> ContactSheet<'a> {
         let look = Look {
             colour_map: style.colormap,
             range: style.colours.range(most),
+            spacing: output::spacing(s.quantity),
             ..Look::default()
         };
         picture::check_sheet(&tiles, &look)?;
@@ -74,13 +77,40 @@ impl<'a> ContactSheet<'a> {
     pub fn write(&self, path: &Path, folder: &Folder) -> Result<(), IoError> {
         let Self { frames, style, .. } = self;
         let most = most_steps(frames);
-        picture::sheet(path, &self.tiles, &self.look, None, |n| {
-            let frame = &frames[n];
-            let steps = frame.specification.specification().steps as u32;
-            let times = npy::read::<u32>(folder.file(frame.index, "npy"))?.values;
-            let value = |t: &u32| style.colours.value((*t).min(steps), steps, most);
-            Ok(times.iter().map(value).collect())
-        })
+        let values = |frame: &Frame| {
+            let s = frame.specification.specification();
+            let steps = s.steps as u32;
+            let path = folder.file(frame.index, "npy");
+            let values = s.quantity.value_type().read_npy(&path)?;
+            let shown = |value: f64| {
+                let value = if s.quantity.counts_steps() {
+                    value.min(f64::from(steps))
+                } else {
+                    value
+                };
+                style.colours.value(s.quantity, value, steps, most)
+            };
+            Ok(values.as_slice().numbers().map(shown).collect::<Vec<f64>>())
+        };
+        let mut look = self.look;
+        let quantity = frames[0].specification.specification().quantity;
+        if !quantity.counts_steps() {
+            // The same colours in all maps, which beside each other are to be compared.
+            let mut range: Option<[f64; 2]> = None;
+            for frame in *frames {
+                for value in values(frame)?
+                    .into_iter()
+                    .filter(|v| look.spacing.counts(*v))
+                {
+                    let [low, high] = range.unwrap_or([value; 2]);
+                    range = Some([low.min(value), high.max(value)]);
+                }
+            }
+            if let Some([low, high]) = range.filter(|[low, high]| low < high) {
+                look.range = ColourRange::Fixed(low, high);
+            }
+        }
+        picture::sheet(path, &self.tiles, &look, None, |n| values(&frames[n]))
     }
 }
 
@@ -96,16 +126,30 @@ pub fn csv(summaries: &[Summary]) -> String {
     for setting in summaries.first().map_or(&[][..], |s| &s.set) {
         text.push_str(&format!(",{}", setting.name));
     }
-    text.push_str(",pixels,steps,pixel_steps,never_parted,shortest,mean\n");
+    let of_steps = summaries.first().is_none_or(|s| s.shortest.is_some());
+    text.push_str(",pixels,steps,pixel_steps,");
+    text.push_str(if of_steps {
+        "never_parted,shortest,mean\n"
+    } else {
+        "least,greatest,not_finite,mean\n"
+    });
     for s in summaries {
         text.push_str(&s.frame.to_string());
         for setting in &s.set {
             text.push_str(&format!(",{}", setting.value));
         }
-        text.push_str(&format!(
-            ",{},{},{},{},{},{}\n",
-            s.pixels, s.steps, s.pixel_steps, s.never_parted, s.shortest, s.mean
-        ));
+        text.push_str(&format!(",{},{},{}", s.pixels, s.steps, s.pixel_steps));
+        if of_steps {
+            let (never, shortest) = (s.never_parted.unwrap_or(0), s.shortest.unwrap_or(0));
+            text.push_str(&format!(",{never},{shortest}"));
+        } else {
+            let [least, greatest] = s.range.unwrap_or([f64::NAN; 2]);
+            text.push_str(&format!(
+                ",{least},{greatest},{}",
+                s.not_finite.unwrap_or(0)
+            ));
+        }
+        text.push_str(&format!(",{}\n", s.mean));
     }
     text
 }

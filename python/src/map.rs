@@ -7,14 +7,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use trisolar::config;
-use trisolar::divergence::{DivergenceMap, Resolution};
+use trisolar::divergence::{DivergenceMap, Resolution, Scale};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{self, Output, Style};
 
 use crate::{errors, values};
 
-/// A computed map; `numpy.asarray` of it is the array `times`.
+/// A computed map; `numpy.asarray` of it is the array of its values.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct Map(DivergenceMap);
 
@@ -26,24 +26,32 @@ impl Map {
 
 #[pymethods]
 impl Map {
-    /// NumPy's array interface: u32, height x width (or as the points are arranged), read-only, memory of this object,
+    /// NumPy's array interface: u32 or f64 by the quantity, height x width (or as the points are arranged), read-only, memory of this object,
     /// which NumPy keeps alive.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", PyTuple::new(py, self.0.shape())?)?;
-        interface.set_item(
-            "typestr",
-            if cfg!(target_endian = "big") {
-                ">u4"
-            } else {
-                "<u4"
-            },
-        )?;
+        let values = self.0.values.as_slice();
+        interface.set_item("typestr", values.value_type().numpy_type())?;
         // The object is frozen: the vector neither moves nor changes.
-        interface.set_item("data", (self.0.times.as_ptr() as usize, true))?;
+        interface.set_item("data", (values.bytes().as_ptr() as usize, true))?;
         Ok(interface)
+    }
+
+    /// What was computed of each pixel: its name, what pictures show of it in words, the unit, and whether their colours are
+    /// logarithmic.
+    #[getter]
+    fn quantity(&self) -> (&'static str, &'static str, &'static str, bool) {
+        let quantity = self.0.specification.quantity;
+        let logarithmic = quantity.scale() == Scale::Logarithmic;
+        (
+            quantity.name(),
+            quantity.label(),
+            quantity.unit(),
+            logarithmic,
+        )
     }
 
     /// Every value of the specification, as JSON.
@@ -89,16 +97,16 @@ impl Map {
         self.0.elapsed.as_secs_f64()
     }
 
-    /// The sum of `times`.
+    /// Steps taken.
     #[getter]
     fn pixel_steps(&self) -> u64 {
-        self.0.pixel_steps
+        self.0.statistics.pixel_steps
     }
 
-    /// Pixels whose twins never parted.
+    /// Pixels whose twins never parted, of divergence.
     #[getter]
-    fn never_parted(&self) -> u64 {
-        self.0.never_parted
+    fn never_parted(&self) -> Option<u64> {
+        self.0.statistics.never_parted
     }
 
     /// The share of a sample of the pixels for which the step is too long, if it is known.

@@ -121,11 +121,11 @@ impl Specification {
         .map(Map::new)
     }
 
-    /// A map that was computed before: its times, u32, and what it told of its making.
-    #[pyo3(signature = (times, engine, device, seconds, notes, resolution=None))]
+    /// A map that was computed before: the bytes of its values, little-endian, and what it told of its making.
+    #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None))]
     fn restored(
         &self,
-        times: &[u8],
+        values: &[u8],
         engine: &str,
         device: String,
         seconds: f64,
@@ -145,14 +145,15 @@ impl Specification {
             },
         };
         let steps = self.valid.specification().steps;
-        if times.len() as u64 != self.valid.pixels() * size_of::<u32>() as u64 {
-            return Err(damaged("too many or too few times"));
-        }
-        let times: Vec<u32> = bytemuck::pod_collect_to_vec(times);
+        let of = self.valid.value_type();
+        let values = of.from_le_bytes(values);
+        let values = values.filter(|v| v.len() as u64 == self.valid.pixels());
+        let values = values.ok_or_else(|| damaged("too many or too few values"))?;
+        let times = values.of::<u32>().unwrap_or_default();
         if times.iter().any(|t| u64::from(*t) > steps) {
             return Err(damaged("times beyond the number of steps"));
         }
-        let map = DivergenceMap::new(&self.valid, times, streamed);
+        let map = DivergenceMap::new(&self.valid, values, streamed);
         let found = resolution.map(|(sample, unresolved)| Resolution::new(sample, unresolved));
         Ok(Map::new(map.with_resolution(found)))
     }

@@ -17,7 +17,7 @@ use std::str::FromStr;
 use trisolar::config;
 use trisolar::divergence::{
     self, Backend, DivergenceMap, Points, Resolution, RunOptions, SpecError, Specification,
-    Validated,
+    Validated, Value, ValueType,
 };
 use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
@@ -76,9 +76,9 @@ pub struct Info {
     pub width: u32,
     /// Pixels.
     pub height: u32,
-    /// The sum of `times`.
+    /// Steps taken; of divergence the sum of `times`.
     pub pixel_steps: u64,
-    /// Pixels whose twins never parted.
+    /// Pixels whose twins never parted; 0 for other quantities.
     pub never_parted: u64,
     /// Of the computation itself.
     pub seconds: f64,
@@ -342,8 +342,8 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
         info.write(Info {
             width,
             height,
-            pixel_steps: map.map.pixel_steps,
-            never_parted: map.map.never_parted,
+            pixel_steps: map.map.statistics.pixel_steps,
+            never_parted: map.map.statistics.never_parted.unwrap_or(0),
             seconds: map.map.elapsed.as_secs_f64(),
             engine: map.engine.as_ptr(),
             device: map.device.as_ptr(),
@@ -360,7 +360,7 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trisolar_map_times(map: *const Map) -> *const u32 {
     // SAFETY: the caller's promise, see the module.
-    unsafe { map.as_ref() }.map_or(null(), |map| map.map.times.as_ptr())
+    unsafe { values(map) }
 }
 
 /// See the header.
@@ -370,29 +370,74 @@ pub unsafe extern "C" fn trisolar_map_copy_times(
     times: *mut u32,
     count: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise, see the module.
-        let (map, times) = unsafe {
-            (
-                boundary::object(map, "map")?,
-                boundary::place(times, "times")?,
-            )
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { copy_values(map, times, "times", count) })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_values_f64(map: *const Map) -> *const f64 {
+    // SAFETY: the caller's promise, see the module.
+    unsafe { values(map) }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trisolar_map_copy_values_f64(
+    map: *const Map,
+    to: *mut f64,
+    count: usize,
+) -> Status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { copy_values(map, to, "values", count) })
+}
+
+/// Where a map's values of this type are; null if they are of another one.
+///
+/// # Safety
+/// `map` is null or a map.
+unsafe fn values<T: Value>(map: *const Map) -> *const T {
+    // SAFETY: the caller's promise.
+    let map = unsafe { map.as_ref() };
+    let values = map.and_then(|map| map.map.values.of::<T>());
+    values.map_or(null(), <[T]>::as_ptr)
+}
+
+/// Copies a map's values of this type.
+///
+/// # Safety
+/// See the module; `to`, the parameter of this name, has room for `count` values and is not part of the map.
+unsafe fn copy_values<T: Value>(
+    map: *const Map,
+    to: *mut T,
+    name: &str,
+    count: usize,
+) -> Result<(), Failure> {
+    // SAFETY: the caller's promise.
+    let (map, to) = unsafe { (boundary::object(map, "map")?, boundary::place(to, name)?) };
+    let quantity = map.map.specification.quantity;
+    let values = map.map.values.of::<T>().ok_or_else(|| {
+        let (is, other) = match quantity.value_type() {
+            ValueType::U32 => ("uint32_t", "trisolar_map_copy_times"),
+            ValueType::F64 => ("double", "trisolar_map_copy_values_f64"),
         };
-        let needed = map.map.times.len();
-        if count < needed {
-            return Err(Failure::input(format!(
-                "invalid value '{count}' for 'count': the map has {needed} values"
-            )));
-        }
-        // SAFETY: the caller's promise: times has room for count values, and is not part of the map.
-        unsafe {
-            map.map
-                .times
-                .as_ptr()
-                .copy_to_nonoverlapping(times.as_mut_ptr(), needed)
-        };
-        Ok(())
-    })
+        Failure::input(format!(
+            "invalid value 'map' for 'map': the values of {quantity} are of type {is}; use {other}()"
+        ))
+    })?;
+    if count < values.len() {
+        return Err(Failure::input(format!(
+            "invalid value '{count}' for 'count': the map has {} values",
+            values.len()
+        )));
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        values
+            .as_ptr()
+            .copy_to_nonoverlapping(to.as_mut_ptr(), values.len())
+    };
+    Ok(())
 }
 
 /// See the header.

@@ -157,9 +157,9 @@ fn measure(
 ) -> Result<(Row, Vec<u32>), EngineError> {
     let progress = Progress::new(&label, false);
     let computed = engine.compute(valid, &progress)?;
-    let pixel_steps = computed.times.iter().map(|t| u64::from(*t)).sum();
+    let pixel_steps = computed.times().iter().map(|t| u64::from(*t)).sum();
     let row = row(label, valid.pixels(), pixel_steps, computed.elapsed);
-    Ok((row, computed.times))
+    Ok((row, computed.times().to_vec()))
 }
 
 fn row(engine: String, pixels: u64, pixel_steps: u64, elapsed: Duration) -> Row {

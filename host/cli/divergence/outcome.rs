@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use trisolar::divergence::{DivergenceMap, Portion, Resolution};
+use trisolar::divergence::{DivergenceMap, Portion, Quantity, Resolution, Statistics};
 use trisolar::gpu::Energy;
 
 use crate::report::{self, Lines};
@@ -17,13 +17,13 @@ pub(super) struct Outcome {
     pub engine: &'static str,
     pub device: String,
     pub elapsed: Duration,
+    pub quantity: Quantity,
     /// Of the whole map.
-    pub pixel_steps: u64,
+    pub statistics: Statistics,
     /// Of those, what this run has computed.
     pub computed_steps: u64,
     /// Pixels that were there before this run, if it goes on with an earlier one.
     pub resumed: Option<u64>,
-    pub never_parted: u64,
     /// How many pixels have a step that is too long, if it was looked for.
     pub resolution: Option<Resolution>,
     /// Why the map may not be what was meant.
@@ -38,15 +38,15 @@ impl Outcome {
     pub fn of(map: &DivergenceMap) -> Self {
         Self {
             specification: serde_json::from_str(&map.specification_json()).unwrap_or_default(),
-            pixels: map.times.len() as u64,
+            pixels: map.values.len() as u64,
             of_points: map.points.is_some(),
             engine: map.engine,
             device: map.device.clone(),
             elapsed: map.elapsed,
-            pixel_steps: map.pixel_steps,
-            computed_steps: map.pixel_steps,
+            quantity: map.specification.quantity,
+            statistics: map.statistics,
+            computed_steps: map.statistics.pixel_steps,
             resumed: None,
-            never_parted: map.never_parted,
             resolution: map.resolution,
             warnings: map.warnings.clone(),
             notes: map.notes.clone(),
@@ -78,15 +78,24 @@ impl Outcome {
             "engine": self.engine,
             "device": self.device,
             "devices": self.portions,
-            "pixel_steps": self.pixel_steps,
+            "pixel_steps": self.statistics.pixel_steps,
             "seconds": self.elapsed.as_secs_f64(),
             "rate": self.rate(),
-            "never_parted": self.never_parted,
             "files": files.iter().map(|f| f.to_string_lossy()).collect::<Vec<_>>(),
             "unresolved": self.resolution,
             "warnings": self.warnings,
             "notes": self.notes,
         });
+        let found = &self.statistics;
+        match found.never_parted {
+            Some(never) => object["never_parted"] = never.into(),
+            None => {
+                object["least"] = found.least.into();
+                object["greatest"] = found.greatest.into();
+                object["mean"] = found.mean.into();
+                object["not_finite"] = found.not_finite.into();
+            }
+        }
         if let Some(energy) = self.energy {
             object["energy"] = serde_json::json!(energy);
         }
@@ -103,7 +112,7 @@ impl Outcome {
         if let Some(shares) = self.shares() {
             lines.add("shares", &shares);
         }
-        lines.add("pixel-steps", &report::grouped(self.pixel_steps));
+        lines.add("pixel-steps", &report::grouped(self.statistics.pixel_steps));
         lines.add("time", &report::seconds(self.elapsed.as_secs_f64()));
         lines.add("rate", &format!("{:.3e} pixel-steps/s", self.rate()));
         if let Some(energy) = self.energy {
@@ -118,14 +127,27 @@ impl Outcome {
             );
             lines.add("energy", &text);
         }
-        let share = 100.0 * self.never_parted as f64 / self.pixels as f64;
-        let never = report::grouped(self.never_parted);
-        let of = report::grouped(self.pixels);
-        let what = if self.of_points { "points" } else { "pixels" };
-        lines.add(
-            "never parted",
-            &format!("{share:.2} % ({never} of {of} {what})"),
-        );
+        let share = |count: u64| {
+            let share = 100.0 * count as f64 / self.pixels as f64;
+            let what = if self.of_points { "points" } else { "pixels" };
+            let [count, of] = [count, self.pixels].map(report::grouped);
+            format!("{share:.2} % ({count} of {of} {what})")
+        };
+        let found = &self.statistics;
+        if let Some(never) = found.never_parted {
+            lines.add("never parted", &share(never));
+        } else {
+            lines.add("quantity", self.quantity.help());
+            if let Some(((least, greatest), mean)) = found.least.zip(found.greatest).zip(found.mean)
+            {
+                let unit = self.quantity.unit();
+                let text = format!("{least:.6e} to {greatest:.6e}, mean {mean:.6e} ({unit})");
+                lines.add("values", &text);
+            }
+            if found.not_finite > 0 {
+                lines.add("not finite", &share(found.not_finite));
+            }
+        }
         if let Some(found) = self.resolution {
             lines.add("unresolved", &found.in_words());
         }

@@ -3,7 +3,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use trisolar::divergence::{Computer, Monitor, RunOptions, Task, Validated, beside, resolution_of};
+use trisolar::divergence::{
+    Computer, Monitor, RunOptions, Specification, Statistics, Task, Validated, beside,
+    resolution_of,
+};
 use trisolar::io::atomic::stage;
 use trisolar::output::{Output, Values};
 use trisolar::run;
@@ -40,19 +43,21 @@ pub(super) fn run(
             .push("there was nothing to go on with: the map was begun anew".into());
     }
 
-    let times = store.times()?;
-    let steps = valid.specification().steps as u32;
-    let sum = |times: &[u32]| times.iter().map(|t| u64::from(*t)).sum::<u64>();
-    outcome.pixel_steps = sum(&times);
-    outcome.never_parted = times.iter().filter(|t| **t == steps).count() as u64;
+    let mapped = store.values()?;
+    let all = mapped.as_slice();
+    let Specification {
+        quantity, steps, ..
+    } = *valid.specification();
+    outcome.statistics = quantity.statistics(all, steps);
     outcome.computed_steps = missing
         .iter()
-        .map(|s| sum(&times[s.start as usize..s.end as usize]))
+        .map(|s| all.range(s.start as usize..s.end as usize))
+        .map(|computed| quantity.steps_taken(computed, steps))
         .sum();
     let values = Values {
         specification: valid.specification(),
         points: valid.points().map(AsRef::as_ref),
-        times: &times,
+        values: all,
     };
     let style = job.output.style();
     let others = outputs.iter().filter(|o| o.path() != main.path());
@@ -65,7 +70,7 @@ pub(super) fn run(
             .and_then(|((), files)| store.commit(files))
             .map_err(|e| kept(&e.to_string(), &store))?;
     }
-    drop(times);
+    drop(mapped);
     store.finish(main.path(), main.is_npy())?;
     Ok(outcome)
 }
@@ -110,10 +115,10 @@ fn compute(
         engine: "none",
         device: "all pixels were there".into(),
         elapsed: Duration::ZERO,
-        pixel_steps: 0,
+        quantity: valid.specification().quantity,
+        statistics: Statistics::default(),
         computed_steps: 0,
         resumed: None,
-        never_parted: 0,
         of_points: valid.points().is_some(),
         resolution: None,
         warnings: valid.warnings(),

@@ -13,6 +13,14 @@ use super::maps::view_of;
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
+/// What is not on the page: it shows maps of divergence.
+const QUANTITY: &str = "quantity";
+
+/// Whether a parameter is on the page.
+fn is_shown(name: &str) -> bool {
+    !RECTANGLE.contains(&name) && name != QUANTITY
+}
+
 /// Where on the page a parameter is.
 fn group(name: &str) -> &'static str {
     match name {
@@ -33,9 +41,7 @@ pub(super) fn names() -> Vec<String> {
     let names = options
         .get_arguments()
         .map(|option| option.get_id().to_string());
-    names
-        .filter(|name| !RECTANGLE.contains(&name.as_str()))
-        .collect()
+    names.filter(|name| is_shown(name)).collect()
 }
 
 /// The values a parameter can have, if they can be counted.
@@ -84,7 +90,7 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
     let options = options();
     let parameters: Vec<Value> = options
         .get_arguments()
-        .filter(|option| !RECTANGLE.contains(&option.get_id().as_str()))
+        .filter(|option| is_shown(option.get_id().as_str()))
         .map(|option| {
             let name = option.get_id().as_str();
             let help = option

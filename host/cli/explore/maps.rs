@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use trisolar::divergence::{
     Backend, Computer as _, Devices, EngineError, Given, GpuChoice, Monitor, OneOrTwo, Points,
-    RunOptions, Sink, SpecError, Specification, Task, Validated,
+    Quantity, RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::{config, machine, output};
@@ -112,6 +112,10 @@ impl Engine for Maps {
             span: [1.0, 1.0],
             ..Specification::from(given)
         };
+        if specification.quantity != Quantity::Divergence {
+            let allowed = "the explorer shows maps of divergence only; trisolar divergence computes the others";
+            return Err(Refusal::new("quantity", specification.quantity, allowed));
+        }
         if specification.steps > MAX_STEPS {
             let allowed = format!("the explorer takes up to {MAX_STEPS}");
             return Err(Refusal::new("steps", specification.steps, allowed));
@@ -316,7 +320,7 @@ impl TileEngine for OneMap {
             .devices
             .run(&valid, &self.options, &Watch(cancel))
             .map_err(ended)?;
-        Ok(Values::U32(map.times))
+        Ok(Values::U32(map.times().to_vec()))
     }
 }
 
@@ -418,7 +422,8 @@ struct ToTiles<'a> {
 }
 
 impl Sink for ToTiles<'_> {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+        let times = values.of::<u32>().expect("maps of divergence only");
         let (n, width) = (self.block.pixels(), self.block.width());
         let mut at = 0;
         while at < times.len() {

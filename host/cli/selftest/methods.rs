@@ -1,7 +1,9 @@
-//! Every precision and every integrator, of grids, of points and of points with masses of their own.
+//! Every quantity in every precision and by every integrator that it is compiled for, of grids, of points and of points with masses of their own.
 
 use glam::DVec3;
-use trisolar::divergence::{Integrator, Points, Precision, SpecError, Specification, Start};
+use trisolar::divergence::{
+    Integrator, Points, Precision, Quantity, SpecError, Specification, Start,
+};
 
 use super::{Case, Outcome, Spread};
 use crate::Failure;
@@ -22,21 +24,28 @@ fn lively() -> Specification {
 
 /// Those that give the same bits on every engine.
 fn methods() -> impl Iterator<Item = Specification> {
-    let precisions = Precision::ALL.into_iter().filter(|p| p.is_portable());
-    let precisions = precisions.map(|precision| Specification {
-        precision,
-        ..lively()
-    });
-    let integrators = Integrator::ALL.iter().copied().skip(1);
-    precisions.chain(integrators.map(|integrator| Specification {
-        integrator,
-        start: if integrator.is_multistep() {
-            Start::RungeKutta
-        } else {
-            Start::Euler
-        },
-        ..lively()
-    }))
+    Quantity::ALL.iter().flat_map(|quantity| {
+        let base = || Specification {
+            quantity: *quantity,
+            ..lively()
+        };
+        let precisions = Precision::ALL.into_iter().filter(|p| p.is_portable());
+        let precisions = precisions.map(move |precision| Specification {
+            precision,
+            ..base()
+        });
+        let integrators = Integrator::ALL.iter().copied().skip(1);
+        let integrators = integrators.map(move |integrator| Specification {
+            integrator,
+            start: if integrator.is_multistep() {
+                Start::RungeKutta
+            } else {
+                Start::Euler
+            },
+            ..base()
+        });
+        precisions.chain(integrators).filter(|s| s.has_method())
+    })
 }
 
 /// Masses of neighbouring points: some of test bodies.
@@ -63,7 +72,12 @@ fn points(grid: &Specification, columns: usize) -> Result<Points, SpecError> {
 pub(super) fn cases() -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for s in methods() {
-        let method = format!("{}, {}", s.precision, s.integrator);
+        // Divergence, the default, goes without saying.
+        let quantity = match s.quantity {
+            Quantity::Divergence => String::new(),
+            quantity => format!("{quantity}, "),
+        };
+        let method = format!("{quantity}{}, {}", s.precision, s.integrator);
         let valid = [
             ("grid", s.clone().validate()),
             ("points", given(&s, 18)),
@@ -89,7 +103,7 @@ fn given(s: &Specification, columns: usize) -> Result<super::Validated, SpecErro
 
 /// A line a map, and one for each engine that differs.
 pub(super) fn table(spreads: &[Spread], outcomes: &[Outcome]) -> String {
-    let mut text = String::from("precisions and integrators\n");
+    let mut text = String::from("quantities, precisions and integrators\n");
     for spread in spreads.iter().filter(|s| s.brief) {
         let of_map = || outcomes.iter().filter(|o| o.map == spread.map);
         let equal = of_map().filter(|o| o.agrees()).count();

@@ -238,8 +238,8 @@ impl Proxy<'_> {
                 }
                 Heard::Message(Message::Steps(steps)) => share.report(steps),
                 Heard::Message(Message::Results(results)) => {
-                    for (first, times) in results {
-                        share.deliver(first, &times)?;
+                    for (first, values) in results {
+                        share.deliver(first, values.as_slice())?;
                     }
                 }
                 Heard::Message(Message::Ended(report)) => {

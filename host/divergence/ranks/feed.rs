@@ -11,6 +11,7 @@ use super::message::Message;
 use super::post::{Heard, Line};
 use crate::queue::{Pace, Queue, Share};
 use crate::sink::Sink;
+use crate::value::{ValueSlice, ValueVec};
 use trisolar_run::{EngineError, Monitor};
 
 /// How often a feeder looks whether its devices need more, and how late results leave a rank at most.
@@ -91,8 +92,8 @@ impl FromShare<'_> {
 pub(super) struct ToShare<'a>(pub Share<'a>);
 
 impl Sink for ToShare<'_> {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
-        self.0.deliver(first, times)
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+        self.0.deliver(first, values)
     }
 }
 
@@ -112,17 +113,17 @@ pub(super) struct Granted<'a> {
     /// The engine's name.
     pub engine: &'static str,
     /// Results to be sent.
-    pub out: Mutex<Vec<(u64, Vec<u32>)>>,
+    pub out: Mutex<Vec<(u64, ValueVec)>>,
     /// Whether nobody wants them any more.
     pub unwanted: AtomicBool,
 }
 
 impl Sink for Granted<'_> {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let mut out = self.out.lock().expect("nobody panics with it");
         match out.last_mut() {
-            Some((begin, all)) if *begin + all.len() as u64 == first => all.extend(times),
-            _ => out.push((first, times.to_vec())),
+            Some((begin, all)) if *begin + all.len() as u64 == first => all.extend(values),
+            _ => out.push((first, values.to_vec())),
         }
         Ok(())
     }

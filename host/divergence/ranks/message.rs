@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::report::Report;
 use crate::Specification;
+use crate::value::{ValueType, ValueVec};
 
 /// About a task, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub(super) enum Message {
     Grant(Vec<Range<u64>>),
     /// From a rank: values of pixels, from the first on each.
     #[serde(skip)]
-    Results(Vec<(u64, Vec<u32>)>),
+    Results(Vec<(u64, ValueVec)>),
     /// To a rank: there are no more pixels.
     End,
     /// From a rank: all is done.
@@ -62,10 +63,12 @@ impl Message {
         let mut bytes = task.to_le_bytes().to_vec();
         if let Self::Results(results) = self {
             bytes.push(RESULTS);
-            for (first, times) in results {
+            for (first, values) in results {
+                let values = values.as_slice();
                 bytes.extend(first.to_le_bytes());
-                bytes.extend((times.len() as u32).to_le_bytes());
-                bytes.extend(times.iter().flat_map(|t| t.to_le_bytes()));
+                bytes.push(values.value_type() as u8);
+                bytes.extend((values.len() as u32).to_le_bytes());
+                bytes.extend(&*values.le_bytes());
             }
         } else {
             bytes.push(WORDS);
@@ -87,15 +90,16 @@ impl Message {
     }
 }
 
-fn results(mut bytes: &[u8]) -> Option<Vec<(u64, Vec<u32>)>> {
+fn results(mut bytes: &[u8]) -> Option<Vec<(u64, ValueVec)>> {
     let mut results = Vec::new();
     while !bytes.is_empty() {
         let (first, rest) = bytes.split_first_chunk::<8>()?;
+        let (of, rest) = rest.split_first()?;
+        let of = ValueType::ALL.iter().find(|t| **t as u8 == *of)?;
         let (count, rest) = rest.split_first_chunk::<4>()?;
-        let (values, rest) = rest.split_at_checked(4 * u32::from_le_bytes(*count) as usize)?;
-        let (values, _) = values.as_chunks::<4>();
-        let times = values.iter().map(|v| u32::from_le_bytes(*v)).collect();
-        results.push((u64::from_le_bytes(*first), times));
+        let length = of.size() * u32::from_le_bytes(*count) as usize;
+        let (values, rest) = rest.split_at_checked(length)?;
+        results.push((u64::from_le_bytes(*first), of.from_le_bytes(values)?));
         bytes = rest;
     }
     Some(results)
@@ -127,9 +131,9 @@ mod tests {
             },
             Message::Grant(vec![0..5, 1 << 40..(1 << 40) + 1]),
             Message::Results(vec![
-                (1 << 40, vec![0, u32::MAX, 1]),
-                (3, vec![]),
-                (4, vec![2]),
+                (1 << 40, ValueVec::U32(vec![0, u32::MAX, 1])),
+                (3, ValueVec::F64(vec![])),
+                (4, ValueVec::F64(vec![0.1 + 0.2, f64::INFINITY])),
             ]),
             Message::Quit(130),
         ] {

@@ -8,6 +8,7 @@ use kernels_gpu::kernels::map_resume_divergence_explicit_euler_f64;
 use super::super::EmulatorEngine;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
+use crate::Value as _;
 use trisolar_run::EngineError;
 
 /// Items at a time: few, so that small maps take many portions.
@@ -31,7 +32,7 @@ impl Stepper for EmulatorEngine {
                 let mut items: Vec<Item> = numbers.map(|number| task.items.get(number)).collect();
                 self.step_items(task, &mut items)?;
                 task.items.put(span.start, &items);
-                share.deliver(span.start, &task.times(&items))?;
+                share.deliver(span.start, u32::slice(&task.times(&items)))?;
             }
         }
     }

@@ -11,6 +11,7 @@ use super::super::batches::{Batches, SLICE, Work};
 use super::super::cpu::{CpuEngine, Shared};
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
+use crate::Value as _;
 use trisolar_run::EngineError;
 use trisolar_simd::Simd;
 
@@ -41,7 +42,7 @@ impl Work for &Resuming<'_> {
 
     fn deliver(&self, share: Share<'_>, first: u64, items: &[Item]) -> Result<(), EngineError> {
         self.items.put(first, items);
-        share.deliver(first, &self.times(items))
+        share.deliver(first, u32::slice(&self.times(items)))
     }
 }
 

@@ -10,6 +10,7 @@ use super::super::gpu::{GpuEngine, wait};
 use super::super::queue::Share;
 use super::super::team::Worker as _;
 use super::{Item, Resuming, Stepper};
+use crate::Value as _;
 use trisolar_device::{Argument, DeviceMemory, Gpu, Kernel};
 use trisolar_run::EngineError;
 
@@ -53,7 +54,7 @@ fn portions(engine: &GpuEngine, task: &Resuming<'_>, share: Share<'_>) -> Result
         for span in spans {
             let (ended, after) = rest.split_at((span.end - span.start) as usize);
             task.items.put(span.start, ended);
-            share.deliver(span.start, &task.times(ended))?;
+            share.deliver(span.start, u32::slice(&task.times(ended)))?;
             rest = after;
         }
         done += items.len() as u64;

@@ -7,7 +7,10 @@ use std::time::Duration;
 use super::*;
 use crate::queue::Pace;
 use crate::sink::{Memory, Sink};
-use crate::{CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Unattended, Validated};
+use crate::{
+    CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Quantity, Unattended, Validated,
+    ValueSlice, ValueType,
+};
 
 /// How a pretended device fails.
 #[derive(Clone, Copy, PartialEq)]
@@ -74,7 +77,7 @@ impl Worker for Pretended {
                 }
                 let times: Vec<u32> = span.clone().map(result).collect();
                 std::thread::sleep(self.a_pixel * times.len() as u32);
-                share.deliver(span.start, &times)?;
+                share.deliver(span.start, ValueSlice::U32(&times))?;
                 deliveries += 1;
             }
             if !share.wait()? {
@@ -100,11 +103,11 @@ fn run_on(
     monitor: &dyn Monitor,
 ) -> Result<(Vec<u32>, Ran), EngineError> {
     let spec = map(pixels);
-    let memory = Memory::new(pixels)?;
+    let memory = Memory::new(spec.value_type(), pixels)?;
     let whole = [0..pixels];
     let task = Task::new(&spec, &whole, &memory);
     let ran = run(workers, reserve, &task, monitor)?;
-    Ok((memory.into_times(), ran))
+    Ok((memory.into_values().into().expect("steps"), ran))
 }
 
 fn expected(pixels: u64) -> Vec<u32> {
@@ -206,7 +209,7 @@ fn a_run_that_is_cancelled_ends_soon() {
 fn a_sink_that_takes_no_more_ends_the_run_with_its_error() {
     struct Full(AtomicBool);
     impl Sink for Full {
-        fn put(&self, _: u64, _: &[u32]) -> Result<(), EngineError> {
+        fn put(&self, _: u64, _: ValueSlice<'_>) -> Result<(), EngineError> {
             if self.0.swap(true, Ordering::Relaxed) {
                 return Err(EngineError::Sink("the disk is full".into()));
             }
@@ -226,7 +229,8 @@ fn a_sink_that_takes_no_more_ends_the_run_with_its_error() {
 fn only_the_pixels_asked_for_are_computed_and_each_once() {
     struct Counting(Mutex<Vec<u8>>);
     impl Sink for Counting {
-        fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+        fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+            let times = values.of::<u32>().expect("steps");
             let mut counts = self.0.lock().expect("no panic");
             for (n, times) in times.iter().enumerate() {
                 assert_eq!(*times, result(first + n as u64));
@@ -293,9 +297,7 @@ impl Worker for Failing<'_> {
 
 #[test]
 fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
-    let spec = lively();
     let cpu = CpuEngine::new(Some(2)).expect("threads");
-    let reference = cpu.compute(&spec, &Unattended).expect("computes").times;
     let gpu = |blocks, block| EmulatorEngine {
         blocks,
         block,
@@ -311,14 +313,33 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
         &[&failing, &large, &failing],
         &[&plain, &small],
     ];
-    for team in teams {
-        let memory = Memory::new(spec.pixels()).expect("memory");
-        let whole = [0..spec.pixels()];
-        let task = Task::new(&spec, &whole, &memory);
-        let ran = run(team, None, &task, &Unattended).expect("runs");
-        assert!(memory.into_times() == reference);
-        let failed = team.iter().filter(|w| w.label() == "failing").count();
-        assert_eq!(ran.notes.len(), failed, "{:?}", ran.notes);
+    let of_quantity = |quantity| {
+        let specification = Specification {
+            quantity,
+            ..lively().specification().clone()
+        };
+        specification.validate().expect("valid")
+    };
+    for spec in Quantity::ALL.iter().map(|quantity| of_quantity(*quantity)) {
+        let reference = cpu.compute(&spec, &Unattended).expect("computes").values;
+        let quantity = spec.specification().quantity;
+        // The plain kernel, in the last team, is of divergence.
+        let teams = &teams[..if quantity == Quantity::Divergence {
+            5
+        } else {
+            4
+        }];
+        for team in teams {
+            let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
+            let whole = [0..spec.pixels()];
+            let task = Task::new(&spec, &whole, &memory);
+            let ran = run(team, None, &task, &Unattended).expect("runs");
+            let values = memory.into_values();
+            let (values, reference) = (values.as_slice(), reference.as_slice());
+            assert!(values.bytes() == reference.bytes(), "{quantity}");
+            let failed = team.iter().filter(|w| w.label() == "failing").count();
+            assert_eq!(ran.notes.len(), failed, "{:?}", ran.notes);
+        }
     }
 }
 
@@ -326,7 +347,7 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
 #[test]
 fn short_spans_fill_a_device_as_long_ones_do() {
     let spans: Vec<_> = (0..1000).map(|n| 256 * n..256 * n + 128).collect();
-    let memory = Memory::new(256_000).expect("memory");
+    let memory = Memory::new(ValueType::U32, 256_000).expect("memory");
     let queue = Queue::new(&spans, 60, &[4096], &memory, &Unattended);
     let share = queue.share(0);
     share.ready();
@@ -348,7 +369,7 @@ fn many_spans_are_computed_by_devices_of_every_kind() {
     let spec = lively();
     let pixels = spec.pixels();
     let cpu = CpuEngine::new(Some(2)).expect("threads");
-    let reference = cpu.compute(&spec, &Unattended).expect("computes").times;
+    let reference = cpu.compute(&spec, &Unattended).expect("computes").values;
     let gpu = EmulatorEngine {
         blocks: 2,
         block: 32,
@@ -362,13 +383,14 @@ fn many_spans_are_computed_by_devices_of_every_kind() {
     let failing = Failing(&gpu);
     let teams: [&[&dyn Worker]; 4] = [&[&cpu], &[&gpu], &[&gpu, &cpu], &[&failing, &cpu]];
     for team in teams {
-        let memory = Memory::new(pixels).expect("memory");
+        let memory = Memory::new(spec.value_type(), pixels).expect("memory");
         let task = Task::new(&spec, &spans, &memory);
         run(team, None, &task, &Unattended).expect("runs");
-        let times = memory.into_times();
+        let values = memory.into_values();
+        let (values, reference) = (values.as_slice(), reference.as_slice());
         for span in &spans {
             let span = span.start as usize..span.end as usize;
-            assert_eq!(times[span.clone()], reference[span]);
+            assert_eq!(values.range(span.clone()), reference.range(span));
         }
     }
 }

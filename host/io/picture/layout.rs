@@ -6,7 +6,7 @@ use crate::axes::{
     Style, fitting, further_line, horizontal_axis, left_of_frame, tick, vertical_axis, widest,
 };
 use crate::canvas::{Align, Canvas, Frame, Text, text_width, wrap};
-use crate::colour::{Rgb, Scale};
+use crate::colour::{Rgb, Scale, Spacing};
 use crate::ticks::Ticks;
 
 /// Draws it all; `None` if the sheet would be too large.
@@ -145,6 +145,9 @@ pub(super) fn draw(map: &Map<'_>, scale: Scale, look: &Look, labels: &Labels) ->
 /// Numbers of the colour bar; a map of equal values has one, in the middle.
 pub(super) fn value_ticks(scale: Scale, wanted: usize) -> Ticks {
     let (low, high) = (scale.low, scale.high);
+    if low < high && scale.spacing == Spacing::Logarithmic {
+        return Ticks::of_ratios(low, high, wanted);
+    }
     if low < high {
         return Ticks::linear(low / 2.0 + high / 2.0, high - low, wanted);
     }

@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::later::Later;
-use super::{CacheReport, Computing};
+use super::{CacheReport, Computing, OF_STEPS};
 use crate::frame::{Effort, Error};
 use crate::partial::Partial;
-use trisolar_map::{EngineError, Item, Items, Sink, Specification, Starts, Validated};
+use trisolar_map::{
+    EngineError, Item, Items, Sink, Specification, Starts, Validated, Value as _, ValueSlice,
+};
 
 /// What is known of earlier frames, the newest last.
 #[derive(Debug, Default)]
@@ -200,12 +202,12 @@ impl Plan {
         report: &mut CacheReport,
     ) -> Result<(Vec<u32>, Effort), Error> {
         let pixels = computing.spec.pixels() as usize;
-        let partial = Partial::open(path, pixels, computing.settings.checkpoint)?;
+        let partial = Partial::open(path, computing.spec, pixels, computing.settings.checkpoint)?;
         let ended = Ended::default();
         let result = self.missing(computing, &partial, &ended, report);
         partial.flush()?;
         let effort = result?;
-        let times = partial.into_times();
+        let times: Vec<u32> = partial.into_values().into().expect(OF_STEPS);
         self.own.known.set(ended.known(&times, computing.steps()));
         Ok((times, effort))
     }
@@ -236,7 +238,7 @@ impl Plan {
             .map(wait)
             .collect::<Result<Vec<_>, _>>()?;
         let (there, left) = self.take_over(&known, &missing, computing.steps(), ended, report);
-        partial.put_at(&there.pixels, &there.times)?;
+        partial.put_at(&there.pixels, u32::slice(&there.times))?;
         let count = left.len();
         self.step(computing, partial, ended, &known, &left, count, &mut effort)?;
         effort.pixel_steps = ended.steps.load(Ordering::Relaxed) - there.steps_before;
@@ -408,8 +410,8 @@ impl Items for Work<'_> {
 }
 
 impl Sink for Work<'_> {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
-        let pixels = &self.pixels[first as usize..][..times.len()];
-        self.partial.put_at(pixels, times)
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+        let pixels = &self.pixels[first as usize..][..values.len()];
+        self.partial.put_at(pixels, values)
     }
 }

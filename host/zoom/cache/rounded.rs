@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::later::Later;
-use super::{CacheReport, Computing};
+use super::{CacheReport, Computing, OF_STEPS};
 use crate::Folder;
 use crate::frame::{Effort, Error};
 use crate::partial::Partial;
 use crate::sequence::Frame;
 use trisolar_io::{IoError, npy};
-use trisolar_map::{EngineError, Item, Items, Sink, Starts, Validated};
+use trisolar_map::{EngineError, Item, Items, Sink, Starts, Validated, ValueSlice};
 
 /// Of each pair of rounded coordinates, by their bits, which frame computes it, and its place among those that the frame
 /// computes.
@@ -168,7 +168,12 @@ impl Plan {
         path: &Path,
         effort: &mut Effort,
     ) -> Result<Vec<u32>, Error> {
-        let partial = Partial::open(path, self.misses.len(), computing.settings.checkpoint)?;
+        let partial = Partial::open(
+            path,
+            computing.spec,
+            self.misses.len(),
+            computing.settings.checkpoint,
+        )?;
         let missing = partial.missing().into_iter().flatten();
         let places: Vec<usize> = missing.map(|place| place as usize).collect();
         let pixels: Vec<usize> = places.iter().map(|place| self.misses[*place]).collect();
@@ -185,7 +190,7 @@ impl Plan {
         partial.flush()?;
         result?;
         effort.pixel_steps = partial.steps();
-        Ok(partial.into_times())
+        Ok(partial.into_values().into().expect(OF_STEPS))
     }
 
     /// Computes some of the reused pixels as well, and adds their errors to the report.
@@ -238,16 +243,17 @@ struct Scattered<'a> {
 }
 
 impl Sink for Scattered<'_> {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
-        let places = &self.places[first as usize..][..times.len()];
-        self.partial.put_at(places, times)
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+        let places = &self.places[first as usize..][..values.len()];
+        self.partial.put_at(places, values)
     }
 }
 
 struct InMemory<'a>(&'a Mutex<Vec<u32>>);
 
 impl Sink for InMemory<'_> {
-    fn put(&self, first: u64, times: &[u32]) -> Result<(), EngineError> {
+    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+        let times = values.of::<u32>().expect(OF_STEPS);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all[first as usize..][..times.len()].copy_from_slice(times);
         Ok(())

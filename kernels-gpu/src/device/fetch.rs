@@ -10,7 +10,7 @@ use crate::integrator::MapIntegrator;
 use crate::lanes::{
     Ended, FRESH, IDLE, Item, LaneMasses, LaneState, Pixel, PixelSource, ResumableSource,
 };
-use crate::map::{Job, Masses, MassivePoint, Point};
+use crate::map::{Job, Masses, Point};
 use crate::quantity::Quantity;
 
 /// Pixels of a tile. Whole tiles have a place in memory; those at the end of something are filled in part.
@@ -83,7 +83,7 @@ pub const ROUNDS: u32 = 256;
 /// What a thread keeps from launch to launch: a pixel under way.
 pub type Thread<Q, I, R> = LaneState<Q, I, R>;
 
-/// What a thread keeps whose pixels have masses of their own.
+/// What a thread keeps that has masses of its own: those of its pixel.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MassiveThread<Q: Quantity, I: MapIntegrator, R: Real> {
@@ -91,6 +91,24 @@ pub struct MassiveThread<Q: Quantity, I: MapIntegrator, R: Real> {
     pub lanes: LaneState<Q, I, R>,
     /// Its masses; before the first launch any bits will do.
     pub masses: LaneMasses<Q, I, R>,
+}
+
+/// Where a map's pixels start and what they weigh.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Starts {
+    /// The start states of the map's pixels, in their order; null for those of the job's grid.
+    pub points: *const Point,
+    /// Their masses; null for the job's.
+    pub masses: *const Masses,
+}
+
+impl Starts {
+    /// Those of the job: its grid and its masses.
+    pub const OF_JOB: Self = Self {
+        points: core::ptr::null(),
+        masses: core::ptr::null(),
+    };
 }
 
 /// The values of pixels that threads fetch from a ring of tiles: the body of [`kernels::map`](crate::kernels::map).
@@ -102,33 +120,9 @@ pub unsafe fn fetch<Q: Quantity, I: MapIntegrator, R: Real>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring<Q::Value>,
-    threads: *mut Thread<Q, I, R>,
-    shared: *const Shared,
-    points: *const Point,
-) {
-    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
-    let slot = unsafe { threads.add(thread::index_1d() as usize) };
-    // SAFETY: as above.
-    let mut lanes = unsafe { *slot };
-    let starts = Starts { points };
-    // SAFETY: the caller's promise.
-    unsafe { go::<Q, I, R, _>(job, slice_ns, ring, &mut lanes, None, shared, starts) };
-    // SAFETY: as above.
-    unsafe { *slot = lanes };
-}
-
-/// [`fetch`] for pixels with masses of their own: the body of [`kernels::map_masses`](crate::kernels::map_masses).
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-pub unsafe fn fetch_massive<Q: Quantity, I: MapIntegrator, R: Real>(
-    job: &Job,
-    slice_ns: u64,
-    ring: &Ring<Q::Value>,
     threads: *mut MassiveThread<Q, I, R>,
     shared: *const Shared,
-    points: *const MassivePoint,
+    starts: Starts,
 ) {
     // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
     let slot = unsafe { threads.add(thread::index_1d() as usize) };
@@ -137,12 +131,38 @@ pub unsafe fn fetch_massive<Q: Quantity, I: MapIntegrator, R: Real>(
         mut lanes,
         mut masses,
     } = unsafe { *slot };
-    let starts = MassiveStarts { points };
     let own = Some(&mut masses);
     // SAFETY: the caller's promise.
-    unsafe { go::<Q, I, R, _>(job, slice_ns, ring, &mut lanes, own, shared, starts) };
+    unsafe { go::<Q, I, R, true>(job, slice_ns, ring, &mut lanes, own, shared, starts) };
     // SAFETY: as above.
     unsafe { *slot = MassiveThread { lanes, masses } };
+}
+
+/// [`fetch`] for pixels that all have the job's masses: the body of [`kernels::map_uniform`](crate::kernels::map_uniform).
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
+    job: &Job,
+    slice_ns: u64,
+    ring: &Ring<Q::Value>,
+    threads: *mut Thread<Q, I, R>,
+    shared: *const Shared,
+    points: *const Point,
+) {
+    // SAFETY: the caller vouches for a value for every thread of the grid, this one's alone.
+    let slot = unsafe { threads.add(thread::index_1d() as usize) };
+    // SAFETY: as above.
+    let mut lanes = unsafe { *slot };
+    let starts = Starts {
+        points,
+        ..Starts::OF_JOB
+    };
+    // SAFETY: the caller's promise.
+    unsafe { go::<Q, I, R, false>(job, slice_ns, ring, &mut lanes, None, shared, starts) };
+    // SAFETY: as above.
+    unsafe { *slot = lanes };
 }
 
 /// Takes steps until the time is over or there is no pixel.
@@ -150,20 +170,20 @@ pub unsafe fn fetch_massive<Q: Quantity, I: MapIntegrator, R: Real>(
 /// # Safety
 /// `ring`, `shared` and `starts` as for [`kernels::map`](crate::kernels::map).
 #[inline(always)]
-unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, S: StartStates>(
+unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
     job: &Job,
     slice_ns: u64,
     ring: &Ring<Q::Value>,
     lanes: &mut LaneState<Q, I, R>,
     mut own: Option<&mut LaneMasses<Q, I, R>>,
     shared: *const Shared,
-    starts: S,
+    starts: Starts,
 ) {
     // SAFETY: the caller vouches for `shared`.
     let shared = unsafe { &*shared };
     lanes.ask_again();
-    let mut source = Fetching {
-        steps: job.steps,
+    let mut source = Fetching::<_, OWN_MASSES> {
+        job,
         ring,
         shared,
         starts,
@@ -190,73 +210,18 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, S: StartStates>(
     }
 }
 
-/// Where a kernel's pixels have their start states from.
-trait StartStates {
-    /// Whether pixels have masses of their own.
-    const OWN_MASSES: bool;
-    /// The start state of a pixel by its number in the map.
-    fn point(&self, job: &Job, number: u64) -> Point;
-    /// Its masses, if it has some of its own.
-    fn masses(&self, number: u64) -> Option<Masses>;
-}
-
-/// From an array of the map's pixels; from the job's grid, if there is none.
-struct Starts {
-    points: *const Point,
-}
-
-impl StartStates for Starts {
-    const OWN_MASSES: bool = false;
-
-    #[inline(always)]
-    fn point(&self, job: &Job, number: u64) -> Point {
-        if self.points.is_null() {
-            job.grid.point(number)
-        } else {
-            // SAFETY: the kernel's caller vouches for a point for every pixel of its tiles.
-            unsafe { *self.points.add(number as usize) }
-        }
-    }
-
-    #[inline(always)]
-    fn masses(&self, _: u64) -> Option<Masses> {
-        None
-    }
-}
-
-/// From an array of the map's pixels, with their masses.
-struct MassiveStarts {
-    points: *const MassivePoint,
-}
-
-impl StartStates for MassiveStarts {
-    const OWN_MASSES: bool = true;
-
-    #[inline(always)]
-    fn point(&self, _: &Job, number: u64) -> Point {
-        // SAFETY: the kernel's caller vouches for a point for every pixel of its tiles.
-        unsafe { (*self.points.add(number as usize)).point }
-    }
-
-    #[inline(always)]
-    fn masses(&self, number: u64) -> Option<Masses> {
-        // SAFETY: as above.
-        Some(unsafe { (*self.points.add(number as usize)).masses })
-    }
-}
-
 /// Pixels from the ring by the shared counter, values to memory.
-struct Fetching<'a, V, S> {
-    steps: u32,
+struct Fetching<'a, V, const OWN_MASSES: bool> {
+    job: &'a Job,
     ring: &'a Ring<V>,
     shared: &'a Shared,
-    starts: S,
+    starts: Starts,
     /// Steps of the present pixel that `shared.steps` already holds.
     credited: u32,
 }
 
-impl<V, S: StartStates> PixelSource<V> for Fetching<'_, V, S> {
-    const OWN_MASSES: bool = S::OWN_MASSES;
+impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
+    const OWN_MASSES: bool = OWN_MASSES;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Pixel> {
@@ -284,7 +249,7 @@ impl<V, S: StartStates> PixelSource<V> for Fetching<'_, V, S> {
     fn done(&mut self, slot: u32, value: V) {
         self.shared
             .steps
-            .fetch_add((self.steps - self.credited) as u64, Ordering::Relaxed);
+            .fetch_add((self.job.steps - self.credited) as u64, Ordering::Relaxed);
         self.credited = 0;
         // SAFETY: the kernel's caller vouches for the slots of its tiles; this pixel was handed to this thread alone.
         unsafe {
@@ -295,12 +260,24 @@ impl<V, S: StartStates> PixelSource<V> for Fetching<'_, V, S> {
 
     #[inline(always)]
     fn point(&self, job: &Job, number: u64) -> Point {
-        self.starts.point(job, number)
+        if self.starts.points.is_null() {
+            job.grid.point(number)
+        } else {
+            // SAFETY: the kernel's caller vouches for a point for every pixel of its tiles.
+            unsafe { *self.starts.points.add(number as usize) }
+        }
     }
 
     #[inline(always)]
     fn masses(&self, number: u64) -> Option<Masses> {
-        self.starts.masses(number)
+        OWN_MASSES.then(|| {
+            if self.starts.masses.is_null() {
+                self.job.masses
+            } else {
+                // SAFETY: as above.
+                unsafe { *self.starts.masses.add(number as usize) }
+            }
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use core::fmt::Debug;
 
 use super::MapIntegrator;
 use crate::map::{FirstSteps, Masses, Start};
-use crate::number::each;
+use crate::number::{Numbers, each};
 use crate::physics::three_body::{MassOf, MassTerms, Relative, kick, squares};
 use crate::{PerLane, Real};
 
@@ -25,7 +25,7 @@ pub struct State<R, M> {
 }
 
 /// What an integrator carries from step to step besides positions and velocities.
-pub trait Memory<R: Real>: PerLane + Debug {
+pub trait Memory<R: Real>: PerLane + Numbers<R> + Debug {
     /// Nothing yet.
     fn empty() -> Self;
 }
@@ -64,6 +64,14 @@ impl<R: Real, M: Memory<R>> PerLane for State<R, M> {
         self.q.set_lane(lane, &from.q);
         self.u.set_lane(lane, &from.u);
         self.memory.set_lane(lane, &from.memory);
+    }
+}
+
+impl<R: Real, M: Memory<R>> Numbers<R> for State<R, M> {
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        self.q.for_each(f);
+        self.u.for_each(f);
+        self.memory.for_each(f);
     }
 }
 

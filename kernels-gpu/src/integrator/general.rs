@@ -7,7 +7,7 @@ use super::SystemIntegrator;
 use super::fixed_steps::{FixedSteps, MassesOf, Memory, State, accelerations};
 use super::system::{Combination, MOST_COMBINATIONS, MOST_TERMS, Pair, System, Target};
 use crate::map::FirstSteps;
-use crate::number::each;
+use crate::number::{Numbers, each};
 use crate::physics::three_body::Relative;
 use crate::{PerLane, Real};
 
@@ -49,6 +49,13 @@ impl<R: Real, const KEPT: usize, const SAVED: usize> PerLane for Registers<R, KE
     fn set_lane(&mut self, lane: usize, from: &Self) {
         self.accelerations.set_lane(lane, &from.accelerations);
         self.saved.set_lane(lane, &from.saved);
+    }
+}
+
+impl<R: Real, const KEPT: usize, const SAVED: usize> Numbers<R> for Registers<R, KEPT, SAVED> {
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        self.accelerations.for_each(f);
+        self.saved.for_each(f);
     }
 }
 

@@ -19,6 +19,7 @@
 use core::fmt::Debug;
 
 use crate::map::{FirstSteps, Masses, Start};
+use crate::number::Numbers;
 use crate::physics::three_body::Relative;
 use crate::{PerLane, Real};
 
@@ -124,7 +125,7 @@ pub trait MapIntegrator: Copy + Debug + Send + Sync + 'static {
     type Masses<R: Real>: PerLane<One = Self::Masses<R::Lane>> + Debug;
 
     /// Three bodies under way.
-    type State<R: Real>: PerLane<One = Self::State<R::Lane>> + Debug;
+    type State<R: Real>: PerLane<One = Self::State<R::Lane>> + Numbers<R> + Debug;
 
     /// A pixel's first steps that [`start`](Self::start) takes instead of [`step`](Self::step).
     const STARTS: u32 = 0;

@@ -1,13 +1,13 @@
 //! Maps: the value of every pixel, by threads that fetch the next pixel when theirs is done. One entry for each row of
-//! [`methods`](crate::methods), and for pixels with masses of their own.
+//! [`methods`](crate::methods), and a second one for those in which masses that are the same for all pixels are faster.
 
 use cuda_std::prelude::*;
 
 use crate::Real;
-use crate::device::fetch::{self, MassiveThread, Ring, Shared, Thread};
+use crate::device::fetch::{self, MassiveThread, Ring, Shared, Starts, Thread};
 use crate::integrator::{self, Integrator, MapIntegrator};
 use crate::lanes::Item;
-use crate::map::{Job, MassivePoint, Point};
+use crate::map::{Job, Point};
 use crate::quantity::{self, Quantity};
 
 /// Values of pixels that threads fetch from a ring of tiles, for about `slice_ns` nanoseconds; launched again with the
@@ -24,9 +24,9 @@ use crate::quantity::{self, Quantity};
 /// - `job`: the map, by value; its `first` and `count` are not looked at
 /// - `slice_ns`: time after which a thread ends this launch; looked at every [`ROUNDS`](fetch::ROUNDS) rounds of steps
 /// - `ring`: tiles and values
-/// - `threads`: a [`Thread`] for each thread of the grid, before the first launch [fresh](Thread::fresh) or with all bits set
+/// - `threads`: a [`MassiveThread`] for each thread of the grid, before the first launch with [fresh](Thread::fresh) lanes or with all bits set
 /// - `shared`: counters, zero before the first launch
-/// - `points`: the start states of the map's pixels, in their order; null for those of the job's grid
+/// - `starts`: where the map's pixels start and what they weigh
 ///
 /// # Thread mapping
 /// One-dimensional; any number of blocks of any size. Which thread computes a pixel does not change its value.
@@ -34,10 +34,32 @@ use crate::quantity::{self, Quantity};
 /// # Safety
 /// `ring.tiles` must hold the tiles of all tickets from `shared.next` up to `ring.limit`, fewer than 2^31, each with a slot of
 /// its own for which `ring.values` and `ring.done` are valid; `threads` must be valid for as many values as the grid has threads,
-/// `shared` for one, `points`, if not null, for reads at the numbers of all pixels of the tiles; nobody else may use `threads` and the
-/// tiles' `values` meanwhile.
+/// `shared` for one, the arrays of `starts` that are not null for reads at the numbers of all pixels of the tiles; nobody else may use
+/// `threads` and the tiles' `values` meanwhile.
 #[inline(always)]
 pub unsafe fn map<Q: Quantity, I: MapIntegrator, R: Real>(
+    job: Job,
+    slice_ns: u64,
+    ring: Ring<Q::Value>,
+    threads: *mut MassiveThread<Q, I, R>,
+    shared: *const Shared,
+    starts: Starts,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { fetch::fetch::<Q, I, R>(&job, slice_ns, &ring, threads, shared, starts) };
+}
+
+/// [`map`] for pixels that all have the job's masses, which are then constants and take no registers: faster in precisions where
+/// registers bound how many threads are resident.
+///
+/// # Parameters
+/// - `threads`: a [`Thread`] for each thread of the grid, [fresh](Thread::fresh) or with all bits set
+/// - `points`: the start states of the map's pixels, in their order; null for those of the job's grid
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     job: Job,
     slice_ns: u64,
     ring: Ring<Q::Value>,
@@ -46,28 +68,7 @@ pub unsafe fn map<Q: Quantity, I: MapIntegrator, R: Real>(
     points: *const Point,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { fetch::fetch::<Q, I, R>(&job, slice_ns, &ring, threads, shared, points) };
-}
-
-/// [`map`] for pixels that have masses of their own. (In the other kernels masses are constants; here they take registers.)
-///
-/// # Parameters
-/// - `points`: start states and masses of the map's pixels, in their order; the job's masses are not used
-/// - `threads`: a [`MassiveThread`] for each thread of the grid; its lanes as in [`map`]
-///
-/// # Safety
-/// As there; `points` is not null.
-#[inline(always)]
-pub unsafe fn map_masses<Q: Quantity, I: MapIntegrator, R: Real>(
-    job: Job,
-    slice_ns: u64,
-    ring: Ring<Q::Value>,
-    threads: *mut MassiveThread<Q, I, R>,
-    shared: *const Shared,
-    points: *const MassivePoint,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { fetch::fetch_massive::<Q, I, R>(&job, slice_ns, &ring, threads, shared, points) };
+    unsafe { fetch::fetch_uniform::<Q, I, R>(&job, slice_ns, &ring, threads, shared, points) };
 }
 
 /// Steps the items of a list until they end or have taken `job.steps` steps, for about `slice_ns` nanoseconds;
@@ -99,7 +100,10 @@ pub unsafe fn map_resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
 
 /// The entries of a row of [`methods`](crate::methods).
 macro_rules! entries {
-    ([] $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident) => {
+    (
+        [] $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident,
+        $($uniform:ident)?
+    ) => {
         pastey::paste! {
             #[doc = concat!("[`map`]: ", stringify!($q), ", ", stringify!($i), ", ", stringify!($p), ".")]
             ///
@@ -110,38 +114,40 @@ macro_rules! entries {
                 job: Job,
                 slice_ns: u64,
                 ring: Ring<<quantity::$quantity as Quantity>::Value>,
-                threads: *mut Thread<
-                    quantity::$quantity,
-                    <integrator::$integrator as Integrator>::OnMaps,
-                    $precision,
-                >,
-                shared: *const Shared,
-                points: *const Point,
-            ) {
-                // SAFETY: the caller's promise.
-                unsafe { map(job, slice_ns, ring, threads, shared, points) };
-            }
-
-            #[doc = concat!("[`map_masses`]: ", stringify!($q), ", ", stringify!($i), ", ", stringify!($p), ".")]
-            ///
-            /// # Safety
-            /// As there.
-            #[kernel]
-            pub unsafe fn [<map_masses_ $q _ $i _ $p>](
-                job: Job,
-                slice_ns: u64,
-                ring: Ring<<quantity::$quantity as Quantity>::Value>,
                 threads: *mut MassiveThread<
                     quantity::$quantity,
                     <integrator::$integrator as Integrator>::OnMaps,
                     $precision,
                 >,
                 shared: *const Shared,
-                points: *const MassivePoint,
+                starts: Starts,
             ) {
                 // SAFETY: the caller's promise.
-                unsafe { map_masses(job, slice_ns, ring, threads, shared, points) };
+                unsafe { map(job, slice_ns, ring, threads, shared, starts) };
             }
+
+            $(
+                #[doc = concat!("[`map_uniform`]: ", stringify!($q), ", ", stringify!($i), ", ", stringify!($p), ".")]
+                ///
+                /// # Safety
+                /// As there.
+                #[kernel]
+                pub unsafe fn [<map_ $uniform _ $q _ $i _ $p>](
+                    job: Job,
+                    slice_ns: u64,
+                    ring: Ring<<quantity::$quantity as Quantity>::Value>,
+                    threads: *mut Thread<
+                        quantity::$quantity,
+                        <integrator::$integrator as Integrator>::OnMaps,
+                        $precision,
+                    >,
+                    shared: *const Shared,
+                    points: *const Point,
+                ) {
+                    // SAFETY: the caller's promise.
+                    unsafe { map_uniform(job, slice_ns, ring, threads, shared, points) };
+                }
+            )?
         }
     };
 }

@@ -226,16 +226,6 @@ impl Masses {
     }
 }
 
-/// The start state of a pixel that has masses of its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub struct MassivePoint {
-    /// Positions and velocities.
-    pub point: Point,
-    /// Its masses.
-    pub masses: Masses,
-}
-
 /// A map, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
@@ -246,6 +236,8 @@ pub struct Job {
     pub masses: Masses,
     /// What is added to the position of body 0 in the twin system (length).
     pub shift: [f64; 3],
+    /// The direction of the shift: a vector of length 1.
+    pub direction: [f64; 3],
     /// Time step.
     pub dt: f64,
     /// First pixel of the part that one thread a pixel computes; a [source](crate::lanes::PixelSource) numbers its own.

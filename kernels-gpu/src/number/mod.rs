@@ -10,8 +10,8 @@
 //! | `fixed` | [`Fixed`] | 64-bit integers | `f64` | equal bits |
 //! | `float-float` | [`FloatFloat`] | a sum of two `f32` | float-float, seeded in `f32` | equal bits |
 //!
-//! The CPU's vectors of `f64` and `f32` implement the trait too. They live with the instruction sets of the host; the wrappers above
-//! are generic over them.
+//! [`Dual`] numbers carry a derivative along, in any of these. The CPU's vectors of `f64` and `f32` implement the trait too. They live
+//! with the instruction sets of the host; the wrappers above are generic over them.
 //!
 //! A precision of maps is one file here and one row of [`precisions`](crate::precisions).
 
@@ -20,6 +20,7 @@ use core::mem::MaybeUninit;
 use core::ops::{Add, Mul, Neg, Sub};
 
 pub mod bits;
+mod dual;
 mod f32;
 mod f64;
 mod fast;
@@ -32,6 +33,7 @@ mod mixed;
 pub use self::bits::Bits;
 pub use self::f32::{GUESS, Single, fma_f32};
 pub use self::f64::{fma, sqrt};
+pub use dual::Dual;
 pub use fast::Fast;
 pub use fast_f32::FastF32;
 pub use fixed::{FRACTION_BITS, Fixed};
@@ -105,6 +107,23 @@ impl<T: PerLane, const N: usize> PerLane for [T; N] {
     }
 }
 
+/// Data made of numbers.
+pub trait Numbers<R> {
+    /// Does it to each of them.
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R));
+}
+
+impl<R, T: Numbers<R>, const N: usize> Numbers<R> for [T; N] {
+    #[inline(always)]
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        let mut i = 0;
+        while i < N {
+            self[i].for_each(f);
+            i += 1;
+        }
+    }
+}
+
 /// A real number, or several that go through the same operations side by side, one in each lane.
 ///
 /// Every operation is correctly rounded IEEE arithmetic or made of such operations in a fixed order, so that a computation has the
@@ -136,7 +155,7 @@ pub trait Real:
     /// A count for each lane: an array of them.
     type Counts: Copy + Debug + AsRef<[u32]> + AsMut<[u32]>;
 
-    /// Numbers that only scale, such as coefficients and masses. (A number with a derivative would have constants without.)
+    /// Numbers that only scale, such as coefficients and masses: without a derivative where these have one.
     type Constant: Real<Lane = <Self::Lane as Real>::Constant>;
 
     /// Numbers that forces are computed in, if not in these.

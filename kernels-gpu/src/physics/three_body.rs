@@ -4,6 +4,7 @@
 use core::ops::{Add, Sub};
 
 use super::vec3::Vec3;
+use crate::number::Numbers;
 use crate::{PerLane, Real};
 
 /// Three bodies as seen from the first: a = p₁ - p₀ and b = p₂ - p₀.
@@ -115,6 +116,14 @@ impl<R: PerLane> PerLane for Relative<R> {
     fn set_lane(&mut self, lane: usize, from: &Self) {
         self.a.set_lane(lane, &from.a);
         self.b.set_lane(lane, &from.b);
+    }
+}
+
+impl<R> Numbers<R> for Relative<R> {
+    #[inline(always)]
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        self.a.for_each(f);
+        self.b.for_each(f);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::ops::{Add, Sub};
 
+use crate::number::Numbers;
 use crate::{PerLane, Real};
 
 /// A vector in space.
@@ -160,6 +161,15 @@ impl<R: PerLane> PerLane for Vec3<R> {
         self.x.set_lane(lane, &from.x);
         self.y.set_lane(lane, &from.y);
         self.z.set_lane(lane, &from.z);
+    }
+}
+
+impl<R> Numbers<R> for Vec3<R> {
+    #[inline(always)]
+    fn for_each(&mut self, f: &mut impl FnMut(&mut R)) {
+        f(&mut self.x);
+        f(&mut self.y);
+        f(&mut self.z);
     }
 }
 

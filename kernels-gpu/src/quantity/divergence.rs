@@ -1,6 +1,6 @@
 //! Divergence: the number of steps that begin with the grid bodies of twins within the critical distance of each other.
 
-use super::Quantity;
+use super::{Quantity, Scale};
 use crate::integrator::MapIntegrator;
 use crate::map::{DivergenceCriterion, Job, Masses, Point, Start};
 use crate::physics::three_body::Relative;
@@ -48,6 +48,12 @@ impl<S: PerLane> PerLane for Twins<S> {
 
 impl Quantity for Divergence {
     const NAME: &'static str = "divergence";
+    const LABEL: &'static str = "time left when the twins part";
+    const UNIT: &'static str = "steps";
+    const SCALE: Scale = Scale::Linear;
+    const HELP: &'static str = "steps until the system and its slightly shifted twin part";
+    const COUNTS_STEPS: bool = true;
+    const HAS_TWINS: bool = true;
     type Value = u32;
     // The value is a count of steps: what the twins do in one step more does not show.
     const STRIDE: u32 = 2;
@@ -97,8 +103,13 @@ impl Quantity for Divergence {
         job: &Job,
         masses: &I::Masses<R>,
     ) {
-        I::start(&mut s.a, job.first_steps, masses);
-        I::start(&mut s.b, job.first_steps, masses);
+        // One copy of the code, which is large and rarely run, for both systems.
+        let mut systems = 2;
+        while systems > 0 {
+            I::start(&mut s.a, job.first_steps, masses);
+            core::mem::swap(&mut s.a, &mut s.b);
+            systems -= 1;
+        }
     }
 
     #[inline(always)]

@@ -1,8 +1,10 @@
-//! What a map computes of each pixel: one file and one row of [`methods`](mod@crate::methods) each.
+//! What a map computes of each pixel: one file and one row of [`quantities`](crate::quantities) each.
 //!
 //! | name | value | systems | ends early |
 //! |---|---|---|---|
 //! | `divergence` | steps that began with the twins together | twins | when they part |
+//! | `closest-approach` | least distance of any two bodies (length) | one | when a coordinate is not a number |
+//! | `ftle` | finite-time Lyapunov exponent (1 / time) | one, with a tangent vector | when the vector is not a number |
 
 use core::fmt::Debug;
 
@@ -10,14 +12,61 @@ use crate::integrator::MapIntegrator;
 use crate::map::{Job, Masses, Point};
 use crate::{PerLane, Real};
 
-mod divergence;
+pub use divergence::Twins;
 
-pub use divergence::{Divergence, Twins};
+/// The table of quantities. Calls `$callback` (the path of a macro, in braces) with the context and a row for each quantity: its type, its
+/// name in those of kernels, which is that of its file, and the precisions in which it is compiled, `every` or `f64`
+/// ([`methods`](mod@crate::methods)).
+#[macro_export]
+macro_rules! quantities {
+    ($callback:tt $context:tt) => {
+        $crate::call! { $callback $context
+            Divergence divergence every,
+            ClosestApproach closest_approach f64,
+            Ftle ftle f64,
+        }
+    };
+}
+
+macro_rules! files {
+    ([] $($quantity:ident $file:ident $precisions:ident,)*) => {$(
+        mod $file;
+        pub use $file::$quantity;
+    )*};
+}
+quantities!({files} []);
+
+/// How the values of a quantity become colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithms. 0 has the colour of the least value above it.
+    Logarithmic,
+}
 
 /// A quantity of a pixel.
 pub trait Quantity: Copy + Debug + Send + Sync + 'static {
     /// Its name on the command line and in files.
     const NAME: &'static str;
+
+    /// What the value is, in words, for pictures.
+    const LABEL: &'static str;
+
+    /// The dimension of the value: what its unit is made of.
+    const UNIT: &'static str;
+
+    /// How pictures show it.
+    const SCALE: Scale;
+
+    /// One line about it, for lists of quantities.
+    const HELP: &'static str;
+
+    /// Whether the value is the number of steps that a pixel took: pictures show what was left of them.
+    const COUNTS_STEPS: bool = false;
+
+    /// Whether it compares a system with its twin.
+    const HAS_TWINS: bool = false;
 
     /// A pixel's value: plain data.
     type Value: Copy + Default + Debug + PartialEq + Send + Sync + 'static;

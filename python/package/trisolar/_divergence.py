@@ -1,4 +1,5 @@
-"""Divergence maps: how many steps until a trajectory and its slightly shifted twin part."""
+"""Maps of three-body motion: divergence (how many steps until a trajectory and its slightly shifted twin part), closest
+approach and finite-time Lyapunov exponents."""
 
 from __future__ import annotations
 
@@ -33,24 +34,49 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 class DivergenceMap:
-    """A computed divergence map with what made it. Made by :func:`divergence`.
+    """A computed map with what made it. Made by :func:`divergence`.
 
-    ``numpy.asarray(map)`` is :attr:`times`. Maps can be pickled and copied, and so be handed from process to process.
+    ``numpy.asarray(map)`` is :attr:`values`. Maps can be pickled and copied, and so be handed from process to process.
     """
 
     def __init__(self, computed: _trisolar.Map) -> None:
         self._map = computed
-        self._times: npt.NDArray[np.uint32] = np.asarray(computed)
+        self._values: npt.NDArray[Any] = np.asarray(computed)
+
+    @property
+    def quantity(self) -> str:
+        """What was computed of each pixel: "divergence", "closest-approach" or "ftle"."""
+        return self._map.quantity[0]
+
+    @property
+    def unit(self) -> str:
+        """The unit of :attr:`values`: "steps", "length" or "1 / time"."""
+        return self._map.quantity[2]
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The value of each pixel, (height, width) or of the shape in which the points were given: uint32 (:attr:`times`) of
+        divergence; float64 of the other quantities: the least distance of any two bodies during the run (length), or the
+        finite-time Lyapunov exponent (1 / time), NaN where there is none.
+
+        Row 0 has the lowest second coordinate, column 0 the lowest first. The memory is the computation's own, not a copy; it
+        is read-only, ``values.copy()`` is not.
+        """
+        return self._values
 
     @property
     def times(self) -> npt.NDArray[np.uint32]:
-        """For each pixel, the number of steps that began with the twins together: uint32, (height, width), or of the
+        """Of a map of divergence, for each pixel, the number of steps that began with the twins together: uint32, (height, width), or of the
         shape in which the points were given.
 
         Equal to ``spec["steps"]`` where the twins never parted. Row 0 has the lowest second coordinate, column 0
         the lowest first. The memory is the computation's own, not a copy; it is read-only, ``times.copy()`` is not.
+
+        :raises AttributeError: a map of another quantity, which has :attr:`values` only.
         """
-        return self._times
+        if self.quantity != "divergence":
+            raise AttributeError(f"the values of {self.quantity} are not counts of steps; they are in .values")
+        return self._values
 
     @property
     def points(self) -> Optional[npt.NDArray[np.float64]]:
@@ -89,12 +115,13 @@ class DivergenceMap:
 
     @property
     def pixel_steps(self) -> int:
-        """The sum of :attr:`times`: steps taken, each by a pixel's both systems."""
+        """Steps taken: of divergence the sum of :attr:`times`, each step by a pixel's both systems; of other quantities all steps
+        of all pixels."""
         return self._map.pixel_steps
 
     @property
-    def never_parted(self) -> int:
-        """The number of pixels whose twins never parted."""
+    def never_parted(self) -> Optional[int]:
+        """The number of pixels whose twins never parted; ``None`` for other quantities than divergence."""
         return self._map.never_parted
 
     @property
@@ -123,9 +150,9 @@ class DivergenceMap:
         :raises ValueError: points that are not in rows and columns.
         """
         if self._map.points_shape is not None:
-            if self._times.ndim != 2:
+            if self._values.ndim != 2:
                 raise ValueError("only points in rows and columns have edges")
-            height, width = self._times.shape
+            height, width = self._values.shape
             return (0.0, float(width), float(height), 0.0)
         (cx, cy), (sx, sy) = self.spec["center"], self.spec["span"]
         return (cx - sx / 2, cx + sx / 2, cy + sy / 2, cy - sy / 2)
@@ -135,21 +162,23 @@ class DivergenceMap:
         return self._map.__array_interface__
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        times = self._times.astype("<u4", copy=False).tobytes()
+        values = self._values.astype(self._values.dtype.newbyteorder("<"), copy=False).tobytes()
         made = (self.engine, self.device, self.seconds, self.notes, self._map.resolution)
-        return _restored, (self.spec_toml, self._map.points, times, made)
+        return _restored, (self.spec_toml, self._map.points, values, made)
 
     def __repr__(self) -> str:
         points = self._map.points_shape is not None
-        shape = self._times.shape if points else self._times.shape[::-1]
+        shape = self._values.shape if points else self._values.shape[::-1]
         kind = "points" if points else "pixels"
+        parted = self.never_parted
+        what = self.quantity if parted is None else f"{parted} never parted"
         return (
             f"<DivergenceMap {'x'.join(map(str, shape))} {kind}, {self.spec['steps']} steps, "
-            f"{self.never_parted} never parted, {self.engine}: {self.device}>"
+            f"{what}, {self.engine}: {self.device}>"
         )
 
     def _repr_png_(self) -> Optional[bytes]:
-        if self._times.ndim != 2:
+        if self._values.ndim != 2:
             return None
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "map.png")
@@ -167,8 +196,8 @@ class DivergenceMap:
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
-        :param path: ``.png`` (picture of steps - times), ``.tif`` (picture without axes, for very large maps), ``.npy``
-            (array) or ``.npz`` (array ``times``, ``spec.json`` and, if there are any, ``points``). A file of that name is
+        :param path: ``.png`` (picture of the values, of divergence of steps - times), ``.tif`` (picture without axes, for very large maps), ``.npy``
+            (array) or ``.npz`` (array ``times``, of other quantities ``values``, ``spec.json`` and, if there are any, ``points``). A file of that name is
             replaced, once the new one is complete.
         :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
@@ -190,7 +219,7 @@ class DivergenceMap:
         title: Optional[str] = None,
         **imshow: Any,
     ) -> Axes:
-        """Draws steps - times with matplotlib, row 0 on top, and gives back the axes.
+        """Draws the values (of divergence steps - times) with matplotlib, row 0 on top, and gives back the axes.
 
         Points that are not in rows and columns are dots at the grid body's start x and y.
 
@@ -208,8 +237,18 @@ class DivergenceMap:
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         spec = self.spec
-        left = np.uint32(spec["steps"]) - self._times
+        name, label, unit, logarithmic = self._map.quantity
+        divergence = name == "divergence"
+        left = np.uint32(spec["steps"]) - self._values if divergence else self._values
         options: Dict[str, Any] = {"cmap": cmap}
+        positive = left[np.isfinite(left) & (left > 0)]
+        if logarithmic and "norm" not in imshow and positive.size:
+            from matplotlib.colors import LogNorm
+
+            # A distance of 0 has the colour of the least one above it.
+            least = positive.min()
+            imshow = {**imshow, "norm": LogNorm(least, positive.max())}
+            left = np.maximum(left, least)
         if "norm" not in imshow and left.min() == left.max():
             # One colour, the lowest: black where nothing parted.
             options.update(vmin=left.min(), vmax=left.min() + 1)
@@ -232,7 +271,7 @@ class DivergenceMap:
             # As high as the map, whatever its shape; without a layout engine nobody would make room for it there.
             engine = getattr(ax.figure, "get_layout_engine", lambda: None)()
             place: Dict[str, Any] = {"ax": ax} if engine is None else {"cax": ax.inset_axes((1.04, 0, 0.05, 1))}
-            ax.figure.colorbar(drawn, **place, label="time left when the twins part (steps)")
+            ax.figure.colorbar(drawn, **place, label=f"{label} ({unit})")
         return ax
 
     def _places(self) -> Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -247,13 +286,12 @@ class DivergenceMap:
 def _restored(
     toml: str,
     points: Optional[Tuple[List[int], bytes]],
-    times: bytes,
+    values: bytes,
     made: Tuple[str, str, float, List[str], Optional[Tuple[int, int]]],
 ) -> DivergenceMap:
     """A map from what was pickled of it."""
     specification = _trisolar.Specification({}, toml, None, points)
-    here = np.frombuffer(times, "<u4").astype(np.uint32, copy=False)
-    return DivergenceMap(specification.restored(here.tobytes(), *made))
+    return DivergenceMap(specification.restored(values, *made))
 
 
 def divergence(
@@ -275,6 +313,7 @@ def divergence(
     dt: Optional[float] = None,
     shift: Union[float, Numbers, None] = None,
     critical_distance: Optional[float] = None,
+    quantity: Optional[str] = None,
     precision: Optional[str] = None,
     integrator: Optional[str] = None,
     start: Optional[str] = None,
@@ -285,8 +324,8 @@ def divergence(
     threads: Optional[int] = None,
     progress: Progress = None,
 ) -> DivergenceMap:
-    """Computes a divergence map: for each start position of one body, how many steps until its trajectory and that
-    of a slightly shifted twin part. The start states are those of a grid, or any that are given one by one.
+    """Computes a map: for each start position of one body, how many steps until its trajectory and that
+    of a slightly shifted twin part, or another ``quantity``. The start states are those of a grid, or any that are given one by one.
 
     Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map.
     Lengths, times and masses are in any consistent units: ``g`` ties them together. Numbers may be Python's or
@@ -324,6 +363,9 @@ def divergence(
     :param dt: time step (time) [0.001].
     :param shift: of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
     :param critical_distance: up to which the grid body counts as together with its twin (length) [0.5].
+    :param quantity: what is computed of each pixel: "divergence" (steps until the twins part), "closest-approach" (least
+        distance of any two bodies during the run, length) or "ftle" (finite-time Lyapunov exponent, 1 / time); the latter two in
+        the precision "f64" ["divergence"].
     :param precision: the arithmetic: "f64", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
         point) or "float-float" ["f64"].
     :param integrator: what steps the trajectories (others than the default with "f64" only): "explicit-euler",
@@ -342,7 +384,7 @@ def divergence(
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
     :param progress: a function that is called some times a second, in the calling thread, with the steps accounted
         for and those of the whole map; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
-    :returns: the map; ``.times`` is the array.
+    :returns: the map; ``.times`` (of divergence) or ``.values`` (of any quantity) is the array.
     :raises ValueError: a value that is not allowed, with the message of the command line.
     :raises TypeError: a value of another kind.
     :raises OSError: a specification file that cannot be read.
@@ -368,6 +410,7 @@ def divergence(
         "dt": dt,
         "shift": shift,
         "critical_distance": critical_distance,
+        "quantity": quantity,
         "precision": precision,
         "integrator": integrator,
         "start": start,

@@ -195,7 +195,7 @@ class Specification:
     ) -> Map: ...
     def restored(
         self,
-        times: bytes,
+        values: bytes,
         engine: str,
         device: str,
         seconds: float,
@@ -239,7 +239,9 @@ class Map:
     @property
     def pixel_steps(self) -> int: ...
     @property
-    def never_parted(self) -> int: ...
+    def never_parted(self) -> Optional[int]: ...
+    @property
+    def quantity(self) -> Tuple[str, str, str, bool]: ...
     @property
     def notes(self) -> List[str]: ...
     def save(

@@ -57,6 +57,27 @@ static void a_map_can_be_looked_at_and_copied(void)
     trisolar_map_free(map);
 }
 
+static void other_quantities_have_values_of_64_bits(void)
+{
+    trisolar_map *map = compute("quantity = \"closest-approach\"\nsize = [5, 3]\nsteps = 200\n"), *of_steps = compute(small);
+    trisolar_info info;
+    double copy[16];
+    uint32_t times[16];
+    const double *values = trisolar_map_values_f64(map);
+
+    CHECK(trisolar_map_info(map, &info) == TRISOLAR_OK && info.pixel_steps == 15 * 200 && info.never_parted == 0);
+    CHECK(strstr(info.spec_json, "\"quantity\":\"closest-approach\"") != NULL);
+    copy[15] = 7;
+    CHECK(trisolar_map_copy_values_f64(map, copy, 15) == TRISOLAR_OK);
+    CHECK(memcmp(copy, values, 15 * sizeof *copy) == 0 && copy[0] > 0 && copy[0] < 30 && copy[15] == 7);
+    CHECK(trisolar_map_copy_values_f64(map, copy, 14) == TRISOLAR_BAD_INPUT && says("15 values"));
+    CHECK(trisolar_map_times(map) == NULL && trisolar_map_values_f64(of_steps) == NULL);
+    CHECK(trisolar_map_copy_times(map, times, 15) == TRISOLAR_BAD_INPUT && says("trisolar_map_copy_values_f64"));
+    CHECK(trisolar_map_copy_values_f64(of_steps, copy, 15) == TRISOLAR_BAD_INPUT && says("trisolar_map_copy_times"));
+    trisolar_map_free(map);
+    trisolar_map_free(of_steps);
+}
+
 static void points_are_computed_like_the_pixels_of_a_map(void)
 {
     /* The second row of this map: y = -20 + 40 * (1/2) = 0. */
@@ -260,6 +281,7 @@ int main(int argc, char **argv)
     CHECK(strcmp(trisolar_last_error(), "") == 0);
     CHECK(strchr(trisolar_version(), '.') != NULL);
     a_map_can_be_looked_at_and_copied();
+    other_quantities_have_values_of_64_bits();
     points_are_computed_like_the_pixels_of_a_map();
     points_may_have_masses_of_their_own();
     a_map_of_nonsense_is_warned_of_and_fails_where_it_is_to();

@@ -1,0 +1,64 @@
+"""Quantities besides divergence: arrays of f64, in every way a map can be had."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+import trisolar
+
+OPTIONS: Dict[str, Any] = {"size": (9, 7), "steps": 200, "dt": 0.01, "backend": "cpu"}
+UNITS = {"closest-approach": "length", "ftle": "1 / time"}
+
+
+@pytest.mark.parametrize("quantity", UNITS)
+def test_values_are_f64_without_a_copy(quantity: str) -> None:
+    map = trisolar.divergence(quantity=quantity, **OPTIONS)
+    assert (map.quantity, map.unit) == (quantity, UNITS[quantity])
+    assert (map.values.shape, map.values.dtype) == ((7, 9), np.dtype("float64"))
+    assert np.shares_memory(np.asarray(map), map.values) and not map.values.flags.owndata
+    assert map.pixel_steps == 7 * 9 * 200 and map.never_parted is None
+    assert np.isfinite(map.values).all() and np.ptp(map.values) > 0
+    assert quantity in repr(map)
+    with pytest.raises(AttributeError, match="values"):
+        map.times
+
+
+@pytest.mark.parametrize("quantity", UNITS)
+def test_files_pickles_and_specifications_give_the_same_values(quantity: str, tmp_path: Path) -> None:
+    map = trisolar.divergence(quantity=quantity, **OPTIONS)
+    again = trisolar.divergence(map.spec, backend="cpu")
+    restored = pickle.loads(pickle.dumps(map))
+    map.save(tmp_path / "map.npz")
+    map.save(tmp_path / "map.png")
+    with np.load(tmp_path / "map.npz") as file:
+        saved = file["values"]
+    for values in (again.values, restored.values, saved):
+        assert values.tobytes() == map.values.tobytes()
+
+
+def test_the_closest_approach_is_at_most_the_distance_at_the_start() -> None:
+    map = trisolar.divergence(quantity="closest-approach", masses=(1, 1, 1), **OPTIONS)
+    assert (map.values <= np.sqrt(344)).all(), "the distance of bodies 2 and 3"
+    assert (map.values > 0).all()
+
+
+def test_divergence_is_the_default() -> None:
+    map = trisolar.divergence(**OPTIONS)
+    assert (map.quantity, map.unit) == ("divergence", "steps")
+    assert map.values is map.times and "quantity" not in map.spec
+
+
+def test_a_precision_that_a_quantity_has_not_is_named() -> None:
+    with pytest.raises(ValueError, match="with --quantity ftle it must be f64"):
+        trisolar.divergence(quantity="ftle", precision="fast", **OPTIONS)
+    with pytest.raises(ValueError, match="divergence, closest-approach, ftle"):
+        trisolar.divergence(quantity="lyapunov", **OPTIONS)
+
+
+def test_sweeps_are_of_any_quantity() -> None:
+    maps = [map for _, map in trisolar.sweep(vary={"mass2": [10, 20]}, quantity="ftle", **OPTIONS)]
+    assert maps[1].values.tobytes() == trisolar.divergence(quantity="ftle", **OPTIONS).values.tobytes()
