@@ -17,7 +17,7 @@
 use std::path::Path;
 
 use trisolar::hermite::files::{Checkpoint, read_bodies};
-use trisolar::hermite::{Cluster, CpuEngine, Engine, Order, Specification};
+use trisolar::hermite::{Cluster, CpuEngine, Engine, Order, Specification, on_devices};
 use trisolar::io::npz::NpzReader;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Theme};
 
@@ -38,10 +38,9 @@ fn main() -> Result<(), Error> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match &words[..] {
         [] => orders(&|| Ok(Box::new(CpuEngine::new(None)?))),
-        #[cfg(feature = "gpu")]
         ["gpu"] => {
-            let gpu = [trisolar::gpu::Gpu::open(0)?];
-            orders(&|| Ok(trisolar::hermite::on_gpus(&gpu, Default::default())))
+            let gpu = trisolar::gpu::open(0)?;
+            orders(&|| Ok(on_devices(vec![gpu.clone()], Default::default())))
         }
         ["series", files @ ..] if !files.is_empty() => series(files),
         ["steps", files @ ..] if !files.is_empty() => steps(files),

@@ -14,7 +14,6 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
-//! - [`workers`]: the CPU threads of a run
 
 #[doc(inline)]
 pub use trisolar_systems::*;
@@ -25,5 +24,8 @@ pub use trisolar_systems::*;
 #[linkme(crate = trisolar_systems::gpu::linkme)]
 static KERNELS: gpu::Module = gpu::Module {
     origin: env!("TRISOLAR_PTX_ORIGIN"),
-    lzma: include_bytes!(concat!(env!("OUT_DIR"), "/kernels.ptx.lzma")),
+    text: gpu::Text::Lzma(include_bytes!(concat!(
+        env!("OUT_DIR"),
+        "/kernels.ptx.lzma"
+    ))),
 };

@@ -6,7 +6,7 @@ use kernels_gpu::encounters::step::stages;
 use kernels_gpu::encounters::{Pairs, Record, Settings};
 use trisolar::divergence::{Points, Unattended};
 use trisolar::encounters::{
-    Choice, CpuEngine, EmulatorEngine, Engine, Jump, Limits, Order, Outcome, Setup, Specification,
+    Choice, CpuEngine, DeviceEngine, Engine, Jump, Limits, Order, Outcome, Setup, Specification,
     Validated, same_bits,
 };
 use trisolar::simd::Simd;
@@ -86,10 +86,7 @@ fn all_engines_give_the_same_bits() {
             engines.push((simd.to_string(), Box::new(engine)));
         }
         for seed in [None, Some(1)] {
-            let engine = EmulatorEngine {
-                seed,
-                ..EmulatorEngine::default()
-            };
+            let engine = DeviceEngine::emulated(2, 32, seed);
             engines.push((format!("emulator {seed:?}"), Box::new(engine)));
         }
         for (name, engine) in engines {

@@ -2,7 +2,7 @@
 
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
-    Bodies, CpuEngine, EmulatorEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
     Schedule, Solver, Specification, Validated,
 };
 use trisolar::simd::Simd;
@@ -101,10 +101,7 @@ fn any_masses_and_distances_have_the_same_bits_in_all_lanes_and_kernels() {
                 s.softening = 0.0;
                 s.steps = 2;
             });
-            let engine = EmulatorEngine {
-                plan: Plan::new(kernel),
-                seed: None,
-            };
+            let engine = DeviceEngine::emulated(Plan::new(kernel), None);
             let expected = bits(&run(&engine, &problem));
             for simd in Simd::available() {
                 let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd).unwrap();
@@ -170,7 +167,7 @@ fn emulated_kernels_and_the_cpu_agree_bit_for_bit() {
                     splits,
                     rows,
                 };
-                let engine = EmulatorEngine { plan, seed };
+                let engine = DeviceEngine::emulated(plan, seed);
                 assert!(
                     bits(&run(&engine, &problem)) == expected,
                     "{n} {plan:?} {seed:?}"
@@ -192,10 +189,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
                 s.integrator = integrator;
                 s.solver = solver;
             });
-            let engine = EmulatorEngine {
-                plan: Plan::new(NbodyKernel::Steps),
-                seed: Some(3),
-            };
+            let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Steps), Some(3));
             assert!(
                 bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
                 "{integrator} {n}"
@@ -208,10 +202,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
 fn emulated_integrators_and_those_of_the_cpu_agree_bit_for_bit() {
     for integrator in Integrator::of_any_bodies() {
         let problem = problem(plummer(40), |s| s.integrator = integrator);
-        let engine = EmulatorEngine {
-            plan: Plan::new(NbodyKernel::Reduced),
-            seed: None,
-        };
+        let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Reduced), None);
         assert!(
             bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
             "{integrator}"
@@ -326,10 +317,7 @@ fn single_precision_follows_double_precision() {
             })
         };
         for softening in [0.02, 0.0] {
-            let engine = EmulatorEngine {
-                plan: Plan::new(kernel),
-                seed: None,
-            };
+            let engine = DeviceEngine::emulated(Plan::new(kernel), None);
             let found = run(&engine, &of(Precision::F32, softening));
             let expected = scalar(&of(Precision::F64, softening));
             let worst = largest_difference(&found, &expected);
@@ -361,7 +349,7 @@ fn float_float_kernels_agree_with_each_other_and_nearly_with_double_precision() 
                     splits,
                     rows,
                 };
-                let found = run(&EmulatorEngine { plan, seed: None }, &problem);
+                let found = run(&DeviceEngine::emulated(plan, None), &problem);
                 let worst = largest_difference(&found, &expected);
                 assert!(worst < 1e-11, "{plan:?}: {worst}");
                 let first = first.get_or_insert_with(|| bits(&found));
@@ -376,10 +364,7 @@ fn the_atomic_kernels_agree_to_rounding() {
     for n in [1, 33, 513] {
         let problem = problem(plummer(n), |s| s.steps = 1);
         for kernel in [NbodyKernel::Atomic, NbodyKernel::Equal] {
-            let engine = EmulatorEngine {
-                plan: Plan::new(kernel),
-                seed: Some(5),
-            };
+            let engine = DeviceEngine::emulated(Plan::new(kernel), Some(5));
             let worst = largest_difference(&run(&engine, &problem), &scalar(&problem));
             assert!(worst < 1e-14, "{n} {}: {worst}", kernel.name());
         }
@@ -391,10 +376,7 @@ fn the_kernel_for_equal_masses_refuses_others() {
     let mut bodies = plummer(40);
     bodies.mass[7] *= 2.0;
     let problem = problem(bodies, |_| ());
-    let engine = EmulatorEngine {
-        plan: Plan::new(NbodyKernel::Equal),
-        seed: None,
-    };
+    let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Equal), None);
     let refused = engine.start(&problem, problem.bodies()).err().unwrap();
     assert!(refused.to_string().contains("body 7"), "{refused}");
 }
@@ -470,10 +452,7 @@ fn textbook_arrays_agree_to_rounding_and_with_one_thread_to_the_bit() {
 
 #[test]
 fn a_run_that_is_taken_up_again_after_every_step_has_the_bits_of_one_that_is_not() {
-    let emulator = EmulatorEngine {
-        plan: Plan::new(NbodyKernel::Tile1),
-        seed: None,
-    };
+    let emulator = DeviceEngine::emulated(Plan::new(NbodyKernel::Tile1), None);
     let cpu = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
     let engines: [&dyn Engine; 2] = [&emulator, &cpu];
     for (engine, precision) in engines

@@ -3,7 +3,7 @@
 use trisolar::accuracy;
 use trisolar::hermite::{AhmadCohen, Cluster, CpuEngine, Order, Specification, integrate, models};
 use trisolar::nbody;
-use trisolar::workers::Workers;
+use trisolar::run::Workers;
 
 /// Rayon starts its global pool where work is not given a pool of its own; then it refuses to be configured. The only test here, as
 /// the pool is one of the process.
@@ -25,7 +25,7 @@ fn the_work_of_a_run_stays_on_its_own_threads() {
             let engine = Box::new(CpuEngine::new(Some(threads)).unwrap());
             let mut cluster = Cluster::new(&start, engine).unwrap();
             let end = 2.0 * cluster.next_time();
-            let monitor = trisolar::divergence::Unattended;
+            let monitor = trisolar::run::Unattended;
             let mut looks = 0;
             let mut look = |_| {
                 looks += 1;

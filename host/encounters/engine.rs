@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::encounters::Record;
 
-use super::{CpuEngine, Specification, Validated};
+use super::{CpuEngine, DeviceEngine, Specification, Validated};
 use trisolar_run::{Backend, EngineError, Monitor};
 
 /// Integrates encounters to their ends.
@@ -110,7 +110,9 @@ pub fn run(
         Backend::Auto => spec.runs() >= WORTH_A_GPU,
     };
     if wanted {
-        match on_gpus(spec, options, monitor) {
+        let outcome =
+            DeviceEngine::on_gpus(options.gpus).and_then(|engine| measured(&engine, spec, monitor));
+        match outcome {
             Ok(ensemble) => return Ok(ensemble),
             Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
             Err(error) => notes.extend(error.passed_over(backend)?),
@@ -120,23 +122,6 @@ pub fn run(
     let mut ensemble = measured(&engine, spec, monitor)?;
     ensemble.notes = notes;
     Ok(ensemble)
-}
-
-#[cfg(feature = "gpu")]
-fn on_gpus(
-    spec: &Validated,
-    options: &Options,
-    monitor: &dyn Monitor,
-) -> Result<Ensemble, EngineError> {
-    let engine = super::GpuEngine::new(options.gpus)?;
-    measured(&engine, spec, monitor)
-}
-
-#[cfg(not(feature = "gpu"))]
-fn on_gpus(_: &Validated, _: &Options, _: &dyn Monitor) -> Result<Ensemble, EngineError> {
-    Err(EngineError::NoGpu(
-        "this program was built without the feature `gpu`".into(),
-    ))
 }
 
 fn measured(

@@ -5,23 +5,19 @@
 //! [`Summary`] counts, [`files`] writes and [`pictures`] draws. Run i depends on the seed and i alone; all engines give the same bits.
 
 mod cpu;
-mod emulator;
+mod device;
 mod engine;
 pub mod files;
 mod given;
-#[cfg(feature = "gpu")]
-mod gpu;
 pub mod parameter;
 pub mod pictures;
 mod spec;
 pub mod summary;
 
 pub use cpu::CpuEngine;
-pub use emulator::EmulatorEngine;
+pub use device::DeviceEngine;
 pub use engine::{Engine, Ensemble, Options, run, same_bits};
 pub use given::{Given, whole_number};
-#[cfg(feature = "gpu")]
-pub use gpu::GpuEngine;
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use parameter::{Choice, Parameter, Setup};
 pub use spec::{Jump, Limits, Order, Specification, Validated};

@@ -18,7 +18,7 @@ use elsa::sync::FrozenMap;
 
 use super::kept::Kept;
 use super::module::{ptx, unpack};
-use super::{DeviceInfo, GpuError};
+use super::{DeviceInfo, GpuError, Residency};
 
 /// Finds the driver and starts it, once.
 pub(super) fn load() -> Result<(), GpuError> {
@@ -105,18 +105,15 @@ pub struct Gpu {
     context: Context,
 }
 
-/// A module for each kernel that has been asked for: the driver compiles only these, not all kernels there are.
+/// The kernels that have been asked for, each from a module of its own: the driver compiles only these, not all kernels there are.
 #[derive(Default)]
-struct Modules(FrozenMap<(&'static str, Option<Residency>), Box<Module>>);
+struct Modules(FrozenMap<(&'static str, Option<Residency>), Box<Loaded>>);
 
-/// How a kernel is going to be launched. Told of it, the driver gives threads as many registers as fit and spreads
-/// dependent instructions; otherwise it saves registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Residency {
-    /// Threads of a block, at most.
-    pub threads: u32,
-    /// Blocks that a multiprocessor shall be able to hold at a time.
-    pub blocks: u32,
+/// A kernel that is loaded.
+struct Loaded {
+    /// Of the module.
+    function: Function<'static>,
+    _module: Box<Module>,
 }
 
 /// The text of a kernel with a [`Residency`] for its only entry.
@@ -314,26 +311,40 @@ impl Gpu {
         name: &'static str,
         residency: Option<Residency>,
     ) -> Result<Kernel<'_>, GpuError> {
-        let module = match self.modules.0.get(&(name, residency)) {
-            Some(module) => module,
-            None => {
-                let mut ptx = with_entry_only(ptx()?, name)
-                    .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
-                if let Some(residency) = residency {
-                    ptx = with_residency(&ptx, residency);
-                }
-                let module =
-                    Module::from_ptx(ptx, &[]).map_err(|e| self.fail("loading a kernel", e))?;
-                self.modules.0.insert((name, residency), Box::new(module))
-            }
-        };
-        let function = module
-            .get_function(name)
-            .map_err(|e| self.fail("finding a kernel", e))?;
+        let function = self.loaded(name, residency)?;
         Ok(Kernel {
             gpu: self,
             function,
         })
+    }
+
+    /// The function of a kernel, which is loaded the first time it is asked for.
+    pub(super) fn loaded(
+        &self,
+        name: &'static str,
+        residency: Option<Residency>,
+    ) -> Result<&Function<'static>, GpuError> {
+        if let Some(loaded) = self.modules.0.get(&(name, residency)) {
+            return Ok(&loaded.function);
+        }
+        let mut ptx = with_entry_only(ptx()?, name)
+            .ok_or_else(|| self.fail("finding a kernel", CudaError::NotFound))?;
+        if let Some(residency) = residency {
+            ptx = with_residency(&ptx, residency);
+        }
+        let module = Module::from_ptx(ptx, &[]).map_err(|e| self.fail("loading a kernel", e))?;
+        let module = Box::new(module);
+        let function = module
+            .get_function(name)
+            .map_err(|e| self.fail("finding a kernel", e))?;
+        // SAFETY: the function is a handle of the module, which stays in its box as long as the function is here.
+        let function = unsafe { std::mem::transmute::<Function<'_>, Function<'static>>(function) };
+        let loaded = Loaded {
+            function,
+            _module: module,
+        };
+        let kept = self.modules.0.insert((name, residency), Box::new(loaded));
+        Ok(&kept.function)
     }
 
     /// Lets this device's kernels and copies reach the memory of `other` directly, where the machine can do that; where it cannot,
@@ -476,7 +487,7 @@ impl Gpu {
 #[derive(Debug)]
 pub struct Kernel<'a> {
     gpu: &'a Gpu,
-    function: Function<'a>,
+    function: &'a Function<'static>,
 }
 
 /// A kernel argument, by address: it borrows the value, so that a temporary one does not compile.
@@ -550,7 +561,7 @@ impl Kernel<'_> {
         unsafe {
             self.gpu
                 .stream
-                .launch(&self.function, blocks, threads, shared_bytes, &pointers)
+                .launch(self.function, blocks, threads, shared_bytes, &pointers)
         }
         .map_err(|e| self.gpu.fail("launching a kernel", e))
     }

@@ -1,26 +1,34 @@
-//! GPUs: devices, streams, buffers, kernels. The only place that names `cust`; above it there are slices and
-//! errors.
+//! Devices: buffers, queues, typed launches. A [`Device`] is a GPU, or the emulator of the grid; engines are written once for both. The
+//! only place that names `cust`.
 
 #[cfg(feature = "gpu")]
 mod buffer;
 #[cfg(feature = "gpu")]
+mod cuda;
+#[cfg(feature = "gpu")]
 mod device;
+mod emulator;
 mod error;
+mod interface;
 #[cfg(feature = "gpu")]
 mod kept;
 mod module;
 #[cfg(feature = "gpu")]
 mod power;
+mod typed;
 
 #[cfg(feature = "gpu")]
 pub use buffer::{DeviceMemory, Pinned};
 pub use cuda_std::Plain;
 #[cfg(feature = "gpu")]
-pub use device::{Argument, Gpu, Kernel, Mark, Residency, devices, driver_version};
+pub use device::{Argument, Gpu, Kernel, Mark, devices, driver_version};
+pub use emulator::Emulator;
 pub use error::GpuError;
-pub use module::{MODULES, Module, kernels, linkme};
+pub use interface::{Code, Device, Entry, Grid, Launch, Moment, Queue, Residency, open};
+pub use module::{MODULES, Module, Text, kernels, linkme};
 #[cfg(feature = "gpu")]
 pub use power::EnergyMeter;
+pub use typed::{Buffer, HostBuffer};
 
 /// What a GPU is.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -15,8 +15,17 @@ use super::GpuError;
 pub struct Module {
     /// Whether the kernels were `built` with the program or are the `prebuilt` ones.
     pub origin: &'static str,
-    /// Their text, as an LZMA stream with its header.
-    pub lzma: &'static [u8],
+    /// Their text.
+    pub text: Text,
+}
+
+/// The text of kernels.
+#[derive(Clone, Copy, Debug)]
+pub enum Text {
+    /// As it is.
+    Plain(&'static str),
+    /// As an LZMA stream with its header.
+    Lzma(&'static [u8]),
 }
 
 /// The kernels of the program, one element or none. The crate that has them puts them here when it is linked, so that what is below it
@@ -38,7 +47,11 @@ pub(super) fn ptx() -> Result<&'static str, GpuError> {
     static TEXT: OnceLock<Result<String, String>> = OnceLock::new();
     let text = TEXT.get_or_init(|| {
         let module = kernels().ok_or("this program has no kernels")?;
-        unpacked(module.lzma).map_err(|e| format!("the program's kernels cannot be unpacked: {e}"))
+        match module.text {
+            Text::Plain(text) => Ok(text.to_owned()),
+            Text::Lzma(stream) => unpacked(stream)
+                .map_err(|e| format!("the program's kernels cannot be unpacked: {e}")),
+        }
     });
     match text {
         Ok(text) => Ok(text),

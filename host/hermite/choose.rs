@@ -1,14 +1,13 @@
 //! Which engine computes a run, and who makes its block steps.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{
     BlockStep, BlockSteps, CpuEngine, Engine, HermiteError, Scheme, SpecError, Specification,
 };
-use trisolar_device::{DeviceInfo, GpuError};
-#[cfg(feature = "gpu")]
-use trisolar_run::Workers;
-use trisolar_run::{Backend, EngineError, missing_gpu};
+use trisolar_device::{Device, DeviceInfo, GpuError};
+use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
@@ -100,7 +99,6 @@ impl Options {
     ) -> Result<Devices, EngineError> {
         let mut devices = Devices {
             options: *self,
-            #[cfg(feature = "gpu")]
             gpus: Vec::new(),
             notes: Vec::new(),
         };
@@ -124,28 +122,18 @@ impl Options {
 #[derive(Debug)]
 pub struct Devices {
     options: Options,
-    #[cfg(feature = "gpu")]
-    gpus: Vec<trisolar_device::Gpu>,
+    gpus: Vec<Arc<dyn Device>>,
     notes: Vec<String>,
 }
 
 impl Devices {
-    #[cfg(feature = "gpu")]
     fn open_gpus(&mut self) -> Result<(), EngineError> {
         let numbers = self
             .options
             .numbers(trisolar_device::devices().as_deref())?;
-        let open = numbers.map(trisolar_device::Gpu::open);
+        let open = numbers.map(trisolar_device::open);
         self.gpus = open.collect::<Result<_, _>>()?;
         Ok(())
-    }
-
-    #[cfg(not(feature = "gpu"))]
-    fn open_gpus(&mut self) -> Result<(), EngineError> {
-        let numbers = self
-            .options
-            .numbers(trisolar_device::devices().as_deref())?;
-        unreachable!("GPUs {numbers:?} cannot be found without the feature `gpu`")
     }
 
     /// An engine on them.
@@ -153,12 +141,11 @@ impl Devices {
     /// # Errors
     /// As [`CpuEngine::new`].
     pub fn engine(&self) -> Result<Box<dyn Engine + '_>, HermiteError> {
-        #[cfg(feature = "gpu")]
-        if !self.gpus.is_empty() {
-            let workers = Workers::new(self.options.threads)?;
-            return Ok(super::on_gpus(&self.gpus, workers));
+        if self.gpus.is_empty() {
+            return Ok(Box::new(CpuEngine::new(self.options.threads)?));
         }
-        Ok(Box::new(CpuEngine::new(self.options.threads)?))
+        let workers = Workers::new(self.options.threads)?;
+        Ok(super::on_devices(self.gpus.clone(), workers))
     }
 
     /// Who makes block steps with this engine: as the options say, or the device wherever it can.

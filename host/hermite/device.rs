@@ -3,195 +3,104 @@
 //! Every device holds all particles and predicts them all; the partial sums of the forces are dealt to them, each sums
 //! and folds its own, and the host folds what the devices give. A single device does all of it.
 
+use std::sync::Arc;
+
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::neighbours::ListLaunch;
-use kernels_gpu::device::hermite::steps::{State, Steps};
 use kernels_gpu::device::hermite::{Launch, Record, lanes, star_width, tiles, width};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
+use kernels_gpu::kernels::{
+    HermiteFold, HermiteLanes, HermiteNeighbours, HermitePotential, HermitePredict, HermiteScatter,
+    HermiteTiles,
+};
 use kernels_gpu::physics::softening::{softening2, softening2_single};
 use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
+use self::array::Array;
 use super::engine::{Route, Stretch};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
-use trisolar_run::EngineError;
-use trisolar_run::Workers;
+use trisolar_device::{Device, Entry, Grid};
+use trisolar_run::{EngineError, Workers, machine};
 
+mod array;
 mod steps;
 
-/// A launch of one of the kernels; memory by its address.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Call {
-    /// `hermite_predict_*`
-    Predict {
-        order: Order,
-        stars: u64,
-        predicted: u64,
-        time: f64,
-        places: u32,
-    },
-    /// `hermite_scatter`
-    Scatter {
-        from: u64,
-        places: u64,
-        to: u64,
-        count: u32,
-        width: u32,
-        stride: u32,
-        skip: u32,
-    },
-    /// `hermite_tiles_*`; or `hermite_lanes_*`, with `out` for `partial`
-    Force {
-        many: bool,
-        order: Order,
-        precision: Precision,
-        launch: Launch,
-        predicted: u64,
-        places: u64,
-        partial: u64,
-    },
-    /// `hermite_fold`
-    Fold {
-        partial: u64,
-        out: u64,
-        components: u32,
-        count: u32,
-        parts: u32,
-    },
-    /// `hermite_neighbours`
-    Neighbours {
-        launch: ListLaunch,
-        predicted: u64,
-        places: u64,
-        radii2: u64,
-        lists: u64,
-        lengths: u64,
-    },
-    /// `hermite_potential`
-    Potential {
-        launch: Launch,
-        predicted: u64,
-        out: u64,
-        width: u32,
-    },
-    /// `hermite_steps_*`, all of whose blocks are resident
-    Steps {
-        order: Order,
-        precision: Precision,
-        job: Steps,
-        state: State,
-    },
+/// Threads of a block of force kernels with tiles on a GPU: few, because few particles are active at a time.
+const TILES_BLOCK: u32 = 64;
+/// Terms of a partial sum up to which a block for each active particle is taken while there are few of them.
+const SHORT_SUMS: u32 = 64;
+
+/// An engine on these devices together, which deal the particles that pull among them; `workers` do the host's part.
+///
+/// # Panics
+/// Without any.
+pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn Engine> {
+    Box::new(DeviceEngine::new(devices, TILES_BLOCK, None, workers))
 }
 
-impl Call {
-    /// The kernel's name.
-    pub(super) fn name(&self) -> &'static str {
-        let by = |order: Order, names: [&'static str; 3]| names[order.derivatives() - 2];
-        match *self {
-            Self::Predict { order, .. } => by(
-                order,
-                [
-                    "hermite_predict_4",
-                    "hermite_predict_6",
-                    "hermite_predict_8",
-                ],
-            ),
-            Self::Scatter { .. } => "hermite_scatter",
-            Self::Force {
-                many,
-                order,
-                precision,
-                ..
-            } => by(
-                order,
-                match (many, precision) {
-                    (true, Precision::F64) => {
-                        ["hermite_tiles_4", "hermite_tiles_6", "hermite_tiles_8"]
-                    }
-                    (false, Precision::F64) => {
-                        ["hermite_lanes_4", "hermite_lanes_6", "hermite_lanes_8"]
-                    }
-                    (true, Precision::SplitF32) => [
-                        "hermite_tiles_4_split_f32",
-                        "hermite_tiles_6_split_f32",
-                        "hermite_tiles_8_split_f32",
-                    ],
-                    (false, Precision::SplitF32) => [
-                        "hermite_lanes_4_split_f32",
-                        "hermite_lanes_6_split_f32",
-                        "hermite_lanes_8_split_f32",
-                    ],
-                },
-            ),
-            Self::Fold { .. } => "hermite_fold",
-            Self::Neighbours { .. } => "hermite_neighbours",
-            Self::Potential { .. } => "hermite_potential",
-            Self::Steps {
-                order, precision, ..
-            } => by(
-                order,
-                match precision {
-                    Precision::F64 => ["hermite_steps_4", "hermite_steps_6", "hermite_steps_8"],
-                    Precision::SplitF32 => [
-                        "hermite_steps_4_split_f32",
-                        "hermite_steps_6_split_f32",
-                        "hermite_steps_8_split_f32",
-                    ],
-                },
-            ),
-        }
+/// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
+/// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
+pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
+    let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
+    let devices = (0..devices).map(|_| emulator()).collect();
+    Box::new(DeviceEngine::new(
+        devices,
+        block,
+        Some(few),
+        Workers::default(),
+    ))
+}
+
+/// [`emulator`] of one device that makes whole block steps in grids of `resident` blocks, which wait for each other.
+pub fn resident_emulator(
+    resident: u32,
+    few: u32,
+    block: u32,
+    seed: Option<u64>,
+) -> Box<dyn Engine> {
+    let emulator = Arc::new(machine::emulator().seed(seed).resident(resident));
+    Box::new(DeviceEngine::new(
+        vec![emulator],
+        block,
+        Some(few),
+        Workers::default(),
+    ))
+}
+
+/// Predicts all stars.
+fn predict_entry(order: Order) -> Entry<(*const f64, *mut f64, f64, u32)> {
+    match order {
+        Order::Four => Entry::of::<HermitePredict<4, 2>>(),
+        Order::Six => Entry::of::<HermitePredict<6, 3>>(),
+        Order::Eight => Entry::of::<HermitePredict<8, 4>>(),
     }
 }
 
-/// What runs kernels, in the order in which they are launched.
-pub(super) trait Device {
-    /// An array of numbers.
-    type Numbers;
-    /// An array of places.
-    type Places;
+/// Forces on active bodies.
+type ForceEntry = Entry<(Launch, *const f64, *const u32, *mut f64)>;
 
-    /// `gpu` or `emulator`.
-    fn name(&self) -> &'static str;
-    /// In words, for reports.
-    fn device(&self) -> String;
-    /// Active particles up to which a block for each is faster than tiles, with this many terms a partial sum.
-    fn few(&self, terms: u32) -> u32;
-    /// Numbers that are 0.
-    fn numbers(&self, length: usize) -> Result<Self::Numbers, EngineError>;
-    /// Numbers that are 0 and often go to or from the host.
-    fn exchanged(&self, length: usize) -> Result<Self::Numbers, EngineError>;
-    /// Places that are 0.
-    fn places(&self, length: usize) -> Result<Self::Places, EngineError>;
-    /// Writes numbers to the start of an array, in the order of the launches.
-    fn put(&self, to: &mut Self::Numbers, values: &[f64]) -> Result<(), EngineError>;
-    /// Writes places to the start of an array, in the order of the launches.
-    fn put_places(&self, to: &mut Self::Places, values: &[u32]) -> Result<(), EngineError>;
-    /// Queues reading of this many numbers from the start of an array.
-    fn ask(&self, from: &mut Self::Numbers, length: usize) -> Result<(), EngineError>;
-    /// The numbers that were asked for, after all launches.
-    fn get(&self, from: &mut Self::Numbers, values: &mut [f64]) -> Result<(), EngineError>;
-    /// Queues reading of this many places from the start of an array.
-    fn ask_places(&self, from: &mut Self::Places, length: usize) -> Result<(), EngineError>;
-    /// The places that were asked for, after all launches.
-    fn get_places(&self, from: &mut Self::Places, values: &mut [u32]) -> Result<(), EngineError>;
-    /// The address of an array.
-    fn address(&self, of: &Self::Numbers) -> u64;
-    /// The address of an array.
-    fn places_address(&self, of: &Self::Places) -> u64;
-    /// Whether blocks of a grid may wait for each other.
-    fn is_cooperative(&self) -> bool;
-    /// Blocks of `threads` threads of a kernel that the device runs at the same time.
-    fn resident_blocks(&self, call: &Call, threads: u32, shared: u32) -> Result<u32, EngineError>;
-    /// Launches a kernel.
-    ///
-    /// # Safety
-    /// The addresses are of arrays of this device, large enough for the call, which live until it has run.
-    unsafe fn launch(
-        &self,
-        call: &Call,
-        blocks: u32,
-        threads: u32,
-        shared: u32,
-    ) -> Result<(), EngineError>;
+/// That on many.
+fn tiles_entry(order: Order, precision: Precision) -> ForceEntry {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Entry::of::<HermiteTiles<Plain<f64>, 2, 2>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteTiles<Plain<f64>, 3, 2>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteTiles<Plain<f64>, 4, 2>>(),
+        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteTiles<SplitF32<f32>, 2, 4>>(),
+        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteTiles<SplitF32<f32>, 3, 4>>(),
+        (Precision::SplitF32, Order::Eight) => Entry::of::<HermiteTiles<SplitF32<f32>, 4, 4>>(),
+    }
+}
+
+/// That on few.
+fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Entry::of::<HermiteLanes<Plain<f64>, 2>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteLanes<Plain<f64>, 3>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteLanes<Plain<f64>, 4>>(),
+        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteLanes<SplitF32<f32>, 2>>(),
+        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteLanes<SplitF32<f32>, 3>>(),
+        (Precision::SplitF32, Order::Eight) => Entry::of::<HermiteLanes<SplitF32<f32>, 4>>(),
+    }
 }
 
 /// Threads of a block of the kernels with a thread a place or number.
@@ -203,36 +112,41 @@ const MOST_PARTIAL: usize = 1 << 25;
 const MOST_LISTED: usize = 1 << 22;
 
 /// Holds particles on devices and runs the kernels there.
-pub(super) struct DeviceEngine<D: Device> {
-    devices: Vec<D>,
+struct DeviceEngine {
+    devices: Vec<Arc<dyn Device>>,
     /// Threads of a block of the kernels with tiles.
     block: u32,
-    memories: Vec<Memory<D>>,
+    /// Active particles up to which each has a block, if that is not left to the device.
+    few: Option<u32>,
+    memories: Vec<Memory>,
     host: Vec<f64>,
     /// What does the host's part.
     workers: Workers,
 }
 
-struct Memory<D: Device> {
+struct Memory {
+    device: Arc<dyn Device>,
     order: Order,
     precision: Precision,
     softening2: f64,
     force_softening2: f64,
     bodies: usize,
-    stars: D::Numbers,
-    predicted: D::Numbers,
-    active: D::Places,
+    /// Active particles up to which a block for each is faster than tiles.
+    few: u32,
+    stars: Array<f64>,
+    predicted: Array<f64>,
+    active: Array<u32>,
     /// What `active` holds.
     listed: Vec<u32>,
-    staging: D::Numbers,
-    partial: D::Numbers,
+    staging: Array<f64>,
+    partial: Array<f64>,
     partial_length: usize,
     /// Results, for each part that the device sums.
-    out: Vec<(Part, D::Numbers)>,
+    out: Vec<(Part, Array<f64>)>,
     /// Lists of neighbours, with room for this many places, and their lengths.
-    lists: Option<(usize, D::Places, D::Places)>,
+    lists: Option<(usize, Array<u32>, Array<u32>)>,
     /// What whole block steps need, once there was one.
-    resident: Option<steps::Resident<D>>,
+    resident: Option<steps::Resident>,
 }
 
 /// Which of the partial sums: `first`, `first` + `stride`, …
@@ -242,22 +156,33 @@ struct Part {
     stride: u32,
 }
 
-impl<D: Device> DeviceEngine<D> {
+impl DeviceEngine {
     /// With blocks of `block` threads for tiles.
-    pub(super) fn new(devices: Vec<D>, block: u32, workers: Workers) -> Self {
+    fn new(devices: Vec<Arc<dyn Device>>, block: u32, few: Option<u32>, workers: Workers) -> Self {
         assert!(!devices.is_empty());
         Self {
             devices,
             block,
+            few,
             memories: Vec::new(),
             host: Vec::new(),
             workers,
         }
     }
 
-    fn each(&mut self) -> impl Iterator<Item = (&D, &mut Memory<D>)> {
+    fn each(&mut self) -> impl Iterator<Item = &mut Memory> {
         assert!(!self.memories.is_empty(), "load comes first");
-        self.devices.iter().zip(&mut self.memories)
+        self.memories.iter_mut()
+    }
+
+    /// Active particles up to which a block for each is faster than tiles, with this many terms a partial sum.
+    fn few(&self, device: &dyn Device, terms: u32) -> u32 {
+        let multiprocessors = device.info().multiprocessors;
+        match self.few {
+            Some(few) => few,
+            None if terms <= SHORT_SUMS => 2 * multiprocessors,
+            None => multiprocessors / 4,
+        }
     }
 
     /// Parts into which the partial sums of `bodies` are dealt: a power of two.
@@ -270,10 +195,10 @@ impl<D: Device> DeviceEngine<D> {
     fn collect(&mut self, length: usize) -> Result<(), EngineError> {
         let parts = self.parts(self.memories[0].bodies);
         self.host.resize(parts * length, 0.0);
-        for (device, memory) in self.devices.iter().zip(&mut self.memories) {
+        for memory in &mut self.memories {
             for (part, out) in &mut memory.out {
                 let from = part.first as usize * length;
-                device.get(out, &mut self.host[from..from + length])?;
+                out.get(&mut self.host[from..from + length])?;
             }
         }
         if parts > 1 {
@@ -311,9 +236,10 @@ fn shape(order: Order, precision: Precision) -> (usize, u32) {
     }
 }
 
-impl<D: Device> Memory<D> {
+impl Memory {
     fn new(
-        device: &D,
+        device: &Arc<dyn Device>,
+        few: u32,
         specification: &Specification,
         stars: &[Star],
         parts: Vec<Part>,
@@ -321,14 +247,15 @@ impl<D: Device> Memory<D> {
         let order = specification.order;
         let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
         let slots = partial_sums(n) * terms(n);
-        let numbers = |length: usize| device.numbers(length);
+        let numbers = |length: usize| Array::new(device, length, false);
         let most = 3 * d * partial_sums(n);
         let partial_length = (most * n).min(MOST_PARTIAL.max(most));
         let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
         let out = (parts.into_iter())
-            .map(|part| Ok((part, device.exchanged(3 * d * n)?)))
+            .map(|part| Ok((part, Array::new(device, 3 * d * n, true)?)))
             .collect::<Result<_, EngineError>>()?;
         let mut memory = Self {
+            device: device.clone(),
             order,
             precision: specification.precision,
             softening2: softening2(specification.softening),
@@ -337,63 +264,64 @@ impl<D: Device> Memory<D> {
                 Precision::SplitF32 => softening2_single(specification.softening, heaviest),
             },
             bodies: n,
+            few,
             stars: numbers(slots * star_width(p))?,
             predicted: numbers(slots * width(d))?,
-            active: device.places(n)?,
+            active: Array::new(device, n, true)?,
             listed: Vec::new(),
-            staging: device.exchanged(n * star_width(p).max(3 * d))?,
+            staging: Array::new(device, n * star_width(p).max(3 * d), true)?,
             partial: numbers(partial_length)?,
             partial_length,
             out,
             lists: None,
             resident: None,
         };
-        device.put(&mut memory.stars, &records(stars, p))?;
+        memory.stars.put(&records(stars, p))?;
         Ok(memory)
     }
 
     /// Sees to it that `active` holds these places.
-    fn list(&mut self, device: &D, places: &[u32]) -> Result<(), EngineError> {
+    fn list(&mut self, places: &[u32]) -> Result<(), EngineError> {
         if self.listed != places {
-            device.put_places(&mut self.active, places)?;
+            self.active.put(places)?;
             self.listed.clear();
             self.listed.extend_from_slice(places);
         }
         Ok(())
     }
 
-    /// Copies records to their places.
+    /// Copies records to their places, from `to` on.
     fn scatter(
         &mut self,
-        device: &D,
         places: &[u32],
         records: &[f64],
-        to: u64,
+        to: *mut f64,
         stride: usize,
     ) -> Result<(), EngineError> {
-        self.list(device, places)?;
-        device.put(&mut self.staging, records)?;
-        let call = Call::Scatter {
-            from: device.address(&self.staging),
-            places: device.places_address(&self.active),
+        self.list(places)?;
+        self.staging.put(records)?;
+        let arguments = (
+            self.staging.as_ptr(),
+            self.active.as_ptr(),
             to,
-            count: places.len() as u32,
-            width: (records.len() / places.len()) as u32,
-            stride: stride as u32,
-            skip: 1,
-        };
-        let blocks = (records.len() as u32).div_ceil(BLOCK);
+            places.len() as u32,
+            (records.len() / places.len()) as u32,
+            stride as u32,
+            1,
+        );
+        let grid = Grid::covering(records.len() as u32, BLOCK);
         // SAFETY: the staging has room for every body's record, and places are below the number of bodies.
-        unsafe { device.launch(&call, blocks, BLOCK, 0) }
+        unsafe { self.device.launch::<HermiteScatter>(grid, arguments)? };
+        Ok(())
     }
 
     /// Memory for lists of this many places for `count` particles.
-    fn make_lists(&mut self, device: &D, count: usize, capacity: usize) -> Result<(), EngineError> {
+    fn make_lists(&mut self, count: usize, capacity: usize) -> Result<(), EngineError> {
         let needed = count * capacity;
         if self.lists.as_ref().is_none_or(|(room, ..)| *room < needed) {
             self.lists = None;
-            let lists = device.places(needed)?;
-            self.lists = Some((needed, lists, device.places(self.bodies)?));
+            let places = |length| Array::new(&self.device, length, true);
+            self.lists = Some((needed, places(needed)?, places(self.bodies)?));
         }
         Ok(())
     }
@@ -410,13 +338,13 @@ impl<D: Device> Memory<D> {
     }
 
     /// Forces on the `count` places that are listed, for every part of this device.
-    fn force(&mut self, device: &D, count: usize, block: u32) -> Result<(), EngineError> {
+    fn force(&mut self, count: usize, block: u32) -> Result<(), EngineError> {
         let values = 3 * self.order.derivatives();
         for at in 0..self.out.len() {
-            let (part, out) = (self.out[at].0, device.address(&self.out[at].1));
+            let (part, out) = (self.out[at].0, self.out[at].1.as_mut_ptr());
             let launch = self.launch(part, count, self.force_softening2);
-            if launch.count <= device.few(launch.terms) {
-                self.force_on_few(device, &launch, out)?;
+            if launch.count <= self.few {
+                self.force_on_few(&launch, out)?;
             } else {
                 // As many at a time as there is memory for.
                 let most = self.partial_length / (values * launch.parts() as usize);
@@ -425,65 +353,55 @@ impl<D: Device> Memory<D> {
                         count: most.min(count - first) as u32,
                         ..launch
                     };
-                    let out = out + 8 * (first * values) as u64;
-                    self.force_on_many(device, &launch, first, out, block)?;
+                    let out = out.wrapping_add(first * values);
+                    self.force_on_many(&launch, first, out, block)?;
                 }
             }
-            device.ask(&mut self.out[at].1, values * count)?;
+            self.out[at].1.ask(values * count)?;
         }
         Ok(())
     }
 
-    fn force_on_few(&self, device: &D, launch: &Launch, out: u64) -> Result<(), EngineError> {
-        let call = Call::Force {
-            many: false,
-            order: self.order,
-            precision: self.precision,
-            launch: *launch,
-            predicted: device.address(&self.predicted),
-            places: device.places_address(&self.active),
-            partial: out,
-        };
+    fn force_on_few(&self, launch: &Launch, out: *mut f64) -> Result<(), EngineError> {
         let parts = launch.parts();
         let shared = lanes::shared_bytes(3 * self.order.derivatives(), parts);
+        let grid = Grid::new(launch.count, lanes::threads(parts)).shared(shared);
+        let arguments = (*launch, self.predicted.as_ptr(), self.active.as_ptr(), out);
+        let entry = lanes_entry(self.order, self.precision);
         // SAFETY: out has room for every body's forces.
-        unsafe { device.launch(&call, launch.count, lanes::threads(parts), shared) }
+        unsafe { self.device.launch_entry(entry, grid, arguments)? };
+        Ok(())
     }
 
     fn force_on_many(
         &self,
-        device: &D,
         launch: &Launch,
         first: usize,
-        out: u64,
+        out: *mut f64,
         block: u32,
     ) -> Result<(), EngineError> {
         let components = 3 * self.order.derivatives() as u32;
         let (words, bodies) = shape(self.order, self.precision);
-        let partial = device.address(&self.partial);
-        let force = Call::Force {
-            many: true,
-            order: self.order,
-            precision: self.precision,
-            launch: *launch,
-            predicted: device.address(&self.predicted),
-            places: device.places_address(&self.active) + 4 * first as u64,
-            partial,
-        };
-        let fold = Call::Fold {
-            partial,
+        let partial = self.partial.as_mut_ptr();
+        let places = self.active.as_ptr().wrapping_add(first);
+        let force = (*launch, self.predicted.as_ptr(), places, partial);
+        let fold = (
+            partial.cast_const(),
             out,
             components,
-            count: launch.count,
-            parts: launch.parts(),
-        };
+            launch.count,
+            launch.parts(),
+        );
         let blocks = launch.count.div_ceil(block * bodies) * launch.parts();
+        let grid = Grid::new(blocks, block).shared(tiles::shared_bytes(words, block));
+        let entry = tiles_entry(self.order, self.precision);
         // SAFETY: partial has room for what `force` allows, out for every body's forces.
         unsafe {
-            device.launch(&force, blocks, block, tiles::shared_bytes(words, block))?;
-            let blocks = (components * launch.count).div_ceil(BLOCK);
-            device.launch(&fold, blocks, BLOCK, 0)
+            self.device.launch_entry(entry, grid, force)?;
+            let grid = Grid::covering(components * launch.count, BLOCK);
+            self.device.launch::<HermiteFold>(grid, fold)?;
         }
+        Ok(())
     }
 }
 
@@ -501,13 +419,13 @@ fn extend(host: &mut Vec<f64>, vectors: &[Vec3<f64>]) {
     host.extend(vectors.iter().flat_map(|v| [v.x, v.y, v.z]));
 }
 
-impl<D: Device> Engine for DeviceEngine<D> {
+impl Engine for DeviceEngine {
     fn name(&self) -> &'static str {
         self.devices[0].name()
     }
 
     fn device(&self) -> String {
-        let first = self.devices[0].device();
+        let first = self.devices[0].info().name.clone();
         match self.devices.len() {
             1 => first,
             n => format!("{n} x {first}"),
@@ -526,7 +444,8 @@ impl<D: Device> Engine for DeviceEngine<D> {
                 first: first as u32,
                 stride: parts as u32,
             });
-            let memory = Memory::new(device, specification, stars, mine.collect())?;
+            let few = self.few(&**device, terms(stars.len()) as u32);
+            let memory = Memory::new(device, few, specification, stars, mine.collect())?;
             self.memories.push(memory);
         }
         Ok(())
@@ -535,7 +454,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
     fn store(&mut self, places: &[u32], stars: &[Star]) -> Result<(), HermiteError> {
         let mut host = std::mem::take(&mut self.host);
         host.clear();
-        for (device, memory) in self.each() {
+        for memory in self.each() {
             let p = memory.order.number() as usize;
             if host.is_empty() {
                 for star in stars {
@@ -543,25 +462,25 @@ impl<D: Device> Engine for DeviceEngine<D> {
                     extend(&mut host, &star.taylor[..p]);
                 }
             }
-            let to = device.address(&memory.stars);
-            memory.scatter(device, places, &host, to, star_width(p))?;
+            let to = memory.stars.as_mut_ptr();
+            memory.scatter(places, &host, to, star_width(p))?;
         }
         self.host = host;
         Ok(())
     }
 
     fn predict(&mut self, time: f64) -> Result<(), HermiteError> {
-        for (device, memory) in self.each() {
+        for memory in self.each() {
             let places = (partial_sums(memory.bodies) * terms(memory.bodies)) as u32;
-            let call = Call::Predict {
-                order: memory.order,
-                stars: device.address(&memory.stars),
-                predicted: device.address(&memory.predicted),
-                time,
-                places,
-            };
+            let (stars, predicted) = (memory.stars.as_ptr(), memory.predicted.as_mut_ptr());
+            let grid = Grid::covering(places, BLOCK);
+            let (entry, arguments) = (
+                predict_entry(memory.order),
+                (stars, predicted, time, places),
+            );
             // SAFETY: both have a record for every place.
-            unsafe { device.launch(&call, places.div_ceil(BLOCK), BLOCK, 0)? };
+            unsafe { memory.device.launch_entry(entry, grid, arguments) }
+                .map_err(EngineError::from)?;
         }
         Ok(())
     }
@@ -569,15 +488,15 @@ impl<D: Device> Engine for DeviceEngine<D> {
     fn replace(&mut self, places: &[u32], motions: &[Motion]) -> Result<(), HermiteError> {
         let mut host = std::mem::take(&mut self.host);
         host.clear();
-        for (device, memory) in self.each() {
+        for memory in self.each() {
             let d = memory.order.derivatives();
             if host.is_empty() {
                 for motion in motions {
                     extend(&mut host, &motion[..d]);
                 }
             }
-            let to = device.address(&memory.predicted);
-            memory.scatter(device, places, &host, to, width(d))?;
+            let to = memory.predicted.as_mut_ptr();
+            memory.scatter(places, &host, to, width(d))?;
         }
         self.host = host;
         Ok(())
@@ -586,10 +505,10 @@ impl<D: Device> Engine for DeviceEngine<D> {
     fn forces(&mut self, places: &[u32], out: &mut [Forces]) -> Result<(), HermiteError> {
         let block = self.block;
         let mut d = 0;
-        for (device, memory) in self.each() {
+        for memory in self.each() {
             d = memory.order.derivatives();
-            memory.list(device, places)?;
-            memory.force(device, places.len(), block)?;
+            memory.list(places)?;
+            memory.force(places.len(), block)?;
         }
         self.collect(3 * d * places.len())?;
         for (numbers, out) in self.host.chunks_exact(3 * d).zip(out) {
@@ -618,13 +537,13 @@ impl<D: Device> Engine for DeviceEngine<D> {
     ) -> Result<(), HermiteError> {
         lists.resize(places.len(), capacity);
         // The first device has all particles, as any other.
-        let (device, memory) = (&self.devices[0], &mut self.memories[0]);
+        let memory = &mut self.memories[0];
         let most = (MOST_LISTED / capacity).max(1);
         for first in (0..places.len()).step_by(most) {
             let part = first..places.len().min(first + most);
-            memory.list(device, &places[part.clone()])?;
-            device.put(&mut memory.staging, &radii2[part.clone()])?;
-            memory.make_lists(device, part.len(), capacity)?;
+            memory.list(&places[part.clone()])?;
+            memory.staging.put(&radii2[part.clone()])?;
+            memory.make_lists(part.len(), capacity)?;
             let launch = ListLaunch {
                 count: part.len() as u32,
                 bodies: memory.bodies as u32,
@@ -634,21 +553,23 @@ impl<D: Device> Engine for DeviceEngine<D> {
             let Some((_, to, lengths)) = &mut memory.lists else {
                 unreachable!("made above")
             };
-            let call = Call::Neighbours {
+            let arguments = (
                 launch,
-                predicted: device.address(&memory.predicted),
-                places: device.places_address(&memory.active),
-                radii2: device.address(&memory.staging),
-                lists: device.places_address(to),
-                lengths: device.places_address(lengths),
-            };
+                memory.predicted.as_ptr(),
+                memory.active.as_ptr(),
+                memory.staging.as_ptr(),
+                to.as_mut_ptr(),
+                lengths.as_mut_ptr(),
+            );
+            let grid = Grid::covering(32 * launch.count, BLOCK);
             // SAFETY: there is room for the lists, a length of each body, and a radius in the staging.
-            unsafe { device.launch(&call, (32 * launch.count).div_ceil(BLOCK), BLOCK, 0)? };
-            device.ask_places(to, part.len() * capacity)?;
-            device.ask_places(lengths, part.len())?;
+            unsafe { memory.device.launch::<HermiteNeighbours>(grid, arguments) }
+                .map_err(EngineError::from)?;
+            to.ask(part.len() * capacity)?;
+            lengths.ask(part.len())?;
             let range = part.start * capacity..part.end * capacity;
-            device.get_places(to, &mut lists.places[range])?;
-            device.get_places(lengths, &mut lists.lengths[part])?;
+            to.get(&mut lists.places[range])?;
+            lengths.get(&mut lists.lengths[part])?;
         }
         Ok(())
     }
@@ -666,20 +587,19 @@ impl<D: Device> Engine for DeviceEngine<D> {
     }
 
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError> {
-        for (device, memory) in self.each() {
+        for memory in self.each() {
             for at in 0..memory.out.len() {
                 let launch = memory.launch(memory.out[at].0, out.len(), memory.softening2);
-                let call = Call::Potential {
-                    launch,
-                    predicted: device.address(&memory.predicted),
-                    out: device.address(&memory.out[at].1),
-                    width: width(memory.order.derivatives()) as u32,
-                };
+                let (predicted, values) = (memory.predicted.as_ptr(), &mut memory.out[at].1);
+                let width = width(memory.order.derivatives()) as u32;
+                let arguments = (launch, predicted, values.as_mut_ptr(), width);
                 let parts = launch.parts();
                 let shared = lanes::shared_bytes(1, parts);
+                let grid = Grid::new(launch.count, lanes::threads(parts)).shared(shared);
                 // SAFETY: out has room for every body's potential.
-                unsafe { device.launch(&call, launch.count, lanes::threads(parts), shared)? };
-                device.ask(&mut memory.out[at].1, out.len())?;
+                unsafe { memory.device.launch::<HermitePotential>(grid, arguments) }
+                    .map_err(EngineError::from)?;
+                values.ask(out.len())?;
             }
         }
         self.collect(out.len())?;

@@ -10,12 +10,9 @@ mod cpu;
 mod cpu_force;
 mod cpu_single;
 mod device;
-mod emulator;
 mod engine;
 pub mod files;
 mod given;
-#[cfg(feature = "gpu")]
-mod gpu;
 pub mod models;
 mod packets;
 mod run;
@@ -26,11 +23,9 @@ pub use analysis::{LAGRANGE_FRACTIONS, Shape};
 pub use choose::{Devices, Options};
 pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
-pub use emulator::{emulator, resident_emulator};
+pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{Ended, Engine, Forces, HermiteError, Lists, Motion, Route, Stretch};
 pub use given::{Given, GivenError, Scheme, StartModel, Times};
-#[cfg(feature = "gpu")]
-pub use gpu::on_gpus;
 pub use run::{Look, RunError, integrate};
 pub use schedule::Schedule;
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{CpuEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
+use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedule, Validated};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{Backend, EngineError, missing_gpu};
 
@@ -135,16 +135,9 @@ fn on_cpu(problem: &Validated, options: &Options) -> Result<CpuEngine, EngineErr
     Ok(CpuEngine::new(threads, options.schedule)?.with_partials(options.partials))
 }
 
-#[cfg(feature = "gpu")]
 fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
-    let devices = options.devices(trisolar_device::devices(), bodies)?;
-    Ok(Box::new(super::GpuEngine::on(&devices)?))
-}
-
-#[cfg(not(feature = "gpu"))]
-fn gpu(options: &Options, bodies: usize) -> Result<Box<dyn Engine>, EngineError> {
-    let devices = options.devices(trisolar_device::devices(), bodies)?;
-    unreachable!("GPUs {devices:?} cannot be found without the feature `gpu`")
+    let numbers = options.devices(trisolar_device::devices(), bodies)?;
+    Ok(Box::new(DeviceEngine::gpus(&numbers)?))
 }
 
 #[cfg(test)]

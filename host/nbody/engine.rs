@@ -1,8 +1,11 @@
 //! What integrates: one trait, chosen at run time.
 
+use std::sync::Arc;
+
 use kernels_gpu::integrator::{System, SystemIntegrator as _};
 
 use super::{Bodies, Specification, Validated};
+use trisolar_device::Device;
 use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
 
@@ -23,8 +26,7 @@ pub trait Engine {
     /// The device in words, for reports.
     fn device(&self) -> String;
     /// The first GPU that it computes on, if it does.
-    #[cfg(feature = "gpu")]
-    fn gpu(&self) -> Option<&trisolar_device::Gpu> {
+    fn gpu(&self) -> Option<&Arc<dyn Device>> {
         None
     }
     /// Takes up the bodies (of the problem's start, or of a later time) to be integrated as the problem says.

@@ -1,18 +1,20 @@
-//! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on. What the GPU
-//! engine and the emulator share.
+//! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on.
 
 use kernels_gpu::device::linear::{Linear, TOGETHER};
 use kernels_gpu::device::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
 use kernels_gpu::device::sweep::Reduced;
+use kernels_gpu::device::tile::Basic;
 use kernels_gpu::device::{Body, DeviceNumber};
 use kernels_gpu::integrator::System;
 use kernels_gpu::integrator::system::{Combination, MOST_TERMS, Pair};
+use kernels_gpu::kernels::{NbodyAtomic, NbodyEqual, NbodyPlain, NbodyReduced, NbodyTile};
 use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::{CHUNK_UNIT, MAX_CHUNKS, chunk_length};
 
 use super::engine::{Integration, LowerParts};
 use super::{Bodies, Precision, Solver, Specification, Validated};
+use trisolar_device::{Entry, Plain};
 use trisolar_run::EngineError;
 
 /// A kernel that computes accelerations.
@@ -46,8 +48,6 @@ pub enum NbodyKernel {
 /// A tile kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tile {
-    /// Its place among the tile kernels.
-    pub index: usize,
     /// Bodies a thread.
     pub bodies: u32,
 }
@@ -123,57 +123,94 @@ impl NbodyKernel {
         };
         Some(Tile {
             bodies: tile.bodies.min(most),
-            ..tile
         })
     }
 
     fn tile(self) -> Option<Tile> {
-        let (index, bodies) = match self {
-            Self::Tile1 => (0, 1),
-            Self::Tile2 => (1, 2),
-            Self::Tile4 => (2, 4),
-            Self::Tile4Rolled => (3, 4),
-            Self::Tile4Unrolled => (4, 4),
-            Self::Tile8 => (5, 8),
+        let bodies = match self {
+            Self::Tile1 => 1,
+            Self::Tile2 => 2,
+            Self::Tile4 | Self::Tile4Rolled | Self::Tile4Unrolled => 4,
+            Self::Tile8 => 8,
             Self::Plain | Self::Steps | Self::Reduced | Self::Atomic | Self::Equal => return None,
         };
-        Some(Tile { index, bodies })
+        Some(Tile { bodies })
     }
+}
 
-    /// The name of the kernel's entry point.
-    #[cfg(feature = "gpu")]
-    pub(super) fn entry(self, precision: Precision) -> &'static str {
-        match (precision, self) {
-            (Precision::F32, Self::Plain | Self::Steps) => "nbody_plain_f32",
-            (Precision::F32, Self::Tile1) => "nbody_tile_f32_k1",
-            (Precision::F32, Self::Tile2) => "nbody_tile_f32_k2",
-            (Precision::F32, Self::Tile4) => "nbody_tile_f32_k4",
-            (Precision::F32, Self::Tile4Rolled) => "nbody_tile_f32_k4_u1",
-            (Precision::F32, Self::Tile4Unrolled) => "nbody_tile_f32_k4_u16",
-            (Precision::F32, Self::Tile8) => "nbody_tile_f32_k8",
-            (Precision::F32, Self::Equal) => "nbody_equal_f32",
-            (Precision::F32, Self::Reduced) => "nbody_reduced_f32",
-            (Precision::F32, Self::Atomic) => "nbody_atomic_f32",
-            (Precision::FloatFloat, Self::Plain | Self::Steps) => "nbody_plain_ff",
-            (Precision::FloatFloat, Self::Tile1) => "nbody_tile_ff_k1",
-            (
-                Precision::FloatFloat,
-                Self::Tile2 | Self::Tile4 | Self::Tile4Rolled | Self::Tile4Unrolled | Self::Tile8,
-            ) => "nbody_tile_ff_k2",
-            // Those that add atomically are refused before.
-            (Precision::FloatFloat, Self::Reduced | Self::Atomic | Self::Equal) => {
-                "nbody_reduced_ff"
+/// A kernel that computes accelerations, in a precision.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Accelerate<S: DeviceNumber> {
+    Basic(Entry<(Basic<S>, *const Body<S>, *mut Body<S>)>),
+    Reduced(Entry<(Reduced<S>, *const Body<S>, *mut S, *mut S)>),
+    Atomic(Entry<(Reduced<S>, *const Body<S>, *mut Body<S>)>),
+}
+
+/// A precision of the kernels.
+pub(super) trait Number: Pairs + Plain {
+    const PRECISION: Precision;
+
+    /// The kernel that computes accelerations. Those that there are not in this precision are refused before, or another one is as
+    /// fast.
+    fn accelerate(kernel: NbodyKernel) -> Accelerate<Self>;
+}
+
+impl Number for FastF32 {
+    const PRECISION: Precision = Precision::F32;
+
+    fn accelerate(kernel: NbodyKernel) -> Accelerate<Self> {
+        use Accelerate::{Atomic, Basic, Reduced};
+        match kernel {
+            NbodyKernel::Plain | NbodyKernel::Steps => Basic(Entry::of::<NbodyPlain<Self>>()),
+            NbodyKernel::Tile1 => Basic(Entry::of::<NbodyTile<Self, 1, 16>>()),
+            NbodyKernel::Tile2 => Basic(Entry::of::<NbodyTile<Self, 2, 16>>()),
+            NbodyKernel::Tile4 => Basic(Entry::of::<NbodyTile<Self, 4, 8>>()),
+            NbodyKernel::Tile4Rolled => Basic(Entry::of::<NbodyTile<Self, 4, 1>>()),
+            NbodyKernel::Tile4Unrolled => Basic(Entry::of::<NbodyTile<Self, 4, 16>>()),
+            NbodyKernel::Tile8 => Basic(Entry::of::<NbodyTile<Self, 8, 8>>()),
+            NbodyKernel::Reduced => Reduced(Entry::of::<NbodyReduced<Self, 8, 8>>()),
+            NbodyKernel::Atomic => Atomic(Entry::of::<NbodyAtomic<Self, 8, 8>>()),
+            NbodyKernel::Equal => Atomic(Entry::of::<NbodyEqual<Self, 8, 8>>()),
+        }
+    }
+}
+
+impl Number for f64 {
+    const PRECISION: Precision = Precision::F64;
+
+    fn accelerate(kernel: NbodyKernel) -> Accelerate<Self> {
+        use Accelerate::{Atomic, Basic, Reduced};
+        match kernel {
+            NbodyKernel::Plain | NbodyKernel::Steps => Basic(Entry::of::<NbodyPlain<Self>>()),
+            NbodyKernel::Tile1 => Basic(Entry::of::<NbodyTile<Self, 1, 4>>()),
+            NbodyKernel::Tile2 => Basic(Entry::of::<NbodyTile<Self, 2, 4>>()),
+            NbodyKernel::Tile4
+            | NbodyKernel::Tile4Rolled
+            | NbodyKernel::Tile4Unrolled
+            | NbodyKernel::Tile8 => Basic(Entry::of::<NbodyTile<Self, 4, 2>>()),
+            NbodyKernel::Reduced => Reduced(Entry::of::<NbodyReduced<Self, 4, 4>>()),
+            NbodyKernel::Atomic => Atomic(Entry::of::<NbodyAtomic<Self, 4, 4>>()),
+            NbodyKernel::Equal => Atomic(Entry::of::<NbodyEqual<Self, 4, 4>>()),
+        }
+    }
+}
+
+impl Number for FloatFloat<f32> {
+    const PRECISION: Precision = Precision::FloatFloat;
+
+    fn accelerate(kernel: NbodyKernel) -> Accelerate<Self> {
+        use Accelerate::{Basic, Reduced};
+        match kernel {
+            NbodyKernel::Plain | NbodyKernel::Steps => Basic(Entry::of::<NbodyPlain<Self>>()),
+            NbodyKernel::Tile1 => Basic(Entry::of::<NbodyTile<Self, 1, 2>>()),
+            NbodyKernel::Tile2
+            | NbodyKernel::Tile4
+            | NbodyKernel::Tile4Rolled
+            | NbodyKernel::Tile4Unrolled
+            | NbodyKernel::Tile8 => Basic(Entry::of::<NbodyTile<Self, 2, 1>>()),
+            NbodyKernel::Reduced | NbodyKernel::Atomic | NbodyKernel::Equal => {
+                Reduced(Entry::of::<NbodyReduced<Self, 2, 1>>())
             }
-            (Precision::F64, Self::Plain | Self::Steps) => "nbody_plain_f64",
-            (Precision::F64, Self::Tile1) => "nbody_tile_f64_k1",
-            (Precision::F64, Self::Tile2) => "nbody_tile_f64_k2",
-            (
-                Precision::F64,
-                Self::Tile4 | Self::Tile4Rolled | Self::Tile4Unrolled | Self::Tile8,
-            ) => "nbody_tile_f64_k4",
-            (Precision::F64, Self::Equal) => "nbody_equal_f64",
-            (Precision::F64, Self::Reduced) => "nbody_reduced_f64",
-            (Precision::F64, Self::Atomic) => "nbody_atomic_f64",
         }
     }
 }
@@ -200,10 +237,6 @@ impl Plan {
             splits: 1,
             rows: u32::MAX,
         }
-    }
-
-    pub(super) fn rows_at_once(&self, rows: u32) -> u32 {
-        self.rows.clamp(1, rows)
     }
 
     /// The kernel must be of the solver that the problem names, and the launch possible.

@@ -2,23 +2,19 @@
 
 mod choose;
 mod cpu;
-mod emulator;
+mod device;
 mod engine;
 pub mod files;
 mod given;
-#[cfg(feature = "gpu")]
-mod gpu;
 mod kernel;
 mod run;
 mod spec;
 
 pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::CpuEngine;
-pub use emulator::EmulatorEngine;
+pub use device::DeviceEngine;
 pub use engine::{Engine, LowerParts, Run};
 pub use given::{Given, GivenError, ModelName};
-#[cfg(feature = "gpu")]
-pub use gpu::GpuEngine;
 pub use kernel::{NbodyKernel, Plan};
 pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
 pub use spec::{

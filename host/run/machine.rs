@@ -83,5 +83,10 @@ pub fn cpu_name() -> String {
         .unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
 }
 
+/// The emulator of the grid on this machine's CPU, as a device.
+pub fn emulator() -> gpu::Emulator {
+    gpu::Emulator::new(format!("emulated grid, {}", cpu_name()))
+}
+
 /// Bytes of memory that can still be used, 0 where the system does not tell.
 pub use crate::io::memory::available as available_memory;

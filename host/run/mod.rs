@@ -4,6 +4,7 @@
 //! - [`Backend`], [`GpuChoice`], [`RunOptions`]: what computes
 //! - [`Monitor`]: who is told of the progress, and may end the run
 //! - [`EngineError`]: why a run could not go on
+//! - [`Workers`]: the CPU threads of a run
 //! - [`Ranks`]: the processes of a run
 //! - [`machine`]: what this machine is
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same

@@ -33,13 +33,10 @@ pub fn energies(
         return Ok(Energies::from(&found));
     }
     let found = (|| {
-        #[cfg(feature = "gpu")]
         if let Some(gpu) = engine.gpu() {
-            let workers = Workers::new(threads)?;
-            let mut on_gpu = hermite::on_gpus(std::slice::from_ref(gpu), workers);
+            let mut on_gpu = hermite::on_devices(vec![gpu.clone()], Workers::new(threads)?);
             return by_engine(bodies, g, softening, on_gpu.as_mut());
         }
-        let _ = engine;
         let mut on_cpu = hermite::CpuEngine::new(threads)?;
         by_engine(bodies, g, softening, &mut on_cpu)
     })();

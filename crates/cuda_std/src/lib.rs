@@ -40,6 +40,8 @@ pub mod emulator;
 pub mod float;
 mod float_ext;
 pub mod io;
+#[cfg(not(target_arch = "nvptx64"))]
+mod kernel;
 pub mod mem;
 pub mod misc;
 mod plain;
@@ -58,6 +60,8 @@ pub use half;
 pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use kernel::{Kernel, RawSlice, RawSliceMut};
 pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;

@@ -1,21 +1,27 @@
-//! `#[kernel]`: checks the function, then writes it twice, as PTX entry and as CPU function.
+//! `#[kernel]`: checks the function, then writes it three times, as PTX entry, as CPU function, and as a type that describes it.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::parse::{Parse, ParseStream};
+use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Error, GenericParam, Ident, ItemFn, Lit, Result, ReturnType, Token, Type};
+use syn::{Error, GenericParam, ItemFn, Result, ReturnType, Token, Type};
 
 use crate::arguments::{self, Argument, Errors, Form};
+use crate::descriptor::descriptor;
 use crate::markers::is_no_mangle;
+use crate::options::{Instance, KernelOption};
 
 /// See [`macro@crate::kernel`].
-pub fn expand(hints: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    syn::parse::Parser::parse2(Punctuated::<Hint, Token![,]>::parse_terminated, hints)?;
+pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let options = Punctuated::<KernelOption, Token![,]>::parse_terminated.parse2(options)?;
+    let instances: Vec<Instance> = options
+        .into_iter()
+        .flat_map(KernelOption::into_instances)
+        .collect();
     let mut function: ItemFn = syn::parse2(item)
         .map_err(|error| Error::new(error.span(), "#[kernel] goes on a function with a body"))?;
-    let arguments = check(&function)?;
+    let arguments = check(&function, &instances)?;
 
     function.attrs.retain(|attribute| !is_no_mangle(attribute));
     function.sig.abi = None;
@@ -23,22 +29,27 @@ pub fn expand(hints: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let statements = &function.block.stmts;
     let body = quote!({ #(#checks)* #(#statements)* });
 
-    let device = device(&function, &arguments, &body);
+    let device = if instances.is_empty() {
+        device(&function, &arguments, &body)
+    } else {
+        device_instances(&function, &arguments, &body, &instances)
+    };
+    let descriptor = descriptor(&function, &arguments, &instances);
     let ItemFn {
         attrs, vis, sig, ..
     } = &function;
     Ok(quote! {
-        #[cfg(target_arch = "nvptx64")]
         #device
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
         #[allow(clippy::too_many_arguments)]
         #vis #sig #body
+        #descriptor
     })
 }
 
 /// Everything but the arguments' types, then those.
-fn check(function: &ItemFn) -> Result<Vec<Argument>> {
+fn check(function: &ItemFn, instances: &[Instance]) -> Result<Vec<Argument>> {
     let signature = &function.sig;
     let mut errors = Errors::default();
     if signature.unsafety.is_none() {
@@ -65,13 +76,25 @@ fn check(function: &ItemFn) -> Result<Vec<Argument>> {
             ));
         }
     }
+    let mut is_generic = false;
     for parameter in &signature.generics.params {
-        if !matches!(parameter, GenericParam::Lifetime(_)) {
+        if matches!(parameter, GenericParam::Lifetime(_)) {
+            continue;
+        }
+        is_generic = true;
+        if instances.is_empty() {
             errors.push(Error::new_spanned(
                 parameter,
-                "a kernel cannot be generic: write one kernel for each type, around a generic function",
+                "a generic kernel needs a list of the instances to export: #[kernel(instances(f32: f32, f64: f64))] exports \
+                 this kernel's name with `_f32` and `_f64` at its end",
             ));
         }
+    }
+    if let (false, Some(first)) = (is_generic, instances.first()) {
+        errors.push(Error::new_spanned(
+            &first.suffix,
+            "only a generic kernel has instances",
+        ));
     }
     match &signature.output {
         ReturnType::Default => {}
@@ -138,9 +161,48 @@ fn device(function: &ItemFn, arguments: &[Argument], body: &TokenStream) -> Toke
         (sig.inputs.to_token_stream(), body.clone())
     };
     quote! {
+        #[cfg(target_arch = "nvptx64")]
         ::cuda_std::__ptx_entry! {
             [#(#attrs)*] [#vis] #name [#generics] [#parameters] [#condition] #body
         }
+    }
+}
+
+/// The generic function, and a PTX entry for each instance. In an entry's scope the generic parameters are the names of what they
+/// stand for, so that the types of its parameters can be written as they are.
+fn device_instances(
+    function: &ItemFn,
+    arguments: &[Argument],
+    body: &TokenStream,
+    instances: &[Instance],
+) -> TokenStream {
+    let ItemFn {
+        attrs, vis, sig, ..
+    } = function;
+    let generic = &sig.ident;
+    let (parameters, values): (Vec<_>, Vec<_>) = arguments.iter().map(pass).unzip();
+    let entries = instances.iter().map(|instance| {
+        let name = instance.entry(generic);
+        let (aliases, values_of) = instance.aliases(&sig.generics);
+        quote! {
+            #[cfg(target_arch = "nvptx64")]
+            const _: () = {
+                #(#aliases)*
+                ::cuda_std::__ptx_entry! {
+                    [] [pub] #name [] [#(#parameters),*] []
+                    // SAFETY: the launch hands over what the kernel's own contract asks for.
+                    { unsafe { #generic::<#(#values_of),*>(#(#values),*) } }
+                }
+            };
+        }
+    });
+    quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #(#attrs)*
+        #[inline(always)]
+        #[allow(clippy::too_many_arguments)]
+        #vis #sig #body
+        #(#entries)*
     }
 }
 
@@ -169,33 +231,4 @@ fn pass(argument: &Argument) -> (TokenStream, TokenStream) {
         quote!(#pointer: #kind #element, #length: usize),
         quote!(#make(#pointer, #length)),
     )
-}
-
-/// `grid_dim = 1d` and the like; a hint for another compiler, checked and dropped.
-struct Hint;
-
-impl Parse for Hint {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let name: Ident = input.parse()?;
-        if name != "grid_dim" && name != "block_dim" {
-            return Err(Error::new_spanned(
-                &name,
-                format!("unknown hint `{name}`: #[kernel] knows `grid_dim` and `block_dim`"),
-            ));
-        }
-        input.parse::<Token![=]>()?;
-        let value: Lit = input.parse()?;
-        match value
-            .to_token_stream()
-            .to_string()
-            .to_ascii_lowercase()
-            .as_str()
-        {
-            "1d" | "2d" | "3d" => Ok(Hint),
-            other => Err(Error::new_spanned(
-                &value,
-                format!("`{name}` is `{other}`, but must be 1d, 2d or 3d"),
-            )),
-        }
-    }
 }

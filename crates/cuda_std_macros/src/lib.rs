@@ -3,8 +3,10 @@
 
 mod address_space;
 mod arguments;
+mod descriptor;
 mod kernel;
 mod markers;
+mod options;
 
 use proc_macro::TokenStream;
 
@@ -15,13 +17,24 @@ use proc_macro::TokenStream;
 /// one. On the CPU the function stays a plain `unsafe fn` of the same signature, to be called from inside
 /// `cuda_std::emulator`.
 ///
-/// A kernel is an `unsafe fn` without type or const parameters that returns nothing. Its parameters are named,
-/// and are scalars, raw pointers, references, slices or `Copy` structs.
+/// A kernel is an `unsafe fn` that returns nothing. Its parameters are named, and are scalars, raw pointers, references, slices or
+/// `Copy` structs.
+///
+/// # The descriptor
+/// Beside the function, the host gets a type with the kernel's name in camel case (`nbody_kick` and `NbodyKick`), which implements
+/// `cuda_std::Kernel`: the entry's name, the types of the launch arguments and the function on the CPU. A launch by this type does
+/// not compile with arguments of other types or of another number.
+///
+/// # Generic kernels
+/// `#[kernel(instances(f32: f32, f64: f64))]` on `pub unsafe fn scale<S: Float>(data: *mut S, by: S, n: u32)` exports the entries
+/// `scale_f32` and `scale_f64`, and the descriptor is `Scale<S>`. Several arguments stand in angle brackets, as in
+/// `instances(f32_4: <f32, 4>)`. In the parameters' types, an associated type of a generic parameter is written
+/// `<S as Trait>::Type`.
 ///
 /// The hints `grid_dim = …` and `block_dim = …` of rust-cuda are accepted and change nothing.
 #[proc_macro_attribute]
-pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(hints.into(), item.into())
+pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(options.into(), item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -1,45 +1,41 @@
-//! The whole way of a GPU kernel in Rust: `kernels/` holds it, `build.rs` builds it to PTX, `kernels/tests/`
-//! runs it under the emulator, and this program launches it and checks the result against the CPU.
+//! The whole way of a GPU kernel in Rust: `kernels/` holds it, `build.rs` builds it to PTX, `kernels/tests/` tests it under the
+//! emulator, and this program launches it, on a GPU or else in the emulator, and checks the result against the CPU.
 //!
 //! cargo run --release -p hello_kernel
 
 use std::error::Error;
+use std::sync::Arc;
 
-use cust::prelude::*;
-use hello_kernel_kernels::BLOCK;
+use hello_kernel_kernels::{BLOCK, BlockSums};
+use trisolar_device::{Buffer, Device, Emulator, Grid, Module, Text, linkme, open};
 
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/hello.ptx"));
+
+/// The kernels of this program.
+#[linkme::distributed_slice(trisolar_device::MODULES)]
+#[linkme(crate = linkme)]
+static KERNELS: Module = Module {
+    origin: "built",
+    text: Text::Plain(PTX),
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     if PTX.is_empty() {
         return Err("built without kernels, see the warnings of the build".into());
     }
-    // Finds the driver at run time; a program that links to it would not even start without.
-    if let Err(missing) = libcuda_lazy::load() {
-        println!("no GPU here ({missing}); try `cargo test -p hello_kernel_kernels`");
-        return Ok(());
-    }
-    let _context = cust::quick_init().map_err(code)?;
-    let module = Module::from_ptx(PTX, &[]).map_err(code)?;
-    let kernel = module.get_function("block_sums").map_err(code)?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(code)?;
+    let device: Arc<dyn Device> = open(0).unwrap_or_else(|missing| {
+        println!("{missing}; the emulator of the grid computes");
+        Arc::new(Emulator::new("emulated grid".into()))
+    });
 
-    let x: Vec<f32> = (0..10_000_019).map(|i| (i % 1009) as f32 / 7.0).collect();
-    let blocks = (x.len() as u32).div_ceil(BLOCK);
-    let x_device = DeviceBuffer::from_slice(&x).map_err(code)?;
-    let sums_device = DeviceBuffer::<f32>::zeroed(blocks as usize).map_err(code)?;
-
-    // SAFETY: a slice is passed as pointer and length; `sums` has a number for each block.
-    unsafe {
-        launch!(kernel<<<blocks, BLOCK, 0, stream>>>(
-            x_device.as_device_ptr(),
-            x_device.len(),
-            sums_device.as_device_ptr()
-        ))
-        .map_err(code)?;
-    }
-    stream.synchronize().map_err(code)?;
-    let sums = sums_device.as_host_vec().map_err(code)?;
+    let x: Vec<f32> = (0..1_000_019).map(|i| (i % 1009) as f32 / 7.0).collect();
+    let on_device = Buffer::of(&device, &x)?;
+    let grid = Grid::covering(x.len() as u32, BLOCK);
+    let block_sums = Buffer::<f32>::filled(&device, grid.blocks as usize, 0)?;
+    // SAFETY: there is a sum for each block.
+    unsafe { device.launch::<BlockSums>(grid, (on_device.slice(), block_sums.as_mut_ptr()))? };
+    let mut sums = vec![0.0; block_sums.len()];
+    block_sums.download(&mut sums)?;
 
     let expected: Vec<f32> = x.chunks(BLOCK as usize).map(sum_in_halves).collect();
     let different = sums
@@ -48,11 +44,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .filter(|(a, b)| a.to_bits() != b.to_bits())
         .count();
     println!(
-        "{} blocks, {different} sums differ from the CPU's",
+        "{}: {} blocks, {different} sums differ from the CPU's",
+        device.info().name,
         sums.len()
     );
     if different > 0 {
-        return Err("GPU and CPU disagree".into());
+        return Err("device and CPU disagree".into());
     }
     Ok(())
 }
@@ -69,9 +66,4 @@ fn sum_in_halves(x: &[f32]) -> f32 {
         half /= 2;
     }
     a[0]
-}
-
-/// cust's errors ask the driver for their text, which needs one; the name of the code does not.
-fn code(error: cust::error::CudaError) -> String {
-    format!("CUDA error: {error:?}")
 }

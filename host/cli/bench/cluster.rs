@@ -1,18 +1,20 @@
 //! `trisolar bench cluster`: rates of the forces with all particles active, and the time that an N-body unit takes, for
 //! every engine in one run.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
 use trisolar::divergence::{Backend, EngineError};
+use trisolar::gpu::{Device, devices, open};
 use trisolar::hermite::models::plummer;
 use trisolar::hermite::{
     BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision, Specification, Split,
+    on_devices,
 };
 use trisolar::machine;
+use trisolar::run::Workers;
 use trisolar::simd::Simd;
-#[cfg(feature = "gpu")]
-use trisolar::workers::Workers;
 
 use crate::report::{self, Lines};
 use crate::{Failure, interrupt, values};
@@ -135,18 +137,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     report::to_stdout(&table(&rates, &units))
 }
 
-#[cfg(feature = "gpu")]
-type Gpus = Vec<trisolar::gpu::Gpu>;
-#[cfg(not(feature = "gpu"))]
-type Gpus = Vec<()>;
+type Gpus = Vec<Arc<dyn Device>>;
 
-#[cfg(feature = "gpu")]
 fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
-    use trisolar::gpu::{Gpu, devices};
     if backend == Backend::Cpu {
         return Ok(Vec::new());
     }
-    match devices().and_then(|_| Gpu::open(0)) {
+    match devices().and_then(|_| open(0)) {
         Ok(gpu) => Ok(vec![gpu]),
         Err(error) if backend == Backend::Auto => {
             report::to_stderr(&format!("note: {error}"));
@@ -156,32 +153,13 @@ fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
     }
 }
 
-#[cfg(not(feature = "gpu"))]
-fn open_gpus(backend: Backend) -> Result<Gpus, Failure> {
-    match backend {
-        Backend::Gpu => Err(EngineError::NoGpu(
-            "this program was built without the feature `gpu`".into(),
-        )
-        .into()),
-        Backend::Auto | Backend::Cpu => Ok(Vec::new()),
-    }
-}
-
 fn on_gpu(gpus: &Gpus, threads: Option<usize>) -> Option<Maker<'_>> {
-    #[cfg(feature = "gpu")]
-    {
-        gpus.first().map(|gpu| Maker {
-            name: gpu.info().name.clone(),
-            particles: GPU_PARTICLES,
-            block_steps: &[BlockSteps::Host, BlockSteps::Device],
-            make: Box::new(move || Ok(trisolar::hermite::on_gpus(gpus, Workers::new(threads)?))),
-        })
-    }
-    #[cfg(not(feature = "gpu"))]
-    {
-        let _ = (gpus, threads, GPU_PARTICLES);
-        None
-    }
+    gpus.first().map(|gpu| Maker {
+        name: gpu.info().name.clone(),
+        particles: GPU_PARTICLES,
+        block_steps: &[BlockSteps::Host, BlockSteps::Device],
+        make: Box::new(move || Ok(on_devices(gpus.clone(), Workers::new(threads)?))),
+    })
 }
 
 /// One thread of every instruction set, and the GPU.

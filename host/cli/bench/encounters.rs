@@ -87,13 +87,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     #[cfg(feature = "gpu")]
     let (gpu, notes) = match args.backend {
         Backend::Cpu => (None, Vec::new()),
-        backend => match trisolar::encounters::GpuEngine::new(Some(args.gpus.unwrap_or(1))) {
-            Ok(engine) => (Some(engine), Vec::new()),
-            Err(error) if backend == Backend::Gpu || args.gpus.is_some() => {
-                return Err(error.into());
+        backend => {
+            match trisolar::encounters::DeviceEngine::on_gpus(Some(args.gpus.unwrap_or(1))) {
+                Ok(engine) => (Some(engine), Vec::new()),
+                Err(error) if backend == Backend::Gpu || args.gpus.is_some() => {
+                    return Err(error.into());
+                }
+                Err(error) => (None, vec![error.to_string()]),
             }
-            Err(error) => (None, vec![error.to_string()]),
-        },
+        }
     };
     #[cfg(not(feature = "gpu"))]
     let notes: Vec<String> = Vec::new();

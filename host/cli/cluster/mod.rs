@@ -10,8 +10,8 @@ use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 use trisolar::nbody::Bodies;
+use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Renewal};
-use trisolar::workers::Workers;
 
 use super::explore::live::{self, Live};
 use super::report::{self, Lines};

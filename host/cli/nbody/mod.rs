@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
+use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
-use trisolar::workers::Workers;
 
 use self::energy::Energy;
 pub(crate) use self::options::Args;

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use trisolar::hermite::{
     AhmadCohen, BlockSteps, Cluster, CpuEngine, Engine, HermiteError, Order, Precision,
-    Specification, emulator, models,
+    Specification, emulator, models, on_devices,
 };
+use trisolar::run::Workers;
 use trisolar::simd::Simd;
 
 use super::{Failure, Outcome, interrupt};
@@ -85,7 +86,7 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     #[cfg(feature = "gpu")]
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
-        .map(|device| (device.index, trisolar::gpu::Gpu::open(device.index)))
+        .map(|device| (device.index, trisolar::gpu::open(device.index)))
         .collect();
     for case in cases() {
         let time = last_time(&case)?;
@@ -118,17 +119,10 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             let name = "emulator, its block steps".into();
             add(name, BlockSteps::Device, Ok(emulator(1, 20, 64, None)))?;
         }
-        #[cfg(feature = "gpu")]
         for (index, gpu) in &gpus {
-            let fail = |e: &trisolar::gpu::GpuError| HermiteError::Engine(e.clone().into());
             let engine = || {
-                gpu.as_ref().map_err(fail).and_then(|gpu| {
-                    gpu.enter().map_err(|e| fail(&e))?;
-                    Ok(trisolar::hermite::on_gpus(
-                        std::slice::from_ref(gpu),
-                        trisolar::workers::Workers::default(),
-                    ))
-                })
+                let gpu = gpu.clone().map_err(|e| HermiteError::Engine(e.into()))?;
+                Ok(on_devices(vec![gpu], Workers::default()))
             };
             add(format!("gpu {index}"), BlockSteps::Host, engine())?;
             if on_device {

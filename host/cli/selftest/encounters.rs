@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use trisolar::divergence::{EngineError, Points, Unattended};
 use trisolar::encounters::{
-    Choice, CpuEngine, EmulatorEngine, Engine, Jump, Order, Record, Setup, Specification,
-    Validated, same_bits,
+    Choice, CpuEngine, DeviceEngine, Engine, Jump, Order, Record, Setup, Specification, Validated,
+    same_bits,
 };
 use trisolar::simd::Simd;
 
@@ -110,11 +110,10 @@ fn different(got: &[Record], expected: &[Record]) -> u64 {
 /// Every engine on every case, against one lane on one thread.
 pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
-    #[cfg(feature = "gpu")]
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
         .map(|device| {
-            let engine = trisolar::encounters::GpuEngine::on(&[device.index]);
-            (device.index, engine)
+            let engine = trisolar::gpu::open(device.index).map(|gpu| DeviceEngine::on(vec![gpu]));
+            (device.index, engine.map_err(EngineError::from))
         })
         .collect();
     for case in cases() {
@@ -150,16 +149,19 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
                 specification: few,
                 ..case
             };
-            let engine = EmulatorEngine::default();
+            let engine = DeviceEngine::emulated(2, 32, None);
             add(
                 format!("emulator, {EMULATED} runs"),
                 Ok(&engine),
                 &few.valid()?,
             )?;
         } else {
-            add("emulator".into(), Ok(&EmulatorEngine::default()), &valid)?;
+            add(
+                "emulator".into(),
+                Ok(&DeviceEngine::emulated(2, 32, None)),
+                &valid,
+            )?;
         }
-        #[cfg(feature = "gpu")]
         for (index, engine) in &gpus {
             let engine = engine.as_ref().map(|e| e as &dyn Engine);
             add(format!("gpu {index}"), engine.map_err(Clone::clone), &valid)?;

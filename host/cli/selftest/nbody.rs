@@ -5,10 +5,8 @@ use std::time::Instant;
 
 use serde_json::json;
 use trisolar::divergence::{EngineError, Unattended};
-#[cfg(feature = "gpu")]
-use trisolar::nbody::GpuEngine;
 use trisolar::nbody::{
-    Bodies, CpuEngine, EmulatorEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
     Schedule, Solver, Specification, Validated,
 };
 use trisolar::simd::Simd;
@@ -173,10 +171,7 @@ fn emulated(
     list: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
     for kernel in kernels(problem) {
-        let engine = EmulatorEngine {
-            plan: Plan::new(kernel),
-            seed: Some(1),
-        };
+        let engine = DeviceEngine::emulated(Plan::new(kernel), Some(1));
         let name = format!("emulator, {}", kernel.name());
         compare(name, &engine, problem, Some(expected), list)?;
     }
@@ -184,22 +179,22 @@ fn emulated(
 }
 
 /// The GPUs there are, opened once: kernels are compiled when they are first used.
-#[cfg(feature = "gpu")]
 struct Gpus {
-    each: Vec<GpuEngine>,
-    together: Option<GpuEngine>,
+    each: Vec<DeviceEngine>,
+    together: Option<DeviceEngine>,
 }
 
-#[cfg(feature = "gpu")]
 impl Gpus {
     fn open() -> Result<Self, Failure> {
         // That there is no GPU is said elsewhere.
         let devices = trisolar::gpu::devices().unwrap_or_default();
         let all: Vec<u32> = devices.iter().map(|d| d.index).collect();
-        let each = all.iter().map(|index| GpuEngine::new(*index));
+        let each = all.iter().map(|index| DeviceEngine::gpu(*index));
         Ok(Self {
             each: each.collect::<Result<_, _>>()?,
-            together: (all.len() > 1).then(|| GpuEngine::on(&all)).transpose()?,
+            together: (all.len() > 1)
+                .then(|| DeviceEngine::gpus(&all))
+                .transpose()?,
         })
     }
 
@@ -212,7 +207,7 @@ impl Gpus {
         list: &mut Vec<Outcome>,
     ) -> Result<(), Failure> {
         let mut first = None;
-        let mut check = |name: String, engine: &GpuEngine| -> Result<(), Failure> {
+        let mut check = |name: String, engine: &DeviceEngine| -> Result<(), Failure> {
             let found = compare(name, engine, problem, expected.or(first.as_ref()), list)?;
             first = first.take().or(found);
             Ok(())
@@ -244,26 +239,6 @@ impl Gpus {
                 check("all gpus, row by row".into(), engine)?;
             }
         }
-        Ok(())
-    }
-}
-
-/// None.
-#[cfg(not(feature = "gpu"))]
-struct Gpus;
-
-#[cfg(not(feature = "gpu"))]
-impl Gpus {
-    fn open() -> Result<Self, Failure> {
-        Ok(Self)
-    }
-
-    fn check(
-        &mut self,
-        _: &Validated,
-        _: Option<&Bodies>,
-        _: &mut Vec<Outcome>,
-    ) -> Result<(), Failure> {
         Ok(())
     }
 }

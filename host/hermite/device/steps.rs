@@ -1,20 +1,25 @@
 //! Whole block steps on a device: what it needs beyond forces, launches, and how the stars come back.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::steps::{
     ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
-    REPORT, REST, STEPS, State, Steps, TIME, moved_width,
+    REPORT, REST, STEPS, Steps, TIME, moved_width,
 };
 use kernels_gpu::device::hermite::{lanes, star_width, tiles};
+use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
 use kernels_gpu::hermite::step::halvings;
+use kernels_gpu::kernels::HermiteSteps;
 
-use super::{Call, Device, DeviceEngine, Memory, records, shape};
+use super::array::Array;
+use super::{DeviceEngine, Memory, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{Ended, Route, Stretch};
-use crate::{HermiteError, Split, Star};
+use crate::{HermiteError, Order, Precision, Split, Star};
+use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::EngineError;
 
 /// Blocks of a launch at most, so that the user is asked now and then whether to go on.
@@ -25,23 +30,50 @@ const MOST_PAIRS: u64 = 2_000_000_000;
 const LEAST_THREADS: u32 = 64;
 
 /// What a device needs for whole block steps.
-pub(super) struct Resident<D: Device> {
-    rest: D::Numbers,
-    moved: D::Numbers,
-    levels: D::Places,
-    control: D::Places,
-    report: D::Numbers,
+pub(super) struct Resident {
+    rest: Array<f64>,
+    moved: Array<f64>,
+    levels: Array<u32>,
+    control: Array<u32>,
+    report: Array<f64>,
 }
 
-impl<D: Device> Resident<D> {
-    fn new(device: &D, order: usize, bodies: usize) -> Result<Self, EngineError> {
+impl Resident {
+    fn new(device: &Arc<dyn Device>, order: usize, bodies: usize) -> Result<Self, EngineError> {
         Ok(Self {
-            rest: device.numbers(bodies * REST)?,
-            moved: device.numbers(bodies * moved_width(order))?,
-            levels: device.places(LEVELS as usize)?,
-            control: device.places(CONTROL)?,
-            report: device.exchanged(REPORT)?,
+            rest: Array::new(device, bodies * REST, false)?,
+            moved: Array::new(device, bodies * moved_width(order), false)?,
+            levels: Array::new(device, LEVELS as usize, true)?,
+            control: Array::new(device, CONTROL, true)?,
+            report: Array::new(device, REPORT, true)?,
         })
+    }
+}
+
+/// The arguments of the kernels that take block steps.
+type StepsArguments = (
+    Steps,
+    *mut f64,
+    *mut f64,
+    *mut f64,
+    *mut f64,
+    *mut u32,
+    *mut f64,
+    *mut f64,
+    *const AtomicU32,
+    *const AtomicU32,
+    *const AtomicU64,
+);
+
+/// The kernel that takes block steps.
+fn steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
+    match (precision, order) {
+        (Precision::F64, Order::Four) => Entry::of::<HermiteSteps<Plain<f64>, 4, 2, 2>>(),
+        (Precision::F64, Order::Six) => Entry::of::<HermiteSteps<Plain<f64>, 6, 3, 2>>(),
+        (Precision::F64, Order::Eight) => Entry::of::<HermiteSteps<Plain<f64>, 8, 4, 2>>(),
+        (Precision::SplitF32, Order::Four) => Entry::of::<HermiteSteps<SplitF32<f32>, 4, 2, 4>>(),
+        (Precision::SplitF32, Order::Six) => Entry::of::<HermiteSteps<SplitF32<f32>, 6, 3, 4>>(),
+        (Precision::SplitF32, Order::Eight) => Entry::of::<HermiteSteps<SplitF32<f32>, 8, 4, 4>>(),
     }
 }
 
@@ -64,11 +96,11 @@ fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
     levels
 }
 
-impl<D: Device> DeviceEngine<D> {
+impl DeviceEngine {
     /// Why there are no block steps on these devices, if there are none.
     pub(super) fn no_stretch(&self) -> Option<String> {
         match &self.devices[..] {
-            [device] if device.is_cooperative() => None,
+            [device] if device.is_cooperative().unwrap_or(false) => None,
             [_] => Some("it cannot launch grids whose blocks wait for each other".into()),
             _ => Some("whole block steps are made by one device".into()),
         }
@@ -78,17 +110,21 @@ impl<D: Device> DeviceEngine<D> {
     pub(super) fn make_stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
         if let Some(reason) = self.no_stretch() {
             return Err(HermiteError::NoBlockSteps {
-                device: self.devices[0].device(),
+                device: self.devices[0].info().name.clone(),
                 reason,
             });
         }
         let begin = Instant::now();
-        let (device, memory, block) = (&self.devices[0], &mut self.memories[0], self.block);
+        let (memory, block) = (&mut self.memories[0], self.block);
         let mut resident = match memory.resident.take() {
             Some(resident) => resident,
-            None => Resident::new(device, memory.order.number() as usize, memory.bodies)?,
+            None => Resident::new(
+                &memory.device,
+                memory.order.number() as usize,
+                memory.bodies,
+            )?,
         };
-        let report = memory.stretch(device, &mut resident, route, block);
+        let report = memory.stretch(&mut resident, route, block);
         memory.resident = Some(resident);
         let mut stretch = told(&report?);
         share_out(&mut stretch, begin);
@@ -97,17 +133,17 @@ impl<D: Device> DeviceEngine<D> {
 
     /// As [`Engine::fetch`](crate::Engine::fetch).
     pub(super) fn fetch_stars(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {
-        let (device, memory) = (&self.devices[0], &mut self.memories[0]);
+        let memory = &mut self.memories[0];
         let Some(resident) = &mut memory.resident else {
             return Ok(());
         };
         let p = memory.order.number() as usize;
         let mut numbers = vec![0.0; stars.len() * star_width(p)];
         let mut rest = vec![0.0; stars.len() * REST];
-        device.ask(&mut memory.stars, numbers.len())?;
-        device.ask(&mut resident.rest, rest.len())?;
-        device.get(&mut memory.stars, &mut numbers)?;
-        device.get(&mut resident.rest, &mut rest)?;
+        memory.stars.ask(numbers.len())?;
+        resident.rest.ask(rest.len())?;
+        memory.stars.get(&mut numbers)?;
+        resident.rest.get(&mut rest)?;
         let records = numbers
             .chunks_exact(star_width(p))
             .zip(rest.chunks_exact(REST));
@@ -127,24 +163,23 @@ impl<D: Device> DeviceEngine<D> {
     }
 }
 
-impl<D: Device> Memory<D> {
+impl Memory {
     /// One launch; what it tells.
     fn stretch(
         &mut self,
-        device: &D,
-        resident: &mut Resident<D>,
+        resident: &mut Resident,
         route: &Route<'_>,
         least: u32,
     ) -> Result<Vec<f64>, EngineError> {
         let p = self.order.number() as usize;
         let spec = route.specification;
         if let Some(stars) = route.stars {
-            device.put(&mut self.stars, &records(stars, p))?;
-            device.put(&mut resident.rest, &rest_of(stars, p))?;
-            device.put_places(&mut resident.levels, &levels_of(stars, spec.max_step))?;
+            self.stars.put(&records(stars, p))?;
+            resident.rest.put(&rest_of(stars, p))?;
+            resident.levels.put(&levels_of(stars, spec.max_step))?;
         }
-        device.put_places(&mut resident.control, &[0; CONTROL])?;
-        device.put(&mut resident.report, &[0.0; REPORT])?;
+        resident.control.put(&[0; CONTROL])?;
+        resident.report.put(&[0.0; REPORT])?;
         // The list of active places is the kernel's now.
         self.listed.clear();
         let part = self.out[0].0;
@@ -161,42 +196,36 @@ impl<D: Device> Memory<D> {
             most_pairs: MOST_PAIRS,
             bodies: self.bodies as u32,
             iterations: spec.iterations,
-            few: device.few(force.terms),
+            few: self.few,
             room: (self.partial_length / (values * force.parts() as usize)) as u32,
         };
-        let call = Call::Steps {
-            order: self.order,
-            precision: self.precision,
+        let arguments = (
             job,
-            state: self.state(device, resident),
-        };
+            self.stars.as_mut_ptr(),
+            resident.rest.as_mut_ptr(),
+            resident.moved.as_mut_ptr(),
+            self.predicted.as_mut_ptr(),
+            self.active.as_mut_ptr(),
+            self.out[0].1.as_mut_ptr(),
+            self.partial.as_mut_ptr(),
+            resident.levels.as_ptr().cast(),
+            resident.control.as_ptr().cast(),
+            resident.report.as_ptr().cast(),
+        );
         let threads = lanes::threads(force.parts()).max(least).max(LEAST_THREADS);
         let (words, _) = shape(self.order, self.precision);
         let shared =
             lanes::shared_bytes(values, force.parts()).max(tiles::shared_bytes(words, threads));
-        let blocks = device.resident_blocks(&call, threads, shared)?;
+        let entry = steps_entry(self.order, self.precision);
+        let grid = Grid::new(1, threads).shared(shared).cooperative();
+        let blocks = self.device.resident_blocks(entry, grid)?;
+        let grid = Grid { blocks, ..grid };
         // SAFETY: every array is as long as the kernel asks for; no more blocks than are resident at the same time.
-        unsafe { device.launch(&call, blocks, threads, shared)? };
-        device.ask(&mut resident.report, REPORT)?;
+        unsafe { self.device.launch_entry(entry, grid, arguments)? };
+        resident.report.ask(REPORT)?;
         let mut report = vec![0.0; REPORT];
-        device.get(&mut resident.report, &mut report)?;
+        resident.report.get(&mut report)?;
         Ok(report)
-    }
-
-    fn state(&self, device: &D, resident: &Resident<D>) -> State {
-        let numbers = |of: &D::Numbers| device.address(of) as *mut f64;
-        State {
-            stars: numbers(&self.stars),
-            rest: numbers(&resident.rest),
-            moved: numbers(&resident.moved),
-            predicted: numbers(&self.predicted),
-            active: device.places_address(&self.active) as *mut u32,
-            forces: numbers(&self.out[0].1),
-            partial: numbers(&self.partial),
-            levels: device.places_address(&resident.levels) as *const AtomicU32,
-            control: device.places_address(&resident.control) as *const AtomicU32,
-            report: device.address(&resident.report) as *const AtomicU64,
-        }
     }
 }
 

@@ -19,12 +19,12 @@ use crate::ladder::{
 };
 
 /// Numbers that [`divergence_ladder_memory`] keeps in memory for each pixel.
-pub const STATE: usize = 36;
+pub const LADDER_STATE: usize = 36;
 
 /// Rung 1: the state in global memory, read and written in every step; the general power function; all steps for every
 /// pixel.
 ///
-/// `state` holds [`STATE`] × `plan.count` numbers, those of one kind side by side.
+/// `state` holds [`LADDER_STATE`] × `plan.count` numbers, those of one kind side by side.
 ///
 /// # Safety
 /// As the module says; `state` likewise, for reads and writes.
@@ -35,7 +35,7 @@ pub unsafe fn divergence_ladder_memory(plan: Plan, state: *mut f64, times: *mut 
         return;
     }
     let (i, count) = (i as usize, plan.count as usize);
-    // SAFETY: i < count and k < STATE; each thread has an i of its own.
+    // SAFETY: i < count and k < LADDER_STATE; each thread has an i of its own.
     unsafe {
         save(state, i, count, &plan.start(i as u32));
         *times.add(i) = 0;
@@ -61,7 +61,7 @@ pub unsafe fn divergence_ladder_memory(plan: Plan, state: *mut f64, times: *mut 
 /// The state of pixel `i`.
 ///
 /// # Safety
-/// `state` must be valid for [`STATE`] × `count` values, and i < count.
+/// `state` must be valid for [`LADDER_STATE`] × `count` values, and i < count.
 #[inline(always)]
 unsafe fn load(state: *const f64, i: usize, count: usize) -> [System; 2] {
     let system = |s: usize| {

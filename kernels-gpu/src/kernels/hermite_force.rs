@@ -2,10 +2,10 @@
 
 use cuda_std::prelude::*;
 
-use crate::device::hermite::{self as device, Launch, lanes, tiles};
+use crate::device::hermite::{self as device, Launch, Record, lanes, tiles};
 use crate::physics::hermite::arithmetic::{Plain, SplitF32};
 
-/// Adds up what the blocks of a `hermite_tiles_*` kernel have left: one number for each component and body.
+/// Adds up what the blocks of [`hermite_tiles`] have left: one number for each component and body.
 ///
 /// # Parameters
 /// - `partial`: `components · parts · count` numbers: component, part, body
@@ -50,71 +50,72 @@ pub unsafe fn hermite_potential(launch: Launch, predicted: *const f64, out: *mut
     unsafe { lanes::potential(&launch, predicted, out, width) };
 }
 
-/// The two force kernels of an order and a precision.
-macro_rules! forces {
-    ($($tiles:ident $lanes:ident $arithmetic:ty, $d:literal, $bodies:literal, $what:literal;)*) => {$(
-        #[doc = concat!("Forces on many active bodies, ", $what, ": their partial sums, for [`hermite_fold`].")]
-        ///
-        /// # Parameters
-        /// - `launch`: what to compute, by value
-        /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
-        /// - `places`: `launch.count` places of active bodies
-        /// - `partial`: `3 · derivatives · launch.parts() · launch.count` numbers: component, part, body
-        ///
-        /// # Tiling
-        /// As many bodies at a time as a block has threads in dynamic shared memory, [`tiles::shared_bytes`]
-        ///
-        /// # Thread mapping
-        /// A block for each part of each group of active bodies, [`device::Record::BODIES`] of them a thread; blocks of
-        /// the same part follow each other. The size of blocks does not change the bits.
-        ///
-        /// # Safety
-        /// The pointers must be valid for what is said above; nobody else may use `partial` meanwhile.
-        #[kernel]
-        pub unsafe fn $tiles(
-            launch: Launch,
-            predicted: *const f64,
-            places: *const u32,
-            partial: *mut f64,
-        ) {
-            // SAFETY: the caller vouches for the pointers.
-            unsafe { tiles::pull::<$arithmetic, $d, $bodies>(&launch, predicted, places, partial) };
-        }
-
-        #[doc = concat!("Forces on few active bodies, ", $what, ".")]
-        ///
-        /// # Parameters
-        /// - `launch`: what to compute, by value
-        /// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
-        /// - `places`: `launch.count` places of active bodies
-        /// - `out`: `launch.count · 3 · derivatives` numbers: body, component
-        ///
-        /// # Tiling
-        /// Partial sums in dynamic shared memory, [`lanes::shared_bytes`] for 3 · derivatives values
-        ///
-        /// # Thread mapping
-        /// A block of [`lanes::threads`] threads an active body: a thread a partial sum.
-        ///
-        /// # Safety
-        /// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
-        #[kernel]
-        pub unsafe fn $lanes(
-            launch: Launch,
-            predicted: *const f64,
-            places: *const u32,
-            out: *mut f64,
-        ) {
-            // SAFETY: the caller vouches for the pointers.
-            unsafe { lanes::pull::<$arithmetic, $d>(&launch, predicted, places, out) };
-        }
-    )*};
+/// Forces on many active bodies, with `D` derivatives: their partial sums, for [`hermite_fold`]. A thread has `BODIES` active bodies,
+/// those of [`device::Record::BODIES`].
+///
+/// # Parameters
+/// - `launch`: what to compute, by value
+/// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
+/// - `places`: `launch.count` places of active bodies
+/// - `partial`: `3 · derivatives · launch.parts() · launch.count` numbers: component, part, body
+///
+/// # Tiling
+/// As many bodies at a time as a block has threads in dynamic shared memory, [`tiles::shared_bytes`]
+///
+/// # Thread mapping
+/// A block for each part of each group of active bodies, `BODIES` of them a thread; blocks of
+/// the same part follow each other. The size of blocks does not change the bits.
+///
+/// # Safety
+/// The pointers must be valid for what is said above; nobody else may use `partial` meanwhile.
+#[kernel(instances(
+    4: <Plain<f64>, 2, 2>,
+    6: <Plain<f64>, 3, 2>,
+    8: <Plain<f64>, 4, 2>,
+    4_split_f32: <SplitF32<f32>, 2, 4>,
+    6_split_f32: <SplitF32<f32>, 3, 4>,
+    8_split_f32: <SplitF32<f32>, 4, 4>,
+))]
+pub unsafe fn hermite_tiles<A: Record<D>, const D: usize, const BODIES: usize>(
+    launch: Launch,
+    predicted: *const f64,
+    places: *const u32,
+    partial: *mut f64,
+) {
+    // SAFETY: the caller vouches for the pointers.
+    unsafe { tiles::pull::<A, D, BODIES>(&launch, predicted, places, partial) };
 }
 
-forces! {
-    hermite_tiles_4 hermite_lanes_4 Plain<f64>, 2, 2, "order 4";
-    hermite_tiles_6 hermite_lanes_6 Plain<f64>, 3, 2, "order 6";
-    hermite_tiles_8 hermite_lanes_8 Plain<f64>, 4, 2, "order 8";
-    hermite_tiles_4_split_f32 hermite_lanes_4_split_f32 SplitF32<f32>, 2, 4, "order 4, split-f32";
-    hermite_tiles_6_split_f32 hermite_lanes_6_split_f32 SplitF32<f32>, 3, 4, "order 6, split-f32";
-    hermite_tiles_8_split_f32 hermite_lanes_8_split_f32 SplitF32<f32>, 4, 4, "order 8, split-f32";
+/// Forces on few active bodies, with `D` derivatives.
+///
+/// # Parameters
+/// - `launch`: what to compute, by value
+/// - `predicted`: `launch.sums · launch.terms` records of [`device::width`] numbers
+/// - `places`: `launch.count` places of active bodies
+/// - `out`: `launch.count · 3 · derivatives` numbers: body, component
+///
+/// # Tiling
+/// Partial sums in dynamic shared memory, [`lanes::shared_bytes`] for 3 · derivatives values
+///
+/// # Thread mapping
+/// A block of [`lanes::threads`] threads an active body: a thread a partial sum.
+///
+/// # Safety
+/// The pointers must be valid for what is said above; nobody else may use `out` meanwhile.
+#[kernel(instances(
+    4: <Plain<f64>, 2>,
+    6: <Plain<f64>, 3>,
+    8: <Plain<f64>, 4>,
+    4_split_f32: <SplitF32<f32>, 2>,
+    6_split_f32: <SplitF32<f32>, 3>,
+    8_split_f32: <SplitF32<f32>, 4>,
+))]
+pub unsafe fn hermite_lanes<A: Record<D>, const D: usize>(
+    launch: Launch,
+    predicted: *const f64,
+    places: *const u32,
+    out: *mut f64,
+) {
+    // SAFETY: the caller vouches for the pointers.
+    unsafe { lanes::pull::<A, D>(&launch, predicted, places, out) };
 }

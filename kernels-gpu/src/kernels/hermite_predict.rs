@@ -30,7 +30,7 @@ pub unsafe fn hermite_scatter(
     unsafe { device::scatter(from, places, to, count, width, stride, skip) };
 }
 
-/// Predicts all stars to `time`, order 4.
+/// Predicts all stars to `time`, in order `P` with `D` = P / 2 forces.
 ///
 /// # Parameters
 /// - `stars`: `places` records of mass, time and order vectors
@@ -42,28 +42,13 @@ pub unsafe fn hermite_scatter(
 ///
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use `predicted` meanwhile.
-#[kernel]
-pub unsafe fn hermite_predict_4(stars: *const f64, predicted: *mut f64, time: f64, places: u32) {
+#[kernel(instances(4: <4, 2>, 6: <6, 3>, 8: <8, 4>))]
+pub unsafe fn hermite_predict<const P: usize, const D: usize>(
+    stars: *const f64,
+    predicted: *mut f64,
+    time: f64,
+    places: u32,
+) {
     // SAFETY: the caller vouches for the pointers.
-    unsafe { device::predict_star::<4, 2>(stars, predicted, time, places) };
-}
-
-/// [`hermite_predict_4`] of order 6.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn hermite_predict_6(stars: *const f64, predicted: *mut f64, time: f64, places: u32) {
-    // SAFETY: the caller vouches for the pointers.
-    unsafe { device::predict_star::<6, 3>(stars, predicted, time, places) };
-}
-
-/// [`hermite_predict_4`] of order 8.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn hermite_predict_8(stars: *const f64, predicted: *mut f64, time: f64, places: u32) {
-    // SAFETY: the caller vouches for the pointers.
-    unsafe { device::predict_star::<8, 4>(stars, predicted, time, places) };
+    unsafe { device::predict_star::<P, D>(stars, predicted, time, places) };
 }

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::device::Body;
 use crate::device::tile::combine;
+use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
 /// Accelerations from what a tile kernel left of each chunk.
@@ -17,46 +17,10 @@ use crate::number::{FastF32, FloatFloat};
 ///
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use `accelerations` meanwhile.
-#[kernel]
-pub unsafe fn nbody_combine_f32(
-    sums: *const Body<FastF32>,
-    accelerations: *mut Body<FastF32>,
-    count: u32,
-    chunks: u32,
-) {
-    let i = thread::index_1d();
-    if i < count {
-        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
-        unsafe { *accelerations.add(i as usize) = combine(sums, count, chunks, i) };
-    }
-}
-
-/// [`nbody_combine_f32`] in `f64`.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn nbody_combine_f64(
-    sums: *const Body<f64>,
-    accelerations: *mut Body<f64>,
-    count: u32,
-    chunks: u32,
-) {
-    let i = thread::index_1d();
-    if i < count {
-        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
-        unsafe { *accelerations.add(i as usize) = combine(sums, count, chunks, i) };
-    }
-}
-
-/// [`nbody_combine_f32`] in float-float.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn nbody_combine_ff(
-    sums: *const Body<FloatFloat<f32>>,
-    accelerations: *mut Body<FloatFloat<f32>>,
+#[kernel(instances(f32: FastF32, f64: f64, ff: FloatFloat<f32>))]
+pub unsafe fn nbody_combine<S: DeviceNumber>(
+    sums: *const Body<S>,
+    accelerations: *mut Body<S>,
     count: u32,
     chunks: u32,
 ) {

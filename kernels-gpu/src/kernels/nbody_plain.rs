@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use crate::device::Body;
 use crate::device::tile::{Basic, plain};
+use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
 /// Accelerations by the basic solver: the kernel to read first, and what the tuned ones are tested against.
@@ -20,41 +20,11 @@ use crate::number::{FastF32, FloatFloat};
 ///
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use `sums` meanwhile.
-#[kernel]
-pub unsafe fn nbody_plain_f32(
-    job: Basic<FastF32>,
-    bodies: *const Body<FastF32>,
-    sums: *mut Body<FastF32>,
-) {
-    let i = thread::index_1d();
-    if i < job.count {
-        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
-        unsafe { *sums.add(i as usize) = plain(&job, bodies, job.first + i) };
-    }
-}
-
-/// [`nbody_plain_f32`] in `f64`.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn nbody_plain_f64(job: Basic<f64>, bodies: *const Body<f64>, sums: *mut Body<f64>) {
-    let i = thread::index_1d();
-    if i < job.count {
-        // SAFETY: the caller vouches for the pointers; each thread has an i of its own.
-        unsafe { *sums.add(i as usize) = plain(&job, bodies, job.first + i) };
-    }
-}
-
-/// [`nbody_plain_f32`] in float-float.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn nbody_plain_ff(
-    job: Basic<FloatFloat<f32>>,
-    bodies: *const Body<FloatFloat<f32>>,
-    sums: *mut Body<FloatFloat<f32>>,
+#[kernel(instances(f32: FastF32, f64: f64, ff: FloatFloat<f32>))]
+pub unsafe fn nbody_plain<S: DeviceNumber>(
+    job: Basic<S>,
+    bodies: *const Body<S>,
+    sums: *mut Body<S>,
 ) {
     let i = thread::index_1d();
     if i < job.count {

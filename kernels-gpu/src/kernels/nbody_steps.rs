@@ -4,6 +4,7 @@ use core::sync::atomic::AtomicU32;
 
 use cuda_std::prelude::*;
 
+use crate::device::DeviceNumber;
 use crate::device::steps::{Operation, State, Steps, steps};
 use crate::number::{FastF32, FloatFloat};
 
@@ -21,41 +22,11 @@ use crate::number::{FastF32, FloatFloat};
 ///
 /// # Safety
 /// The pointers must be valid for what is said above; nobody else may use what they point to meanwhile.
-#[kernel]
-pub unsafe fn nbody_steps_f32(
-    job: Steps<FastF32>,
-    at: State<FastF32>,
-    operations: *const Operation<FastF32>,
-    arrived: *const AtomicU32,
-) {
-    // SAFETY: the caller's promise is the same.
-    unsafe { steps(&job, &at, operations, arrived) };
-}
-
-/// [`nbody_steps_f32`] in `f64`.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn nbody_steps_f64(
-    job: Steps<f64>,
-    at: State<f64>,
-    operations: *const Operation<f64>,
-    arrived: *const AtomicU32,
-) {
-    // SAFETY: the caller's promise is the same.
-    unsafe { steps(&job, &at, operations, arrived) };
-}
-
-/// [`nbody_steps_f32`] in float-float.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn nbody_steps_ff(
-    job: Steps<FloatFloat<f32>>,
-    at: State<FloatFloat<f32>>,
-    operations: *const Operation<FloatFloat<f32>>,
+#[kernel(instances(f32: FastF32, f64: f64, ff: FloatFloat<f32>))]
+pub unsafe fn nbody_steps<S: DeviceNumber>(
+    job: Steps<S>,
+    at: State<S>,
+    operations: *const Operation<S>,
     arrived: *const AtomicU32,
 ) {
     // SAFETY: the caller's promise is the same.

@@ -8,6 +8,7 @@ use super::block::Worker;
 use super::error::EmulatorError;
 use super::memory::LIMIT;
 use super::statics::Turn;
+use crate::Kernel;
 
 /// Extent of a grid (in blocks) or a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +168,40 @@ impl Launch {
         self.run_any(AnyKernel::new(&kernel))
     }
 
+    /// Runs a kernel with these arguments, as [`run`](Self::run) does.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Safety
+    /// As a launch on a GPU: the arguments meet the kernel's own contract.
+    pub unsafe fn run_kernel<K: Kernel>(
+        &self,
+        arguments: K::Arguments,
+    ) -> Result<Stats, EmulatorError> {
+        // SAFETY: the function is that of the arguments; the caller's promise for the rest.
+        unsafe { self.run_erased(std::ptr::from_ref(&arguments).cast(), one_thread::<K>) }
+    }
+
+    /// Runs `thread` with `arguments` once for every thread of the grid: [`run_kernel`](Self::run_kernel) for callers that are not
+    /// generic over kernels.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Safety
+    /// `thread` may be called with `arguments` from several CPU threads at once until this returns.
+    pub unsafe fn run_erased(
+        &self,
+        arguments: *const (),
+        thread: unsafe fn(*const ()),
+    ) -> Result<Stats, EmulatorError> {
+        self.run_any(AnyKernel {
+            closure: arguments,
+            call: thread,
+        })
+    }
+
     /// The same once for all kernels, so that the compiler does not make it anew for each. The closure must outlive the call.
     fn run_any(&self, kernel: AnyKernel) -> Result<Stats, EmulatorError> {
         self.check()?;
@@ -284,6 +319,15 @@ pub unsafe fn launch<F: Fn()>(
             .shared_bytes(shared_bytes)
             .run(kernel)
     }
+}
+
+/// What one thread of a kernel does; a function for [`Launch::run_erased`].
+///
+/// # Safety
+/// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which meet the kernel's own contract.
+pub unsafe fn one_thread<K: Kernel>(arguments: *const ()) {
+    // SAFETY: the caller's promise; kernels take what is copied bit by bit.
+    unsafe { K::call(arguments.cast::<K::Arguments>().read()) }
 }
 
 /// The closure of a launch without its type, to be called from coroutines of any CPU thread.

@@ -54,7 +54,7 @@ mod statics;
 mod warp;
 
 pub use error::{EmulatorError, Site, Waiting};
-pub use launch::{Dim3, Launch, Stats, launch};
+pub use launch::{Dim3, Launch, Stats, launch, one_thread};
 #[doc(hidden)]
 pub use statics::{SHARED_STATICS, SharedStatic};
 

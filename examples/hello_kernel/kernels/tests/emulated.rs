@@ -1,7 +1,8 @@
 //! The kernel on the CPU, under the emulator of the grid: works without a GPU.
 
+use cuda_std::RawSlice;
 use cuda_std::emulator::Launch;
-use hello_kernel_kernels::{BLOCK, block_sums};
+use hello_kernel_kernels::{BLOCK, BlockSums};
 
 #[test]
 fn block_sums_are_right_for_any_order_of_threads() {
@@ -9,14 +10,11 @@ fn block_sums_are_right_for_any_order_of_threads() {
     let blocks = (x.len() as u32).div_ceil(BLOCK);
     for seed in 0..20 {
         let mut sums = vec![f32::NAN; blocks as usize];
-        let pointer = sums.as_mut_ptr();
+        let arguments = (RawSlice::new(x.as_ptr(), x.len()), sums.as_mut_ptr());
+        let launch = Launch::new(blocks, BLOCK).seed(seed);
         // SAFETY: there is a sum for each block.
-        unsafe {
-            Launch::new(blocks, BLOCK)
-                .seed(seed)
-                .run(|| block_sums(&x, pointer))
-        }
-        .expect("every thread reaches every barrier");
+        unsafe { launch.run_kernel::<BlockSums>(arguments) }
+            .expect("every thread reaches every barrier");
         for (sum, part) in sums.iter().zip(x.chunks(BLOCK as usize)) {
             // Quarters of small integers add up without rounding, in any order.
             assert_eq!(*sum, part.iter().sum::<f32>(), "seed {seed}");

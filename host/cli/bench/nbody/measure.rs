@@ -159,14 +159,13 @@ fn there(args: &Args) -> Result<usize, Failure> {
 }
 
 /// Measures the kernels on GPUs and returns the devices' names.
-#[cfg(feature = "gpu")]
 pub(super) fn on_gpus(
     args: &Args,
     bench: &Bench,
     rates: &mut Vec<Rate>,
     tables: &mut Tables,
 ) -> Result<Vec<String>, Failure> {
-    use trisolar::nbody::{GpuEngine, NbodyKernel, Plan};
+    use trisolar::nbody::{DeviceEngine, NbodyKernel, Plan};
 
     let there = there(args)?;
     let mut counts = args.gpus.clone().unwrap_or_else(|| vec![1, there]);
@@ -174,7 +173,7 @@ pub(super) fn on_gpus(
     let mut names = Vec::new();
     for count in counts {
         let devices: Vec<u32> = (0..count as u32).collect();
-        let mut engine = GpuEngine::on(&devices)?;
+        let mut engine = DeviceEngine::gpus(&devices)?;
         names.push(engine.device());
         let name = match count {
             1 => "gpu".to_owned(),
@@ -213,11 +212,10 @@ pub(super) fn on_gpus(
 }
 
 /// The basic solver over block sizes, and over bodies a thread and unrolling: one part, as in the tables of the literature.
-#[cfg(feature = "gpu")]
 fn measure_tables(
     args: &Args,
     bench: &Bench,
-    engine: &mut trisolar::nbody::GpuEngine,
+    engine: &mut trisolar::nbody::DeviceEngine,
     tables: &mut Tables,
 ) -> Result<(), Failure> {
     use trisolar::nbody::{NbodyKernel, Plan};
@@ -252,17 +250,4 @@ fn measure_tables(
         }
     }
     Ok(())
-}
-
-#[cfg(not(feature = "gpu"))]
-pub(super) fn on_gpus(
-    args: &Args,
-    _: &Bench,
-    _: &mut Vec<Rate>,
-    tables: &mut Tables,
-) -> Result<Vec<String>, Failure> {
-    // What only a GPU is measured with.
-    let _ = (&args.precision, args.tables, tables);
-    let there = there(args)?;
-    unreachable!("{there} GPUs cannot be found without the feature `gpu`")
 }

@@ -1,13 +1,13 @@
-//! The GPU engine: one GPU or several, a stream each, everything queued in order; the host only waits so that it can be stopped.
+//! The engine of devices, GPUs or emulators: one or several, everything queued in order; the host only waits so that it can be stopped.
 //!
-//! Several GPUs hold all bodies each and move a part of them; before accelerations they exchange positions. With `basic` a GPU sums
-//! all pulls on its own bodies. With `reduced` it sweeps its own rows; then the GPUs add up one after the other, in the order of the
-//! rows, each continuing the sums of the one before: the same order, and bits, as on a single GPU.
+//! Several devices hold all bodies each and move a part of them; before accelerations they exchange positions. With `basic` a device
+//! sums all pulls on its own bodies. With `reduced` it sweeps its own rows; then the devices add up one after the other, in the order
+//! of the rows, each continuing the sums of the one before: the same order, and bits, as on a single device.
 
-mod names;
 mod part;
 mod share;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kernels_gpu::device::Body;
@@ -16,17 +16,16 @@ use kernels_gpu::integrator::system::Combination;
 use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
-use self::names::Names;
 use self::part::{Part, Range};
 use super::engine::{Integration, LowerParts, Run};
-use super::kernel::{Arrays, NbodyKernel, Plan, row_length};
+use super::kernel::{Arrays, NbodyKernel, Number, Plan, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
-use trisolar_device::{Gpu, Mark};
-use trisolar_run::{EngineError, Monitor};
+use trisolar_device::{Device, Moment, Queue};
+use trisolar_run::{EngineError, Monitor, machine};
 
 /// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
 const ROWS_BYTES: u64 = 16 << 30;
-/// Interactions that are queued before the host looks whether to stop: some hundredths of a second.
+/// Interactions that are queued on a GPU before the host looks whether to stop: some hundredths of a second.
 const QUEUED: u64 = 50_000_000_000;
 
 /// Bodies up to which many steps are taken in one launch.
@@ -34,49 +33,76 @@ const FEW: usize = 256;
 /// Ranges of the bodies in which one device hands its sums to the next.
 const HANDED_OVER: u32 = 8;
 
-/// Integrates on GPUs.
+/// Integrates on devices: GPUs, or the emulator of the grid.
 #[derive(Debug)]
-pub struct GpuEngine {
-    gpus: Vec<Gpu>,
+pub struct DeviceEngine {
+    devices: Vec<Arc<dyn Device>>,
     plan: Option<Plan>,
+    /// Interactions that are queued before the host looks whether to stop.
+    queued: u64,
 }
 
-impl GpuEngine {
+impl DeviceEngine {
     /// On the GPU of this number, with the kernel that suits the number of bodies.
     ///
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`].
-    pub fn new(device: u32) -> Result<Self, EngineError> {
-        Self::on(&[device])
+    pub fn gpu(number: u32) -> Result<Self, EngineError> {
+        Self::gpus(&[number])
     }
 
     /// On these GPUs together. Their number changes no bit of a result.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As [`gpu`](Self::gpu).
     ///
     /// # Panics
     /// Without any.
-    pub fn on(devices: &[u32]) -> Result<Self, EngineError> {
-        assert!(!devices.is_empty());
-        let gpus = devices.iter().map(|d| Gpu::open(*d));
-        let gpus: Vec<Gpu> = gpus.collect::<Result<_, _>>()?;
-        for one in &gpus {
-            for other in gpus.iter().filter(|o| o.info().index != one.info().index) {
-                one.reach(other)?;
-            }
-        }
-        Ok(Self { gpus, plan: None })
+    pub fn gpus(numbers: &[u32]) -> Result<Self, EngineError> {
+        let devices = numbers.iter().map(|number| trisolar_device::open(*number));
+        Self::on(devices.collect::<Result<_, _>>()?)
     }
 
-    /// With a kernel and a launch of the caller's choice.
+    /// On these devices together.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_plan(device: u32, plan: Plan) -> Result<Self, EngineError> {
-        let mut engine = Self::new(device)?;
-        engine.set_plan(Some(plan));
-        Ok(engine)
+    /// [`EngineError::Gpu`] if they cannot be made to reach each other.
+    ///
+    /// # Panics
+    /// Without any.
+    pub fn on(devices: Vec<Arc<dyn Device>>) -> Result<Self, EngineError> {
+        assert!(!devices.is_empty());
+        for one in &devices {
+            for other in devices.iter().filter(|o| !Arc::ptr_eq(o, one)) {
+                if one.info().index != other.info().index {
+                    one.reach(&**other)?;
+                }
+            }
+        }
+        Ok(Self {
+            devices,
+            plan: None,
+            queued: QUEUED,
+        })
+    }
+
+    /// Under the emulator of the grid, with threads in a random order that `seed` decides.
+    pub fn emulated(plan: Plan, seed: Option<u64>) -> Self {
+        Self::emulated_on(1, plan, seed)
+    }
+
+    /// Under so many emulators together.
+    ///
+    /// # Panics
+    /// Without any.
+    pub fn emulated_on(devices: usize, plan: Plan, seed: Option<u64>) -> Self {
+        assert!(devices > 0);
+        let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
+        Self {
+            devices: (0..devices).map(|_| emulator()).collect(),
+            plan: Some(plan),
+            queued: 0,
+        }
     }
 
     /// From now on this kernel and launch; `None` for what suits.
@@ -87,14 +113,19 @@ impl GpuEngine {
     /// What this engine uses for `n` bodies.
     pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> Plan {
         self.plan.unwrap_or_else(|| {
-            if self.gpus.len() == 1 && few(solver, precision, n) {
+            if self.devices.len() == 1 && few(solver, precision, n) {
                 return Plan {
                     block: 64,
                     ..Plan::new(NbodyKernel::Steps)
                 };
             }
-            let own = n.div_ceil(self.gpus.len());
-            suitable(solver, precision, own, self.gpus[0].info().multiprocessors)
+            let own = n.div_ceil(self.devices.len());
+            suitable(
+                solver,
+                precision,
+                own,
+                self.devices[0].info().multiprocessors,
+            )
         })
     }
 }
@@ -129,21 +160,21 @@ fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u
     }
 }
 
-impl Engine for GpuEngine {
+impl Engine for DeviceEngine {
     fn name(&self) -> &'static str {
-        "gpu"
+        self.devices[0].name()
     }
 
     fn device(&self) -> String {
-        let name = &self.gpus[0].info().name;
-        match self.gpus.len() {
+        let name = &self.devices[0].info().name;
+        match self.devices.len() {
             1 => name.clone(),
             count => format!("{count} GPUs, {name}"),
         }
     }
 
-    fn gpu(&self) -> Option<&Gpu> {
-        self.gpus.first()
+    fn gpu(&self) -> Option<&Arc<dyn Device>> {
+        self.devices.first().filter(|device| device.name() == "gpu")
     }
 
     fn resume<'a>(
@@ -156,7 +187,7 @@ impl Engine for GpuEngine {
         let mut plan = self.plan(spec.solver, spec.precision, bodies.len());
         plan.check(problem)?;
         let alone = plan.kernel.is_atomic() || plan.kernel == NbodyKernel::Steps;
-        if alone && self.gpus.len() > 1 {
+        if alone && self.devices.len() > 1 {
             return Err(EngineError::Gpu {
                 device: self.device(),
                 call: plan.kernel.name(),
@@ -166,29 +197,33 @@ impl Engine for GpuEngine {
         let chunk = chunk_length(bodies.len() as u32);
         plan.splits = plan.splits.min((bodies.len() as u32).div_ceil(chunk));
         Ok(match spec.precision {
-            Precision::F32 => Box::new(GpuRun::<FastF32>::new(self, plan, problem, bodies, lower)?),
-            Precision::F64 => Box::new(GpuRun::<f64>::new(self, plan, problem, bodies, lower)?),
-            Precision::FloatFloat => Box::new(GpuRun::<FloatFloat<f32>>::new(
+            Precision::F32 => Box::new(DeviceRun::<FastF32>::new(
+                self, plan, problem, bodies, lower,
+            )?),
+            Precision::F64 => Box::new(DeviceRun::<f64>::new(self, plan, problem, bodies, lower)?),
+            Precision::FloatFloat => Box::new(DeviceRun::<FloatFloat<f32>>::new(
                 self, plan, problem, bodies, lower,
             )?),
         })
     }
 }
 
-/// Bodies under way on GPUs.
-struct GpuRun<'a, S: Names> {
+/// Bodies under way on devices.
+struct DeviceRun<S: Number> {
     plan: Plan,
+    /// As that of the engine.
+    queued: u64,
     integration: Integration,
     mass: Vec<f64>,
     host: Arrays<S>,
-    parts: Vec<Part<'a, S>>,
+    parts: Vec<Part<S>>,
     /// Rounds of the reduced solver.
     rounds: usize,
 }
 
-impl<'a, S: Names> GpuRun<'a, S> {
+impl<S: Number> DeviceRun<S> {
     fn new(
-        engine: &'a GpuEngine,
+        engine: &DeviceEngine,
         plan: Plan,
         problem: &Validated,
         bodies: &Bodies,
@@ -196,8 +231,8 @@ impl<'a, S: Names> GpuRun<'a, S> {
     ) -> Result<Self, EngineError> {
         let spec = problem.specification();
         let host = Arrays::<S>::new(spec, bodies, lower, plan.kernel);
-        let devices = engine.gpus.len() as u32;
-        let memory = engine.gpus.iter().map(|g| g.info().memory_bytes).min();
+        let devices = engine.devices.len() as u32;
+        let memory = engine.devices.iter().map(|d| d.info().memory_bytes).min();
         let most = ROWS_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
         let rounds = if plan.kernel == NbodyKernel::Reduced {
             share::rounds(host.padded / S::ROW, S::ROW, devices, most, plan.rows)
@@ -205,7 +240,7 @@ impl<'a, S: Names> GpuRun<'a, S> {
             Vec::new()
         };
         let mut parts = Vec::new();
-        for (index, gpu) in engine.gpus.iter().enumerate() {
+        for (index, device) in engine.devices.iter().enumerate() {
             let rows: Vec<share::Rows> = rounds.iter().map(|round| round[index]).collect();
             let own = if rounds.is_empty() {
                 // Whole rows: a body's own device does not depend on what it is computed with.
@@ -225,10 +260,11 @@ impl<'a, S: Names> GpuRun<'a, S> {
                 };
                 rows.iter().map(of).collect()
             };
-            parts.push(Part::new(gpu, plan, problem, &host, own, rows)?);
+            parts.push(Part::new(device, plan, problem, &host, own, rows)?);
         }
         let mut run = Self {
             plan,
+            queued: engine.queued,
             integration: Integration::new(spec),
             mass: bodies.mass.clone(),
             host,
@@ -242,8 +278,7 @@ impl<'a, S: Names> GpuRun<'a, S> {
 
     fn synchronise(&self) -> Result<(), EngineError> {
         for part in &self.parts {
-            part.gpu.enter()?;
-            part.gpu.synchronise()?;
+            part.device.synchronise()?;
         }
         Ok(())
     }
@@ -268,7 +303,9 @@ impl<'a, S: Names> GpuRun<'a, S> {
         // Nobody may move its bodies before the others have read them.
         for one in 0..count {
             for other in (0..count).filter(|other| *other != one) {
-                self.parts[one].gpu.wait_for(self.parts[other].gpu)?;
+                self.parts[one]
+                    .device
+                    .wait_for(&*self.parts[other].device)?;
             }
         }
         Ok(())
@@ -315,7 +352,7 @@ impl<'a, S: Names> GpuRun<'a, S> {
     }
 }
 
-impl<S: Names> System for GpuRun<'_, S> {
+impl<S: Number> System for DeviceRun<S> {
     type Error = EngineError;
 
     fn accelerate(&mut self) -> Result<(), EngineError> {
@@ -357,14 +394,15 @@ impl<S: Names> System for GpuRun<'_, S> {
     }
 }
 
-impl<S: Names> Run for GpuRun<'_, S> {
+impl<S: Number> Run for DeviceRun<S> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
         let pairs = u64::from(self.host.n) * u64::from(self.host.n);
-        let stride = (QUEUED / pairs).clamp(1, 4096);
+        let stride = (self.queued / pairs).clamp(1, 4096);
+        let device = self.parts[0].device.clone();
         let mut queued = 0;
         let mut done = 0;
         // One part is always queued behind the one that runs, so the device does not wait for the host.
-        let mut running: Option<(Mark<'_>, u64)> = None;
+        let mut running: Option<(Moment<'_>, u64)> = None;
         while done < steps {
             let count = stride.min(steps - queued);
             if count > 0 && self.parts[0].takes_many() {
@@ -377,9 +415,8 @@ impl<S: Names> Run for GpuRun<'_, S> {
                 }
             }
             queued += count;
-            let gpu = self.parts[0].gpu;
             let next = (count > 0)
-                .then(|| gpu.enter().and_then(|()| gpu.mark()))
+                .then(|| device.mark(Queue::Compute))
                 .transpose()?
                 .map(|m| (m, queued));
             if let Some((mark, until)) = std::mem::replace(&mut running, next) {
@@ -398,7 +435,6 @@ impl<S: Names> Run for GpuRun<'_, S> {
         let mut x = vec![Body::default(); length];
         let mut v = x.clone();
         for part in &self.parts {
-            part.gpu.enter()?;
             part.x.download(&mut x)?;
             part.v.download(&mut v)?;
             for &Range { first, count } in &part.own {
@@ -416,7 +452,7 @@ impl<S: Names> Run for GpuRun<'_, S> {
 }
 
 /// Waits for a mark without holding a core, asking the monitor meanwhile.
-fn wait(mark: &Mark<'_>, monitor: &dyn Monitor) -> Result<(), EngineError> {
+fn wait(mark: &Moment<'_>, monitor: &dyn Monitor) -> Result<(), EngineError> {
     while !mark.reached()? {
         if monitor.cancelled() {
             return Err(EngineError::Cancelled);

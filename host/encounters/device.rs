@@ -1,63 +1,85 @@
-//! The kernel on GPUs: short launches of threads that go on where they stopped, so that progress can be shown and the work be stopped.
+//! The kernel on devices: short launches of threads that go on where they stopped, so that progress can be shown and the work be
+//! stopped.
 
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kernels_gpu::device::encounters::{Job, Shared, Thread};
 use kernels_gpu::encounters::Record;
-use kernels_gpu::encounters::start::{BodiesStart, Plan};
+use kernels_gpu::kernels::Encounters;
 
 use super::Validated;
 use super::engine::{Engine, room};
-use trisolar_device::{Argument, DeviceMemory, Gpu, Residency, devices};
-use trisolar_run::{EngineError, Monitor, missing_gpu};
+use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
+use trisolar_run::{EngineError, Monitor, machine, missing_gpu};
 
-/// Threads of a block.
-const BLOCK: u32 = 128;
 /// Blocks that a multiprocessor holds: with 128 registers a thread the kernel is fastest.
 const RESIDENT: u32 = 4;
-/// Length of a launch in nanoseconds.
+/// Length of a launch on a GPU in nanoseconds.
 const SLICE_NS: u64 = 100_000_000;
 /// Runs of a job at most: their records are on the device.
 const MOST_RUNS: u64 = 1 << 24;
 
-/// Integrates on GPUs.
+/// Integrates on devices: GPUs, or the emulator of the grid.
 #[derive(Debug)]
-pub struct GpuEngine {
-    gpus: Vec<Gpu>,
+pub struct DeviceEngine {
+    devices: Vec<Arc<dyn Device>>,
+    /// Threads of a block.
+    block: u32,
+    /// Blocks of a grid at most.
+    blocks: u32,
+    /// Length of a launch in nanoseconds.
+    slice_ns: u64,
 }
 
-impl GpuEngine {
+impl DeviceEngine {
     /// On this many GPUs, or on all.
     ///
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Refused`] if there are not as many.
-    pub fn new(count: Option<u32>) -> Result<Self, EngineError> {
-        let found = devices();
+    pub fn on_gpus(count: Option<u32>) -> Result<Self, EngineError> {
+        let found = trisolar_device::devices();
         if let Some(count) = count
             && let Some((_, reason)) = missing_gpu(found.as_deref(), 0..count.max(1))
         {
             return Err(EngineError::refused("gpus", count, reason));
         }
         let count = count.unwrap_or(found?.len() as u32);
-        Self::on(&(0..count).collect::<Vec<_>>())
+        let devices = (0..count.max(1)).map(trisolar_device::open);
+        Ok(Self::on(devices.collect::<Result<_, _>>()?))
     }
 
-    /// On the GPUs of these numbers.
+    /// On these devices.
     ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn on(numbers: &[u32]) -> Result<Self, EngineError> {
-        let gpus = numbers.iter().map(|number| Gpu::open(*number));
-        let gpus = gpus.collect::<Result<_, _>>()?;
-        Ok(Self { gpus })
+    /// # Panics
+    /// Without any.
+    pub fn on(devices: Vec<Arc<dyn Device>>) -> Self {
+        assert!(!devices.is_empty());
+        Self {
+            devices,
+            block: 128,
+            blocks: u32::MAX,
+            slice_ns: SLICE_NS,
+        }
+    }
+
+    /// Under the emulator of the grid, in grids of so many blocks and threads of a block, and in the shortest launches there are, so
+    /// that threads are often put aside. The threads run in a random order that `seed` decides.
+    pub fn emulated(blocks: u32, block: u32, seed: Option<u64>) -> Self {
+        let emulator = machine::emulator().seed(seed).resident(blocks);
+        Self {
+            block,
+            blocks,
+            slice_ns: 0,
+            ..Self::on(vec![Arc::new(emulator)])
+        }
     }
 }
 
-/// What the GPUs share.
+/// What the devices share.
 struct Work<'a> {
+    engine: &'a DeviceEngine,
     spec: &'a Validated,
     next: AtomicU64,
     /// Runs of a job.
@@ -76,36 +98,37 @@ impl Work<'_> {
     }
 
     /// Draws jobs until there are none.
-    fn on(&self, gpu: &Gpu) -> Result<(), EngineError> {
-        gpu.enter()?;
-        let residency = Residency {
-            threads: BLOCK,
+    fn on(&self, device: &Arc<dyn Device>) -> Result<(), EngineError> {
+        let &DeviceEngine {
+            block,
+            blocks,
+            slice_ns,
+            ..
+        } = self.engine;
+        let grid = Grid::new(0, block).residency(Some(Residency {
+            threads: block,
             blocks: RESIDENT,
-        };
-        let kernel = gpu.kernel_for("encounters", residency)?;
-        let resident = kernel.resident_blocks(BLOCK, 0)? * gpu.info().multiprocessors;
-        let per_block = u64::from(BLOCK);
-        let blocks = self.batch.div_ceil(per_block).min(resident.into()) as u32;
+        }));
+        let resident = device.resident_blocks(Entry::of::<Encounters>(), grid)?;
+        let blocks = (self.batch.div_ceil(block.into())).min(resident.min(blocks).into()) as u32;
+        let grid = Grid { blocks, ..grid };
         if blocks == 0 {
             return Err(EngineError::Gpu {
-                device: gpu.info().name.clone(),
+                device: device.info().name.clone(),
                 call: "finding room for the kernel's threads",
                 reason: "a multiprocessor has too few registers for a block".into(),
             });
         }
-        let words = (blocks * BLOCK) as usize * size_of::<Thread>().div_ceil(8);
-        let mut threads = DeviceMemory::<u64>::filled(gpu, words, 0)?;
-        let mut shared = DeviceMemory::<u64>::filled(gpu, size_of::<Shared>() / 8, 0)?;
-        let stages = self.spec.stages();
-        let mut on_device = DeviceMemory::<[f64; 2]>::filled(gpu, stages.len(), 0)?;
-        on_device.upload(stages)?;
-        let mut plan = DeviceMemory::<Plan>::filled(gpu, 1, 0)?;
-        plan.upload(&[*self.spec.plan()])?;
+        let words = (blocks * block) as usize * size_of::<Thread>().div_ceil(8);
+        let mut threads = Buffer::<u64>::filled(device, words, 0)?;
+        let mut shared = Buffer::<u64>::filled(device, size_of::<Shared>() / 8, 0)?;
+        let stages = Buffer::of(device, self.spec.stages())?;
+        let plan = Buffer::of(device, &[*self.spec.plan()])?;
         let room = self.batch.min(self.spec.runs()) as usize;
-        let records = DeviceMemory::<Record>::filled(gpu, room, 0)?;
+        let records = Buffer::<Record>::filled(device, room, 0)?;
         let given = self.spec.given_bodies();
         let mut bodies = match given {
-            Some(_) => Some(DeviceMemory::<BodiesStart>::filled(gpu, room, 0)?),
+            Some(_) => Some(Buffer::filled(device, room, 0)?),
             None => None,
         };
         let mut host = vec![Record::default(); room];
@@ -116,32 +139,27 @@ impl Work<'_> {
             }
             threads.fill(0)?;
             shared.fill(0)?;
-            let pointer = |address: u64| address as usize;
             let job = Job {
                 settings: *self.spec.settings(),
-                stages: std::ptr::with_exposed_provenance(pointer(on_device.address())),
-                plan: std::ptr::with_exposed_provenance(pointer(plan.address())),
-                bodies: bodies.as_ref().map_or(std::ptr::null(), |memory| {
-                    std::ptr::with_exposed_provenance(pointer(memory.address()))
-                }),
-                records: std::ptr::with_exposed_provenance_mut(pointer(records.address())),
+                stages: stages.as_ptr(),
+                plan: plan.as_ptr(),
+                bodies: bodies.as_ref().map_or(std::ptr::null(), Buffer::as_ptr),
+                records: records.as_mut_ptr(),
                 first: runs.start,
                 count: runs.end - runs.start,
-                stage_count: stages.len() as u32,
+                stage_count: self.spec.stages().len() as u32,
                 unused: 0,
             };
-            let (of_threads, counters) = (threads.address(), shared.address());
             let mut before = 0;
             while before < job.count {
-                let arguments = [
-                    Argument::new(&job),
-                    Argument::new(&SLICE_NS),
-                    Argument::new(&of_threads),
-                    Argument::new(&counters),
-                ];
-                // SAFETY: the arguments are those of the kernel, as declared in `kernels::encounters`; the arrays have
-                // the lengths that it asks for and live until the device is done.
-                unsafe { kernel.launch(blocks, BLOCK, 0, &arguments)? };
+                let arguments = (
+                    job,
+                    slice_ns,
+                    threads.as_mut_ptr().cast(),
+                    shared.as_ptr().cast(),
+                );
+                // SAFETY: the arrays have the lengths that the kernel asks for and live until the device is done.
+                unsafe { device.launch::<Encounters>(grid, arguments)? };
                 let mut now = [0; 2];
                 shared.download(&mut now)?;
                 let new = now[1] - before;
@@ -161,13 +179,15 @@ impl Work<'_> {
     }
 }
 
-impl Engine for GpuEngine {
+impl Engine for DeviceEngine {
     fn name(&self) -> &'static str {
-        "gpu"
+        self.devices[0].name()
     }
 
     fn device(&self) -> String {
-        let names: Vec<&str> = self.gpus.iter().map(|g| g.info().name.as_str()).collect();
+        let names: Vec<&str> = (self.devices.iter())
+            .map(|d| d.info().name.as_str())
+            .collect();
         names.join(", ")
     }
 
@@ -177,12 +197,13 @@ impl Engine for GpuEngine {
         monitor: &dyn Monitor,
     ) -> Result<Vec<Record>, EngineError> {
         let mut records = room(spec.runs())?;
-        // One GPU takes all at once; several take parts, so that none waits long for the others.
-        let parts = match self.gpus.len() as u64 {
+        // One device takes all at once; several take parts, so that none waits long for the others.
+        let parts = match self.devices.len() as u64 {
             1 => 1,
-            gpus => 4 * gpus,
+            devices => 4 * devices,
         };
         let work = Work {
+            engine: self,
             spec,
             next: AtomicU64::new(0),
             batch: spec.runs().div_ceil(parts).min(MOST_RUNS),
@@ -191,17 +212,19 @@ impl Engine for GpuEngine {
             records: Mutex::new(&mut records),
             monitor,
         };
-        let one = |gpu: &Gpu| {
-            let outcome = work.on(gpu);
+        let one = |device: &Arc<dyn Device>| {
+            let outcome = work.on(device);
             if outcome.is_err() {
                 work.failed.store(true, Ordering::Relaxed);
             }
             outcome
         };
-        let outcomes: Vec<Result<(), EngineError>> = match &self.gpus[..] {
-            [gpu] => vec![one(gpu)],
-            gpus => std::thread::scope(|scope| {
-                let workers: Vec<_> = gpus.iter().map(|gpu| scope.spawn(|| one(gpu))).collect();
+        let outcomes: Vec<Result<(), EngineError>> = match &self.devices[..] {
+            [device] => vec![one(device)],
+            devices => std::thread::scope(|scope| {
+                let workers: Vec<_> = (devices.iter())
+                    .map(|device| scope.spawn(|| one(device)))
+                    .collect();
                 let join = |w: std::thread::ScopedJoinHandle<'_, _>| {
                     w.join().unwrap_or_else(|e| std::panic::resume_unwind(e))
                 };

@@ -1,0 +1,108 @@
+//! Kernels as the host knows them.
+
+use core::ffi::c_void;
+
+/// A kernel: its name, the arguments of a launch, and what one thread does on the CPU. [`#[kernel]`](macro@crate::kernel) implements
+/// it for a type with the function's name in camel case; a generic kernel has a generic type.
+///
+/// ```
+/// use cuda_std::emulator::Launch;
+/// use cuda_std::prelude::*;
+///
+/// /// # Safety
+/// /// `data` is valid for `n` values.
+/// #[kernel(instances(f32: f32, u32: u32))]
+/// pub unsafe fn double<T: Copy + core::ops::Add<Output = T>>(data: *mut T, n: u32) {
+///     let i = thread::index_1d();
+///     if i < n {
+///         // SAFETY: i < n, and every thread has an i of its own.
+///         unsafe { *data.add(i as usize) = *data.add(i as usize) + *data.add(i as usize) };
+///     }
+/// }
+///
+/// use cuda_std::Kernel;
+/// assert_eq!(Double::<f32>::name(), Some("double_f32"));
+/// assert_eq!(Double::<f64>::name(), None);
+/// let mut data = vec![1, 2, 3];
+/// // SAFETY: the pointer is valid for 3 values and nobody else uses it.
+/// unsafe { Launch::new(1, 32).run_kernel::<Double<u32>>((data.as_mut_ptr(), 3)) }.unwrap();
+/// assert_eq!(data, [2, 4, 6]);
+/// ```
+///
+/// Arguments of other types or of another number do not compile:
+/// ```compile_fail
+/// # use cuda_std::{emulator::Launch, prelude::*};
+/// #[kernel]
+/// pub unsafe fn fill(data: *mut f32, value: f32) {
+///     unsafe { *data = value };
+/// }
+/// let mut data = [0.0_f32];
+/// unsafe { Launch::new(1, 1).run_kernel::<Fill>((data.as_mut_ptr(), 1.0_f64)) }.unwrap();
+/// ```
+pub trait Kernel {
+    /// A tuple of the parameters' types, in their order. A reference is a raw pointer here, a slice a [`RawSlice`] or [`RawSliceMut`],
+    /// and lifetimes are `'static`.
+    type Arguments;
+
+    /// The name of the PTX entry; `None` for an instance of a generic kernel that its list does not have.
+    fn name() -> Option<&'static str>;
+
+    /// What one thread does, to be called from inside the [`emulator`](crate::emulator).
+    ///
+    /// # Safety
+    /// As the kernel.
+    unsafe fn call(arguments: Self::Arguments);
+
+    /// Calls `each` with the address of every launch argument, in the order of the PTX entry's parameters: two for a slice.
+    fn each(arguments: &Self::Arguments, each: &mut dyn FnMut(*const c_void));
+}
+
+/// A slice as launch arguments: pointer and number of elements.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawSlice<T> {
+    /// The first element.
+    pub pointer: *const T,
+    /// How many there are.
+    pub length: usize,
+}
+
+/// A slice that the kernel may write, as launch arguments.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawSliceMut<T> {
+    /// The first element.
+    pub pointer: *mut T,
+    /// How many there are.
+    pub length: usize,
+}
+
+impl<T> RawSlice<T> {
+    /// `length` elements from `pointer` on.
+    pub fn new(pointer: *const T, length: usize) -> Self {
+        Self { pointer, length }
+    }
+}
+
+impl<T> RawSliceMut<T> {
+    /// `length` elements from `pointer` on.
+    pub fn new(pointer: *mut T, length: usize) -> Self {
+        Self { pointer, length }
+    }
+}
+
+impl<T> Clone for RawSlice<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for RawSlice<T> {}
+
+impl<T> Clone for RawSliceMut<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for RawSliceMut<T> {}

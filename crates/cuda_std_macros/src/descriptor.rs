@@ -1,0 +1,225 @@
+//! The type by which the host knows a kernel: its name, its arguments, its function on the CPU.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::visit_mut::{self, VisitMut};
+use syn::{GenericParam, ItemFn, Lifetime, Type, TypeReference};
+
+use crate::arguments::{Argument, Form};
+use crate::options::Instance;
+
+/// The descriptor of a kernel: a type with the kernel's name in camel case. (A type of the kernel's own name would clash with a
+/// module of that name, from which kernels are often exported: `mod add; pub use add::add;`.) A glob import brings it into the
+/// kernel's scope, so that a type of the user's that has its name comes first.
+pub fn descriptor(
+    function: &ItemFn,
+    arguments: &[Argument],
+    instances: &[Instance],
+) -> TokenStream {
+    let (vis, kernel) = (&function.vis, &function.sig.ident);
+    let name = Ident::new(&camel_case(&kernel.to_string()), kernel.span());
+    let module = format_ident!("__kernel_{kernel}");
+    let doc = format!(
+        " The kernel [`{kernel}`](fn@{kernel}) for launches by its type, see [`Kernel`](::cuda_std::Kernel)."
+    );
+
+    let parameters: Vec<&GenericParam> = (function.sig.generics.params.iter())
+        .filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
+        .collect();
+    let (mut declared, mut bounded, mut names, mut types) = (vec![], vec![], vec![], vec![]);
+    for parameter in parameters {
+        match parameter {
+            GenericParam::Type(ty) => {
+                let (ident, bounds) = (&ty.ident, &ty.bounds);
+                declared.push(quote!(#ident));
+                bounded.push(quote!(#ident: #bounds));
+                names.push(ident);
+                types.push(ident);
+            }
+            GenericParam::Const(constant) => {
+                let (ident, ty) = (&constant.ident, &constant.ty);
+                declared.push(quote!(const #ident: #ty));
+                bounded.push(quote!(const #ident: #ty));
+                names.push(ident);
+            }
+            GenericParam::Lifetime(_) => {}
+        }
+    }
+    let predicates = function
+        .sig
+        .generics
+        .where_clause
+        .iter()
+        .flat_map(|w| &w.predicates);
+    let predicates = quote!(#(#types: 'static,)* #(#predicates),*);
+    let type_declared = if declared.is_empty() {
+        quote!(pub enum #name {})
+    } else {
+        quote!(pub struct #name<#(#declared),*>(::core::marker::PhantomData<fn() -> (#(#types,)*)>);)
+    };
+    let (values, tuple): (Vec<Ident>, Vec<Type>) = arguments
+        .iter()
+        .map(|a| (a.name.clone(), passed(a)))
+        .unzip();
+    let calls = arguments.iter().map(unpassed);
+    let pointers = arguments.iter().map(|a| pointers(a, &a.name));
+    let found = if instances.is_empty() {
+        let entry = kernel.to_string();
+        quote!(::core::option::Option::Some(#entry))
+    } else {
+        let instances = instances.iter().map(|instance| {
+            let (entry, given) = (instance.entry(kernel).to_string(), &instance.arguments);
+            quote! {
+                if this == ::core::any::TypeId::of::<#module::#name<#(#given),*>>() {
+                    return ::core::option::Option::Some(#entry);
+                }
+            }
+        });
+        quote! {
+            let this = ::core::any::TypeId::of::<Self>();
+            #(#instances)*
+            ::core::option::Option::None
+        }
+    };
+    let turbofish = (!names.is_empty()).then(|| quote!(::<#(#names),*>));
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc(hidden)]
+        #[allow(non_snake_case, non_camel_case_types)]
+        mod #module {
+            #[doc = #doc]
+            #[allow(dead_code, missing_debug_implementations, unreachable_pub)]
+            #type_declared
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(unused_imports)]
+        #vis use #module::*;
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::unused_unit, unused_parens, private_interfaces)]
+        impl<#(#bounded),*> ::cuda_std::Kernel for #module::#name<#(#names),*>
+        where #predicates
+        {
+            type Arguments = (#(#tuple,)*);
+
+            fn name() -> ::core::option::Option<&'static str> {
+                #found
+            }
+
+            unsafe fn call((#(#values,)*): Self::Arguments) {
+                // SAFETY: the caller's promise is that of the kernel.
+                unsafe { #kernel #turbofish(#(#calls),*) }
+            }
+
+            fn each((#(#values,)*): &Self::Arguments, each: &mut dyn FnMut(*const ::core::ffi::c_void)) {
+                let _ = &each;
+                #(#pointers)*
+            }
+        }
+    }
+}
+
+/// The type in which an argument is handed to a launch: pointers for references, pointer and length for slices.
+fn passed(argument: &Argument) -> Type {
+    let mut ty = match (&argument.form, &argument.ty) {
+        (
+            Form::Slice {
+                element, mutable, ..
+            },
+            _,
+        ) => {
+            if *mutable {
+                syn::parse_quote!(::cuda_std::RawSliceMut<#element>)
+            } else {
+                syn::parse_quote!(::cuda_std::RawSlice<#element>)
+            }
+        }
+        (_, ty) => match reference(ty) {
+            Some(TypeReference {
+                elem,
+                mutability: Some(_),
+                ..
+            }) => syn::parse_quote!(*mut #elem),
+            Some(TypeReference { elem, .. }) => syn::parse_quote!(*const #elem),
+            None => ty.clone(),
+        },
+    };
+    Static.visit_type_mut(&mut ty);
+    ty
+}
+
+/// The kernel's argument, made of what was handed to the launch.
+fn unpassed(argument: &Argument) -> TokenStream {
+    let name = &argument.name;
+    match &argument.form {
+        Form::Slice { mutable, raw, .. } => match (mutable, raw) {
+            (false, false) => {
+                quote!(::core::slice::from_raw_parts(#name.pointer, #name.length))
+            }
+            (true, false) => {
+                quote!(::core::slice::from_raw_parts_mut(#name.pointer, #name.length))
+            }
+            (false, true) => {
+                quote!(::core::ptr::slice_from_raw_parts(#name.pointer, #name.length))
+            }
+            (true, true) => {
+                quote!(::core::ptr::slice_from_raw_parts_mut(#name.pointer, #name.length))
+            }
+        },
+        Form::Value | Form::Exclusive => match reference(&argument.ty) {
+            Some(TypeReference {
+                mutability: Some(_),
+                ..
+            }) => quote!(&mut *#name),
+            Some(_) => quote!(&*#name),
+            None => quote!(#name),
+        },
+    }
+}
+
+/// Hands the addresses of an argument's parts to `each`.
+fn pointers(argument: &Argument, name: &Ident) -> TokenStream {
+    match &argument.form {
+        Form::Slice { .. } => quote! {
+            each((&raw const #name.pointer).cast());
+            each((&raw const #name.length).cast());
+        },
+        _ => quote!(each(::core::ptr::from_ref(#name).cast());),
+    }
+}
+
+fn reference(ty: &Type) -> Option<&TypeReference> {
+    match ty {
+        Type::Paren(inner) => reference(&inner.elem),
+        Type::Group(inner) => reference(&inner.elem),
+        Type::Reference(reference) => Some(reference),
+        _ => None,
+    }
+}
+
+/// Makes every lifetime `'static`: a descriptor has none of its own.
+struct Static;
+
+impl VisitMut for Static {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        lifetime.ident = Ident::new("static", lifetime.ident.span());
+    }
+
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        let span = reference.and_token.span;
+        reference
+            .lifetime
+            .get_or_insert_with(|| Lifetime::new("'static", span));
+        visit_mut::visit_type_reference_mut(self, reference);
+    }
+}
+
+/// `nbody_kick_4` as `NbodyKick4`.
+fn camel_case(name: &str) -> String {
+    let mut camel = String::new();
+    for word in name.split('_').filter(|word| !word.is_empty()) {
+        let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        camel.extend(first.chars().flat_map(char::to_uppercase));
+        camel.push_str(rest);
+    }
+    camel
+}

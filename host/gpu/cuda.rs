@@ -1,0 +1,290 @@
+//! A GPU as a device.
+
+use std::mem::forget;
+use std::ptr::NonNull;
+
+use cust::error::CudaError;
+use cust::function::BlockSize;
+use cust::memory::{
+    AsyncCopyDestination, CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer,
+    mem_get_info,
+};
+use cust::sys::cudaError_enum::{CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_SUCCESS};
+
+use crate::interface::Point;
+use crate::{Code, Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Moment, Queue, Residency};
+
+/// Memory of a device as cust knows it.
+///
+/// # Safety
+/// The memory is there as long as the slice is used.
+unsafe fn slice(address: u64, bytes: usize) -> DeviceSlice<u8> {
+    // SAFETY: the caller's promise.
+    unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), bytes) }
+}
+
+fn is_full(error: &CudaError) -> bool {
+    matches!(
+        error,
+        CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation
+    )
+}
+
+impl Gpu {
+    /// The device as what it is.
+    fn peer<'a>(&self, other: &'a dyn Device) -> Result<&'a Self, GpuError> {
+        other
+            .as_gpu()
+            .ok_or_else(|| self.fail("reaching another GPU", CudaError::InvalidDevice))
+    }
+}
+
+impl Device for Gpu {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn info(&self) -> &DeviceInfo {
+        Self::info(self)
+    }
+
+    fn is_cooperative(&self) -> Result<bool, GpuError> {
+        Self::is_cooperative(self)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, GpuError> {
+        self.enter()?;
+        if let Some(buffer) = self.kept().device.take::<u8>(self, bytes)? {
+            let address = buffer.as_device_ptr().as_raw();
+            forget(buffer);
+            return Ok(address);
+        }
+        // SAFETY: whoever asked writes before it reads, and any bytes are valid.
+        let mut result = unsafe { DeviceBuffer::<u8>::uninitialized(bytes) };
+        if result.as_ref().is_err_and(is_full) && self.kept().device.clear() {
+            // SAFETY: as above.
+            result = unsafe { DeviceBuffer::uninitialized(bytes) };
+        }
+        let buffer = result.map_err(|e| {
+            if is_full(&e) {
+                GpuError::OutOfMemory {
+                    device: Self::info(self).name.clone(),
+                    needed: bytes as u64,
+                    available: mem_get_info().map_or(0, |(free, _)| free as u64),
+                }
+            } else {
+                self.fail("allocating device memory", e)
+            }
+        })?;
+        let address = buffer.as_device_ptr().as_raw();
+        forget(buffer);
+        Ok(address)
+    }
+
+    unsafe fn free(&self, address: u64, bytes: usize) {
+        // Nothing can be done about a failure: the device is lost.
+        let _ = self.enter();
+        // SAFETY: the memory of a buffer that was forgotten.
+        let buffer =
+            unsafe { DeviceBuffer::<u8>::from_raw_parts(DevicePointer::from_raw(address), bytes) };
+        self.kept().device.put(buffer);
+    }
+
+    fn allocate_host(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
+        self.enter()?;
+        let mut buffer = match self.kept().host.take::<u8>(self, bytes)? {
+            Some(buffer) => buffer,
+            // SAFETY: whoever asked writes before it reads.
+            None => unsafe { LockedBuffer::<u8>::uninitialized(bytes) }.map_err(|e| match e {
+                CudaError::OutOfMemory => GpuError::OutOfMemory {
+                    device: "host (page-locked)".into(),
+                    needed: bytes as u64,
+                    available: trisolar_io::memory::available(),
+                },
+                other => self.fail("allocating page-locked memory", other),
+            })?,
+        };
+        let start = buffer.as_mut_ptr();
+        forget(buffer);
+        NonNull::new(start)
+            .ok_or_else(|| self.fail("allocating page-locked memory", CudaError::InvalidValue))
+    }
+
+    unsafe fn free_host(&self, start: NonNull<u8>, bytes: usize) {
+        let _ = self.enter();
+        // SAFETY: the memory of a buffer that was forgotten.
+        let buffer = unsafe { LockedBuffer::from_raw_parts(start.as_ptr(), bytes) };
+        self.kept().host.put(buffer);
+    }
+
+    unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {
+        self.enter()?;
+        // SAFETY: the caller's promise; what is queued in the stream is done in order.
+        unsafe { slice(to, bytes).set_8_async(byte, self.stream()) }
+            .map_err(|e| self.fail("setting device memory", e))
+    }
+
+    unsafe fn upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
+        self.enter()?;
+        self.synchronise()?;
+        // SAFETY: the caller's promise.
+        unsafe { slice(to, bytes).copy_from(std::slice::from_raw_parts(from, bytes)) }
+            .map_err(|e| self.fail("copying to the device", e))
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: u64, bytes: usize) -> Result<(), GpuError> {
+        self.enter()?;
+        self.synchronise()?;
+        // SAFETY: the caller's promise.
+        unsafe { slice(from, bytes).copy_to(std::slice::from_raw_parts_mut(to, bytes)) }
+            .map_err(|e| self.fail("copying from the device", e))
+    }
+
+    unsafe fn queue_upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
+        self.enter()?;
+        // SAFETY: the caller leaves the host's memory alone until the copy is done.
+        unsafe {
+            let from = std::slice::from_raw_parts(from, bytes);
+            slice(to, bytes).async_copy_from(from, self.stream())
+        }
+        .map_err(|e| self.fail("copying to the device", e))
+    }
+
+    unsafe fn queue_download(
+        &self,
+        queue: Queue,
+        to: *mut u8,
+        from: u64,
+        bytes: usize,
+    ) -> Result<(), GpuError> {
+        self.enter()?;
+        let stream = match queue {
+            Queue::Compute => self.stream(),
+            Queue::Copies => self.copies(),
+        };
+        // SAFETY: the caller leaves the host's memory alone until the copy is done.
+        unsafe {
+            let to = std::slice::from_raw_parts_mut(to, bytes);
+            slice(from, bytes).async_copy_to(to, stream)
+        }
+        .map_err(|e| self.fail("copying from the device", e))
+    }
+
+    unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), GpuError> {
+        self.enter()?;
+        // SAFETY: the caller's promise; the stream keeps the order.
+        unsafe { slice(to, bytes).async_copy_from(&slice(from, bytes), self.stream()) }
+            .map_err(|e| self.fail("copying on the device", e))
+    }
+
+    unsafe fn copy_from_peer(
+        &self,
+        to: u64,
+        peer: &dyn Device,
+        from: u64,
+        bytes: usize,
+    ) -> Result<(), GpuError> {
+        let peer = self.peer(peer)?;
+        Self::wait_for(self, peer)?;
+        // SAFETY: the caller's promise; each place is in the memory of its context.
+        let result = unsafe {
+            cust::sys::cuMemcpyPeerAsync(
+                to,
+                self.context().as_raw(),
+                from,
+                peer.context().as_raw(),
+                bytes,
+                self.stream().as_inner(),
+            )
+        };
+        match result {
+            CUDA_SUCCESS => Ok(()),
+            _ => Err(self.fail("copying between GPUs", CudaError::UnknownError)),
+        }
+    }
+
+    fn reach(&self, other: &dyn Device) -> Result<(), GpuError> {
+        Self::reach(self, self.peer(other)?)
+    }
+
+    fn wait_for(&self, other: &dyn Device) -> Result<(), GpuError> {
+        Self::wait_for(self, self.peer(other)?)
+    }
+
+    fn synchronise(&self) -> Result<(), GpuError> {
+        self.enter()?;
+        Self::synchronise(self)
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Moment<'_>, GpuError> {
+        self.enter()?;
+        let mark = match queue {
+            Queue::Compute => Self::mark(self),
+            Queue::Copies => self.mark_copies(),
+        };
+        Ok(Moment(Point::Event(mark?)))
+    }
+
+    fn load(&self, code: &Code, residency: Option<Residency>) -> Result<(), GpuError> {
+        self.enter()?;
+        self.loaded(code.name(Self::info(self))?, residency)
+            .map(|_| ())
+    }
+
+    fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError> {
+        self.enter()?;
+        let function = self.loaded(code.name(Self::info(self))?, grid.residency)?;
+        let each = function
+            .max_active_blocks_per_multiprocessor(
+                BlockSize::x(grid.threads),
+                grid.shared_bytes as usize,
+            )
+            .map_err(|e| self.fail("asking for the occupancy", e))?;
+        Ok(each * Self::info(self).multiprocessors)
+    }
+
+    unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
+        let Grid {
+            blocks,
+            threads,
+            shared_bytes,
+            residency,
+            cooperative,
+        } = launch.grid;
+        self.enter()?;
+        let function = self.loaded(launch.code.name(Self::info(self))?, residency)?;
+        if !cooperative {
+            // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
+            return unsafe {
+                self.stream()
+                    .launch(function, blocks, threads, shared_bytes, launch.each)
+            }
+            .map_err(|e| self.fail("launching a kernel", e));
+        }
+        // SAFETY: as above.
+        let result = unsafe {
+            cust::sys::cuLaunchCooperativeKernel(
+                function.to_raw(),
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                self.stream().as_inner(),
+                launch.each.as_mut_ptr(),
+            )
+        };
+        let error = match result {
+            CUDA_SUCCESS => return Ok(()),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => CudaError::LaunchOutOfResources,
+            _ => CudaError::UnknownError,
+        };
+        Err(self.fail("launching a cooperative kernel", error))
+    }
+
+    fn as_gpu(&self) -> Option<&Gpu> {
+        Some(self)
+    }
+}

@@ -1,0 +1,204 @@
+//! The emulator of the grid as a device: slow, for tests of kernels and engines where there is no GPU.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::time::Instant;
+
+use cuda_std::emulator;
+
+use crate::interface::Point;
+use crate::{Code, Device, DeviceInfo, GpuError, Grid, Launch, Moment, Queue, Residency};
+
+/// Runs the kernels' code on the CPU. Everything is done when a call returns.
+#[derive(Debug)]
+pub struct Emulator {
+    info: DeviceInfo,
+    seed: Option<u64>,
+    resident: u32,
+}
+
+/// What the driver aligns memory to.
+const ALIGNMENT: usize = 256;
+
+impl Emulator {
+    /// Of this name.
+    pub fn new(name: String) -> Self {
+        Self {
+            info: DeviceInfo {
+                index: 0,
+                name,
+                compute_capability: (0, 0),
+                memory_bytes: u64::MAX,
+                multiprocessors: 1,
+                clock_khz: 0,
+            },
+            seed: None,
+            resident: 1,
+        }
+    }
+
+    /// With threads in a random order that this number decides.
+    #[must_use]
+    pub fn seed(self, seed: Option<u64>) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// With so many blocks of a grid that run at the same time.
+    #[must_use]
+    pub fn resident(self, resident: u32) -> Self {
+        Self { resident, ..self }
+    }
+
+    fn room(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
+        let full = || GpuError::OutOfMemory {
+            device: self.info.name.clone(),
+            needed: bytes as u64,
+            available: 0,
+        };
+        let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).map_err(|_| full())?;
+        // SAFETY: the layout is not empty.
+        NonNull::new(unsafe { alloc(layout) }).ok_or_else(full)
+    }
+}
+
+/// # Safety
+/// `start` is from [`Emulator::room`] with the same number of bytes.
+unsafe fn release(start: *mut u8, bytes: usize) {
+    if let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGNMENT) {
+        // SAFETY: the layout it was allocated with.
+        unsafe { dealloc(start, layout) }
+    }
+}
+
+fn pointer(address: u64) -> *mut u8 {
+    ptr::with_exposed_provenance_mut(address as usize)
+}
+
+impl Device for Emulator {
+    fn name(&self) -> &'static str {
+        "emulator"
+    }
+
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn is_cooperative(&self) -> Result<bool, GpuError> {
+        Ok(true)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, GpuError> {
+        Ok(self.room(bytes)?.as_ptr().expose_provenance() as u64)
+    }
+
+    unsafe fn free(&self, address: u64, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { release(pointer(address), bytes) }
+    }
+
+    fn allocate_host(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
+        self.room(bytes)
+    }
+
+    unsafe fn free_host(&self, start: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { release(start.as_ptr(), bytes) }
+    }
+
+    unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise.
+        unsafe { pointer(to).write_bytes(byte, bytes) };
+        Ok(())
+    }
+
+    unsafe fn upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise; host memory and device memory are apart.
+        unsafe { pointer(to).copy_from_nonoverlapping(from, bytes) };
+        Ok(())
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: u64, bytes: usize) -> Result<(), GpuError> {
+        // SAFETY: as above.
+        unsafe { to.copy_from_nonoverlapping(pointer(from), bytes) };
+        Ok(())
+    }
+
+    unsafe fn queue_upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.upload(to, from, bytes) }
+    }
+
+    unsafe fn queue_download(
+        &self,
+        _: Queue,
+        to: *mut u8,
+        from: u64,
+        bytes: usize,
+    ) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.download(to, from, bytes) }
+    }
+
+    unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise.
+        unsafe { pointer(to).copy_from_nonoverlapping(pointer(from), bytes) };
+        Ok(())
+    }
+
+    unsafe fn copy_from_peer(
+        &self,
+        to: u64,
+        _: &dyn Device,
+        from: u64,
+        bytes: usize,
+    ) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise; all emulators have the memory of the process.
+        unsafe { self.copy(to, from, bytes) }
+    }
+
+    fn reach(&self, _: &dyn Device) -> Result<(), GpuError> {
+        Ok(())
+    }
+
+    fn wait_for(&self, _: &dyn Device) -> Result<(), GpuError> {
+        Ok(())
+    }
+
+    fn synchronise(&self) -> Result<(), GpuError> {
+        Ok(())
+    }
+
+    fn mark(&self, _: Queue) -> Result<Moment<'_>, GpuError> {
+        Ok(Moment(Point::Done(Instant::now(), PhantomData)))
+    }
+
+    fn load(&self, code: &Code, _: Option<Residency>) -> Result<(), GpuError> {
+        code.name(&self.info).map(|_| ())
+    }
+
+    fn resident(&self, code: &Code, _: &Grid) -> Result<u32, GpuError> {
+        code.name(&self.info).map(|_| self.resident)
+    }
+
+    unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
+        let name = launch.code.name(&self.info)?;
+        let grid = launch.grid;
+        let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
+            .shared_bytes(grid.shared_bytes as usize);
+        if let Some(seed) = self.seed {
+            emulated = emulated.seed(seed);
+        }
+        if grid.cooperative {
+            // A block that waits for another one occupies a thread.
+            emulated = emulated.workers(grid.blocks as usize);
+        }
+        // SAFETY: the caller's promise: the function is the kernel of these arguments.
+        let ran = unsafe { emulated.run_erased(launch.arguments, launch.code.thread) };
+        ran.map(|_| ()).map_err(|e| GpuError::Call {
+            device: self.info.name.clone(),
+            call: name,
+            reason: e.to_string(),
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! Arrays on a device that the host often writes or reads.
+
+use std::sync::Arc;
+
+use trisolar_device::{Buffer, Device, HostBuffer, Plain, Queue};
+use trisolar_run::EngineError;
+
+/// Numbers of an array up to which it has a mirror in page-locked memory.
+const MOST_MIRRORED: usize = 1 << 22;
+
+/// An array on a device, and its mirror on the host for copies that nobody waits for.
+pub(super) struct Array<T: Plain> {
+    memory: Buffer<T>,
+    mirror: Option<HostBuffer<T>>,
+    /// Whether the mirror may still be copied from or to.
+    busy: bool,
+}
+
+impl<T: Plain + Default> Array<T> {
+    /// Zeros; `mirrored` if they often go to or from the host.
+    pub fn new(
+        device: &Arc<dyn Device>,
+        length: usize,
+        mirrored: bool,
+    ) -> Result<Self, EngineError> {
+        let mirror = (mirrored && length <= MOST_MIRRORED)
+            .then(|| HostBuffer::new(device, length, T::default()))
+            .transpose()?;
+        Ok(Self {
+            memory: Buffer::filled(device, length, 0)?,
+            mirror,
+            busy: false,
+        })
+    }
+
+    /// The first value, as a kernel argument.
+    pub fn as_ptr(&self) -> *const T {
+        self.memory.as_ptr()
+    }
+
+    /// The first value, as an argument of a kernel that writes.
+    pub fn as_mut_ptr(&self) -> *mut T {
+        self.memory.as_mut_ptr()
+    }
+
+    /// Writes values to the start of the array, in the order of the launches.
+    pub fn put(&mut self, values: &[T]) -> Result<(), EngineError> {
+        let Some(mirror) = &mut self.mirror else {
+            return Ok(self.memory.upload(values)?);
+        };
+        if self.busy {
+            self.memory.device().synchronise()?;
+        }
+        mirror[..values.len()].copy_from_slice(values);
+        self.busy = true;
+        // SAFETY: the mirror is not touched before the queue has been waited for, see `busy`.
+        unsafe { self.memory.copy_in(0, mirror, 0, values.len())? };
+        Ok(())
+    }
+
+    /// Queues reading of this many values from the start of the array.
+    pub fn ask(&mut self, length: usize) -> Result<(), EngineError> {
+        let Some(mirror) = &mut self.mirror else {
+            return Ok(());
+        };
+        self.busy = true;
+        // SAFETY: the mirror is not touched before the queue has been waited for, see `busy`.
+        unsafe { self.memory.copy_out(Queue::Compute, 0, mirror, length)? };
+        Ok(())
+    }
+
+    /// The values that were asked for, after all launches.
+    pub fn get(&mut self, values: &mut [T]) -> Result<(), EngineError> {
+        let Some(mirror) = &self.mirror else {
+            return Ok(self.memory.download(values)?);
+        };
+        self.memory.device().synchronise()?;
+        self.busy = false;
+        values.copy_from_slice(&mirror[..values.len()]);
+        Ok(())
+    }
+}
+
+impl<T: Plain> Drop for Array<T> {
+    fn drop(&mut self) {
+        // The mirror must outlive what is queued. Nothing can be done about a failure: the device is lost.
+        if self.busy {
+            let _ = self.memory.device().synchronise();
+        }
+    }
+}

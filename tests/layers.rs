@@ -1,0 +1,148 @@
+//! Each package knows only those below it. The compiler holds what the manifests say; this holds the manifests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The host's packages from the ground up, with what each may depend on of this workspace.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("trisolar-io", &[]),
+    ("trisolar-simd", &["kernels-gpu"]),
+    ("trisolar-device", &["cuda_std", "libcuda_lazy", "trisolar-io"]),
+    (
+        "trisolar-run",
+        &["trisolar-device", "trisolar-io", "trisolar-simd"],
+    ),
+    ("trisolar-spec", &["kernels-gpu"]),
+    (
+        "trisolar-bodies",
+        &["kernels-gpu", "trisolar-io", "trisolar-spec"],
+    ),
+    ("trisolar-map", GROUND),
+    ("trisolar-nbody", GROUND),
+    ("trisolar-cluster", GROUND),
+    ("trisolar-encounters", GROUND),
+    // Of systems only this one stands on another.
+    (
+        "trisolar-zoom",
+        &[
+            "kernels-gpu",
+            "trisolar-device",
+            "trisolar-io",
+            "trisolar-map",
+            "trisolar-run",
+            "trisolar-spec",
+        ],
+    ),
+    ("trisolar-explore", &[]),
+];
+
+/// What is below all systems.
+const GROUND: &[&str] = &[
+    "cuda_std",
+    "kernels-gpu",
+    "trisolar-bodies",
+    "trisolar-device",
+    "trisolar-io",
+    "trisolar-run",
+    "trisolar-simd",
+    "trisolar-spec",
+];
+
+/// Who alone may name a crate.
+const ALONE: &[(&str, &str)] = &[
+    ("nvml-wrapper", "trisolar-device"),
+    ("mpi", "trisolar-run"),
+    ("clap", "trisolar-cli"),
+];
+
+/// What each package of the workspace depends on, tests aside.
+fn packages() -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "cargo metadata: {output:?}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let dependencies = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|d| d["kind"] != "dev")
+            .map(|d| text(&d["name"]))
+            .collect()
+    };
+    let all = metadata["packages"].as_array().unwrap().iter();
+    all.map(|p| (text(&p["name"]), dependencies(p))).collect()
+}
+
+#[test]
+fn each_package_knows_only_those_below_it() {
+    let packages = packages();
+    for (name, allowed) in LAYERS {
+        let known = packages
+            .get(*name)
+            .unwrap_or_else(|| panic!("there is no package {name}"));
+        for other in known.iter().filter(|d| packages.contains_key(*d)) {
+            assert!(
+                allowed.contains(&other.as_str()),
+                "{name} depends on {other}, which is not below it"
+            );
+        }
+    }
+    let listed = |name: &str| LAYERS.iter().any(|(known, _)| *known == name);
+    let above = ["trisolar-cli", "trisolar-python", "trisolar-systems"];
+    for name in packages.keys().filter(|n| n.starts_with("trisolar-")) {
+        assert!(
+            listed(name) || above.contains(&name.as_str()),
+            "{name} has no place among the layers"
+        );
+    }
+}
+
+#[test]
+fn one_place_names_mpi_nvml_and_the_command_line() {
+    for (name, dependencies) in packages() {
+        for (dependency, alone) in ALONE {
+            assert!(
+                name == *alone || !dependencies.iter().any(|d| d == dependency),
+                "{name} depends on {dependency}, which is {alone}'s"
+            );
+        }
+    }
+}
+
+fn sources(folder: &Path, list: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, list);
+        } else if path.extension().is_some_and(|e| e == "rs" || e == "toml") {
+            list.push(path);
+        }
+    }
+}
+
+/// Whether a text names a crate, in code or in a manifest.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//") && !line.trim_start().starts_with('#'))
+        .any(|line| line.split(|c| !is_part(c)).any(|word| word == name))
+}
+
+#[test]
+fn only_the_devices_name_cust() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let devices = root.join("host/gpu");
+    let mut list = vec![root.join("Cargo.toml"), root.join("build.rs")];
+    sources(&root.join("host"), &mut list);
+    let naming: Vec<PathBuf> = (list.into_iter())
+        .filter(|path| names(&std::fs::read_to_string(path).expect("a text"), "cust"))
+        .collect();
+    let outside: Vec<&PathBuf> = naming.iter().filter(|p| !p.starts_with(&devices)).collect();
+    assert!(outside.is_empty(), "{outside:?}");
+    assert!(naming.contains(&devices.join("cuda.rs")));
+}
