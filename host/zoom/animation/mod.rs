@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::{Frame, Style, sweep, write};
     use trisolar_io::colour::ColourMap;
-    use trisolar_map::Specification;
+    use trisolar_map::{Specification, ValueSlice};
 
     /// Three frames of 5 × 4 pixels.
     fn frames(folder: &Folder) -> Vec<Frame> {
@@ -124,7 +124,7 @@ mod tests {
         let style = Style::default();
         for frame in &frames {
             let times: Vec<u32> = (0..20).map(|i| i * (frame.index + 1)).collect();
-            write(frame, &times, 100, &style, folder).expect("writes");
+            write(frame, ValueSlice::U32(&times), 100, &style, folder).expect("writes");
         }
         frames
     }
