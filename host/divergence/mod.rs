@@ -65,7 +65,6 @@ pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,
 };
-pub use value::{Value, ValueSlice, ValueType, ValueVec};
 pub use trisolar_bodies::Points;
 pub use trisolar_run::{
     Backend, Driver, EngineError, GpuChoice, MapBackend, Monitor, RunOptions, Unattended,
@@ -73,3 +72,4 @@ pub use trisolar_run::{
 };
 pub use trisolar_spec::Integrator;
 pub use trisolar_spec::SpecError;
+pub use value::{Value, ValueSlice, ValueType, ValueVec};

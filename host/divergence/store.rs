@@ -18,9 +18,7 @@ use std::time::Duration;
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences,
-};
+use crate::{EngineError, Sink, Specification, Validated, ValueSlice, ValueType, differences};
 use trisolar_io::atomic::Staged;
 use trisolar_io::read::{self, Limit};
 use trisolar_io::{IoError, atomic};

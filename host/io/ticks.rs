@@ -277,7 +277,10 @@ mod tests {
         let t = Ticks::of_ratios(5.0, 20.0, 4);
         assert_eq!(labels(&t), ["5", "10", "15", "20"]);
         assert!((t.marks[1].0 - 0.5).abs() < 1e-12, "{t:?}");
-        assert_eq!(Ticks::of_ratios(1e-3, 1e3, 10), Ticks::logarithmic(1e-3, 1e3, 10));
+        assert_eq!(
+            Ticks::of_ratios(1e-3, 1e3, 10),
+            Ticks::logarithmic(1e-3, 1e3, 10)
+        );
     }
 
     #[test]

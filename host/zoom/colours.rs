@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use trisolar_map::Quantity;
 use trisolar_io::colour::ColourRange;
+use trisolar_map::Quantity;
 
 /// How values become colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,6 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
-use trisolar_map::{
-    Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task, ValueSlice,
-};
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
@@ -21,6 +18,9 @@ use trisolar_io::picture::{self, Look};
 use trisolar_io::read::{self, Limit};
 use trisolar_io::sum::Sum;
 use trisolar_map::output;
+use trisolar_map::{
+    Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task, ValueSlice,
+};
 
 /// How the frames of a sequence are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -368,7 +368,11 @@ fn draw(
     let map = output::picture_of(values, width, height, shown);
     let look = Look {
         colour_map: style.colormap,
-        range: style.colours.range(most),
+        range: if quantity.counts_steps() {
+            style.colours.range(most)
+        } else {
+            output::range(quantity, values)
+        },
         spacing: output::spacing(quantity),
         ..Look::default()
     };

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trisolar_map::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec};
 use trisolar_io::IoError;
+use trisolar_map::{EngineError, Quantity, Sink, Validated, ValueSlice, ValueVec};
 
 /// An unfinished frame. Results can be [put](Sink::put) in any order, from any thread.
 #[derive(Debug)]

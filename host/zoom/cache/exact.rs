@@ -11,11 +11,11 @@ use rustc_hash::FxHashMap;
 
 use super::later::Later;
 use super::{CacheReport, Computing, OF_STEPS};
+use crate::frame::{Effort, Error};
+use crate::partial::Partial;
 use trisolar_map::{
     EngineError, Item, Items, Sink, Specification, Starts, Validated, Value as _, ValueSlice,
 };
-use crate::frame::{Effort, Error};
-use crate::partial::Partial;
 
 /// What is known of earlier frames, the newest last.
 #[derive(Debug, Default)]

@@ -8,12 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::later::Later;
 use super::{CacheReport, Computing, OF_STEPS};
-use trisolar_map::{EngineError, Item, Items, Sink, Starts, Validated, ValueSlice};
-use trisolar_io::{IoError, npy};
 use crate::Folder;
 use crate::frame::{Effort, Error};
 use crate::partial::Partial;
 use crate::sequence::Frame;
+use trisolar_io::{IoError, npy};
+use trisolar_map::{EngineError, Item, Items, Sink, Starts, Validated, ValueSlice};
 
 /// Of each pair of rounded coordinates, by their bits, which frame computes it, and its place among those that the frame
 /// computes.
