@@ -500,7 +500,7 @@ mod tests {
             };
             for span in spans {
                 let values: Vec<u32> = span.clone().map(|pixel| pixel as u32 + 1).collect();
-                to_tiles.put(span.start, &values).unwrap();
+                to_tiles.put(span.start, ValueSlice::U32(&values)).unwrap();
             }
             let corner = [0, 1].map(|k| block.center()[k] - block.span() / 2.0);
             for (tile, values) in tiles.iter().zip(record.0.into_inner().unwrap()) {
