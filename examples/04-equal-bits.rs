@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ));
     }
 
-    let mut first: Option<Vec<u32>> = None;
+    let mut first = None;
     for (name, engine) in engines {
         let computed = engine.compute(&valid, &Unattended)?;
         let same = first.get_or_insert_with(|| computed.values.clone()) == &computed.values;

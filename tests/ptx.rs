@@ -51,12 +51,10 @@ struct AreEntries;
 impl<Q: Quantity> Visitor<Q> for AreEntries {
     type Output = ();
 
-    fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries) {
-        for name in [Some(entries.map), entries.map_uniform]
-            .into_iter()
-            .flatten()
-        {
-            assert!(!entry(name).is_empty());
+    fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries<Q, P, I>) {
+        let uniform = entries.map_uniform.map(|kernel| kernel.name());
+        for name in [entries.map.name()].into_iter().chain(uniform) {
+            assert!(!entry(name.expect("it is exported")).is_empty());
         }
     }
 }

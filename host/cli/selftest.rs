@@ -171,13 +171,13 @@ fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
 /// Every kernel on every GPU.
 #[cfg(feature = "gpu")]
 fn gpus() -> Result<Vec<Candidate>, EngineError> {
-    use trisolar::divergence::{Backend, FleetEngine, GpuChoice, GpuEngine, RunOptions};
+    use trisolar::divergence::{Backend, DeviceEngine, FleetEngine, GpuChoice, RunOptions};
 
     let mut list = Vec::new();
     for device in trisolar::gpu::devices()? {
         for kernel in DivergenceKernel::ALL {
             let name = format!("gpu {}", device.index);
-            let engine = GpuEngine::with_kernel(device.index, kernel)?;
+            let engine = DeviceEngine::gpu_with_kernel(device.index, kernel)?;
             list.push(Candidate::of_kernel(&name, kernel, engine));
         }
     }

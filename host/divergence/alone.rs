@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::GpuEngine;
+use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
 use super::queue::Queue;
 use super::split::{self, Sum};
@@ -16,7 +16,7 @@ use trisolar_run::{EngineError, Monitor};
 /// # Errors
 /// The first failure: the others do not take over.
 pub(super) fn drive(
-    gpus: &[&GpuEngine],
+    gpus: &[&DeviceEngine],
     task: &Task<'_>,
     monitor: &dyn Monitor,
     at_start: Option<&(dyn Fn() + Sync)>,
@@ -36,9 +36,8 @@ pub(super) fn drive(
         .collect();
     let mut pipelines = Vec::new();
     for ((gpu, queue), part) in gpus.iter().zip(&queues).zip(&parts) {
-        gpu.enter()?;
         let grid = gpu.grid(task.spec, part)?;
-        pipelines.push((gpu, Pipeline::new(grid, queue.share(0), steps)));
+        pipelines.push(Pipeline::new(grid, queue.share(0), steps));
     }
     if let Some(call) = at_start {
         call();
@@ -47,8 +46,7 @@ pub(super) fn drive(
     let mut running = true;
     while running {
         running = false;
-        for (gpu, pipeline) in &mut pipelines {
-            gpu.enter()?;
+        for pipeline in &mut pipelines {
             running |= pipeline.advance()? == Standing::Running;
         }
         std::thread::sleep(Duration::from_micros(200));

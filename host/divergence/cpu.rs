@@ -207,7 +207,10 @@ struct LanesOf {
 impl OfMethod for LanesOf {
     type Output = usize;
 
-    fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(self, _: Entries) -> usize {
+    fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(
+        self,
+        _: Entries<Q, P, I>,
+    ) -> usize {
         match self.simd {
             Simd::Scalar => <P::OnLanes<f64, f32> as Real>::LANES,
             #[cfg(target_arch = "x86_64")]
@@ -230,7 +233,7 @@ impl OfMethod for OnLanes<'_> {
 
     fn visit<Q: Quantity<Value: Value>, P: Number, I: MapIntegrator>(
         self,
-        _: Entries,
+        _: Entries<Q, P, I>,
     ) -> Self::Output {
         let Self {
             simd,

@@ -6,8 +6,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-#[cfg(feature = "gpu")]
-use super::GpuEngine;
+use super::DeviceEngine;
 use super::choice::{self, Chosen};
 use super::emulator::Emulated;
 use super::engine::{DivergenceMap, Streamed, Task};
@@ -172,8 +171,7 @@ pub(super) trait Accelerator: Stepper + Send {
     /// Whether it has not failed.
     fn usable(&self) -> bool;
     /// What drives a real one.
-    #[cfg(feature = "gpu")]
-    fn driven(&self) -> Option<&GpuEngine> {
+    fn driven(&self) -> Option<&DeviceEngine> {
         None
     }
 }
@@ -195,16 +193,8 @@ impl Source for Driver {
         trisolar_device::devices()
     }
 
-    #[cfg(feature = "gpu")]
     fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError> {
-        Ok(Box::new(GpuEngine::kept(index)?))
-    }
-
-    #[cfg(not(feature = "gpu"))]
-    fn open(&self, _: u32) -> Result<Box<dyn Accelerator>, EngineError> {
-        Err(EngineError::NoGpu(
-            "this program was built without the feature `gpu`".into(),
-        ))
+        Ok(Box::new(DeviceEngine::kept(index)?))
     }
 }
 

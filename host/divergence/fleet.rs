@@ -20,7 +20,6 @@ pub struct FleetEngine {
     cpu: Option<LentCpu>,
     /// The CPU, which takes over if all GPUs fail.
     reserve: Option<LentCpu>,
-    #[cfg(feature = "gpu")]
     driver: Driver,
 }
 
@@ -52,7 +51,6 @@ impl FleetEngine {
             gpus,
             cpu: cpu(options.with_cpu)?,
             reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !alone)?,
-            #[cfg(feature = "gpu")]
             driver: options.driver,
         };
         let note = |error| format!("{error}; the other devices compute instead");
@@ -120,17 +118,12 @@ impl Engine for FleetEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        #[cfg(feature = "gpu")]
-        {
-            let driven: Vec<_> = self.gpus.iter().filter_map(|gpu| gpu.driven()).collect();
-            if driven.len() == self.gpus.len() {
-                return super::gpu::measured(driven.iter().copied(), |at_start| {
-                    match self.driver {
-                        Driver::Threads => self.together(task, monitor, at_start),
-                        Driver::Single => super::alone::drive(&driven, task, monitor, at_start),
-                    }
-                });
-            }
+        let driven: Vec<_> = self.gpus.iter().filter_map(|gpu| gpu.driven()).collect();
+        if driven.len() == self.gpus.len() {
+            return super::device::measured(driven.iter().copied(), |at_start| match self.driver {
+                Driver::Threads => self.together(task, monitor, at_start),
+                Driver::Single => super::alone::drive(&driven, task, monitor, at_start),
+            });
         }
         self.together(task, monitor, None)
     }

@@ -1,9 +1,23 @@
 //! The ladder: one map by kernels of which each changes one thing, from the one that is written down first to the one that
 //! computes maps. For `trisolar bench ladder` and those who experiment with kernels.
 
-use kernels_gpu::ladder::Plan;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
-use super::{DivergenceKernel, Validated};
+use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, Starts, TILE, Tile};
+use kernels_gpu::integrator::ExplicitEuler;
+use kernels_gpu::kernels::{
+    DivergenceLadderEarlyExit, DivergenceLadderFetch, DivergenceLadderMemory,
+    DivergenceLadderProducts, DivergenceLadderRegisters, DivergenceLadderSingleRoot, LADDER_STATE,
+    MapDivergenceExplicitEulerF64,
+};
+use kernels_gpu::ladder::Plan;
+use kernels_gpu::methods::MapArguments;
+use kernels_gpu::quantity::Divergence;
+use trisolar_device::{Buffer, Code, Device, Entry, Grid, Queue};
+
+use super::{EngineError, Validated};
 
 /// A kernel of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +52,7 @@ impl Rung {
 
     /// The entry point's name.
     pub fn entry(self) -> &'static str {
-        match self {
-            Self::Memory => "divergence_ladder_memory",
-            Self::Registers => "divergence_ladder_registers",
-            Self::Products => "divergence_ladder_products",
-            Self::EarlyExit => "divergence_ladder_early_exit",
-            Self::SingleRoot => "divergence_ladder_single_root",
-            Self::Fetch => "divergence_ladder_fetch",
-            Self::Tuned => DivergenceKernel::Fetch.name(),
-        }
+        Kernel::of(self).code().name.unwrap_or_default()
     }
 
     /// What it changes.
@@ -82,122 +88,133 @@ impl Validated {
     }
 }
 
-#[cfg(feature = "gpu")]
-pub use on_gpu::{Climbed, climb};
+/// A rung's kernel, by the arguments that it takes.
+enum Kernel {
+    OfPixel(Entry<(Plan, *mut u32)>),
+    Memory(Entry<(Plan, *mut f64, *mut u32)>),
+    Fetch(Entry<(Plan, *const AtomicU32, *mut u32)>),
+    Tuned(Entry<MapArguments<Divergence, MassiveThread<Divergence, ExplicitEuler, f64>, Starts>>),
+}
 
-#[cfg(feature = "gpu")]
-mod on_gpu {
-    use std::time::Duration;
-
-    use kernels_gpu::device::fetch::{MassiveThread, Ring, Shared, Starts, TILE, Tile};
-    use kernels_gpu::integrator::ExplicitEuler;
-    use kernels_gpu::kernels::LADDER_STATE;
-    use kernels_gpu::quantity::Divergence;
-
-    use super::{Rung, Validated};
-    use crate::EngineError;
-    use trisolar_device::{Argument, DeviceMemory, Gpu};
-
-    /// What a rung made of a map.
-    #[derive(Clone, Debug)]
-    pub struct Climbed {
-        /// Steps of every pixel, row-major.
-        pub times: Vec<u32>,
-        /// Time of the kernel on the device.
-        pub elapsed: Duration,
-        /// Registers of a thread.
-        pub registers: u32,
-        /// Share of the threads a multiprocessor can hold.
-        pub occupancy: f64,
-    }
-
-    /// Computes a map by one launch of a rung in blocks of this many threads. Nothing if a block needs more registers than a
-    /// multiprocessor has.
-    ///
-    /// # Errors
-    /// [`EngineError::Gpu`] or [`EngineError::OutOfMemory`].
-    pub fn climb(
-        gpu: &Gpu,
-        valid: &Validated,
-        rung: Rung,
-        block: u32,
-    ) -> Result<Option<Climbed>, EngineError> {
-        gpu.enter()?;
-        let plan = valid.ladder_plan();
-        let kernel = gpu.kernel(rung.entry())?;
-        let resident = kernel.resident_blocks(block, 0)? * gpu.info().multiprocessors;
-        if resident == 0 {
-            return Ok(None);
+impl Kernel {
+    fn of(rung: Rung) -> Self {
+        match rung {
+            Rung::Memory => Self::Memory(Entry::of::<DivergenceLadderMemory>()),
+            Rung::Registers => Self::OfPixel(Entry::of::<DivergenceLadderRegisters>()),
+            Rung::Products => Self::OfPixel(Entry::of::<DivergenceLadderProducts>()),
+            Rung::EarlyExit => Self::OfPixel(Entry::of::<DivergenceLadderEarlyExit>()),
+            Rung::SingleRoot => Self::OfPixel(Entry::of::<DivergenceLadderSingleRoot>()),
+            Rung::Fetch => Self::Fetch(Entry::of::<DivergenceLadderFetch>()),
+            Rung::Tuned => Self::Tuned(Entry::of::<MapDivergenceExplicitEulerF64>()),
         }
-        let count = plan.count as usize;
-        // The last rung fetches from a ring of tiles, here of the whole map in its order.
-        let tiles: Vec<Tile> = (0..plan.count.div_ceil(TILE))
-            .map(|slot| Tile {
-                first: u64::from(slot * TILE),
-                count: TILE.min(plan.count - slot * TILE),
-                slot,
-            })
-            .collect();
-        let mut on_device = DeviceMemory::<Tile>::filled(gpu, tiles.len().next_power_of_two(), 0)?;
-        on_device.upload(&tiles)?;
-        let done = DeviceMemory::<u32>::filled(gpu, tiles.len(), 0)?;
-        let times = DeviceMemory::<u32>::filled(gpu, tiles.len() * TILE as usize, 0)?;
-        let counters = DeviceMemory::<u64>::filled(gpu, size_of::<Shared>().div_ceil(8), 0)?;
-        let blocks = match rung {
-            Rung::Fetch | Rung::Tuned => resident.min(plan.count.div_ceil(block)),
-            _ => plan.count.div_ceil(block),
-        };
-        let kept = match rung {
-            Rung::Memory => LADDER_STATE * count,
-            Rung::Tuned => {
-                let kept = size_of::<MassiveThread<Divergence, ExplicitEuler, f64>>();
-                (blocks * block) as usize * kept / 8
-            }
-            _ => 1,
-        };
-        // All ones: threads of the last rung that have no pixel yet; the first rung writes before it reads.
-        let state = DeviceMemory::<u64>::filled(gpu, kept, 0xff)?;
-        let job = valid.job(0, plan.count);
-        let whole = u64::MAX;
-        let (to, from, shared) = (times.address(), state.address(), counters.address());
-        let ring = Ring {
-            tiles: std::ptr::with_exposed_provenance(on_device.address() as usize),
-            values: std::ptr::with_exposed_provenance_mut::<u32>(to as usize),
-            done: std::ptr::with_exposed_provenance(done.address() as usize),
-            mask: on_device.len() as u32 - 1,
-            limit: tiles.len() as u32 * TILE,
-        };
-        let [plan_, job_, whole_] = [
-            Argument::new(&plan),
-            Argument::new(&job),
-            Argument::new(&whole),
-        ];
-        let [to_, from_, shared_] = [
-            Argument::new(&to),
-            Argument::new(&from),
-            Argument::new(&shared),
-        ];
-        let arguments = match rung {
-            Rung::Memory => vec![plan_, from_, to_],
-            Rung::Fetch => vec![plan_, shared_, to_],
-            Rung::Tuned => {
-                let [ring_, starts_] = [Argument::new(&ring), Argument::new(&Starts::OF_JOB)];
-                vec![job_, whole_, ring_, from_, shared_, starts_]
-            }
-            _ => vec![plan_, to_],
-        };
-        let start = gpu.mark()?;
-        // SAFETY: the arguments are those of each kernel, as declared in `divergence_ladder` and `map`; the
-        // arrays have the lengths asked for there, and live until the device is done.
-        unsafe { kernel.launch(blocks, block, 0, &arguments)? };
-        let end = gpu.mark()?;
-        let mut result = vec![0; count];
-        times.download(&mut result)?;
-        Ok(Some(Climbed {
-            times: result,
-            elapsed: end.since(&start)?,
-            registers: kernel.registers()?,
-            occupancy: kernel.occupancy(block)?,
-        }))
     }
+
+    fn code(&self) -> Code {
+        match self {
+            Self::OfPixel(entry) => entry.code(),
+            Self::Memory(entry) => entry.code(),
+            Self::Fetch(entry) => entry.code(),
+            Self::Tuned(entry) => entry.code(),
+        }
+    }
+}
+
+/// What a rung made of a map.
+#[derive(Clone, Debug)]
+pub struct Climbed {
+    /// Steps of every pixel, row-major.
+    pub times: Vec<u32>,
+    /// Time of the kernel on the device.
+    pub elapsed: Duration,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Share of the threads a multiprocessor can hold.
+    pub occupancy: f64,
+}
+
+/// Computes a map by one launch of a rung in blocks of this many threads. Nothing if a block needs more registers than a
+/// multiprocessor has.
+///
+/// # Errors
+/// [`EngineError::Gpu`] or [`EngineError::OutOfMemory`].
+pub fn climb(
+    device: &Arc<dyn Device>,
+    valid: &Validated,
+    rung: Rung,
+    block: u32,
+) -> Result<Option<Climbed>, EngineError> {
+    let plan = valid.ladder_plan();
+    let kernel = Kernel::of(rung);
+    let resident = device.resident(&kernel.code(), &Grid::new(1, block))?;
+    if resident == 0 {
+        return Ok(None);
+    }
+    let count = plan.count as usize;
+    // The last rung fetches from a ring of tiles, here of the whole map in its order.
+    let tiles: Vec<Tile> = (0..plan.count.div_ceil(TILE))
+        .map(|slot| Tile {
+            first: u64::from(slot * TILE),
+            count: TILE.min(plan.count - slot * TILE),
+            slot,
+        })
+        .collect();
+    let mut on_device = Buffer::<Tile>::filled(device, tiles.len().next_power_of_two(), 0)?;
+    on_device.upload(&tiles)?;
+    let done = Buffer::<u32>::filled(device, tiles.len(), 0)?;
+    let times = Buffer::<u32>::filled(device, tiles.len() * TILE as usize, 0)?;
+    let counters = Buffer::<u64>::filled(device, size_of::<Shared>().div_ceil(8), 0)?;
+    let blocks = match rung {
+        Rung::Fetch | Rung::Tuned => resident.min(plan.count.div_ceil(block)),
+        _ => plan.count.div_ceil(block),
+    };
+    let kept = match rung {
+        Rung::Memory => LADDER_STATE * count,
+        Rung::Tuned => {
+            let kept = size_of::<MassiveThread<Divergence, ExplicitEuler, f64>>();
+            (blocks * block) as usize * kept / 8
+        }
+        _ => 1,
+    };
+    // All ones: threads of the last rung that have no pixel yet; the first rung writes before it reads.
+    let state = Buffer::<u64>::filled(device, kept, 0xff)?;
+    let job = valid.job(0, plan.count);
+    let whole = u64::MAX;
+    let ring = Ring {
+        tiles: on_device.as_ptr(),
+        values: times.as_mut_ptr(),
+        done: done.as_ptr().cast(),
+        mask: on_device.len() as u32 - 1,
+        limit: tiles.len() as u32 * TILE,
+    };
+    let (to, kept, grid) = (
+        times.as_mut_ptr(),
+        state.as_mut_ptr(),
+        Grid::new(blocks, block),
+    );
+    let start = device.mark(Queue::Compute)?;
+    // SAFETY: the arrays have the lengths that the kernels ask for, and live until the device is done.
+    unsafe {
+        match kernel {
+            Kernel::OfPixel(entry) => device.launch_entry(entry, grid, (plan, to)),
+            Kernel::Memory(entry) => device.launch_entry(entry, grid, (plan, kept.cast(), to)),
+            Kernel::Fetch(entry) => {
+                device.launch_entry(entry, grid, (plan, counters.as_ptr().cast(), to))
+            }
+            Kernel::Tuned(entry) => {
+                let (shared, starts) = (counters.as_ptr().cast(), Starts::OF_JOB);
+                let arguments = (job, whole, ring, kept.cast(), shared, starts);
+                device.launch_entry(entry, grid, arguments)
+            }
+        }?;
+    }
+    let end = device.mark(Queue::Compute)?;
+    let mut result = vec![0; count];
+    times.download(&mut result)?;
+    let usage = device.usage(&kernel.code(), &grid)?;
+    Ok(Some(Climbed {
+        times: result,
+        elapsed: end.since(&start)?,
+        registers: usage.registers,
+        occupancy: usage.occupancy,
+    }))
 }

@@ -1,6 +1,5 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
-#[cfg(feature = "gpu")]
 mod alone;
 #[macro_use]
 mod value;
@@ -11,12 +10,11 @@ mod comparison;
 mod computer;
 pub mod config;
 mod cpu;
+mod device;
 mod devices;
 mod emulator;
 mod engine;
 mod fleet;
-#[cfg(feature = "gpu")]
-mod gpu;
 mod kernel;
 mod ladder;
 mod method;
@@ -31,7 +29,6 @@ mod resolution;
 mod resume;
 mod sink;
 mod spec;
-#[cfg(feature = "gpu")]
 mod split;
 pub mod store;
 mod team;
@@ -41,16 +38,13 @@ pub mod yardstick;
 pub use comparison::{Comparison, grain};
 pub use computer::{Computer, run_on};
 pub use cpu::CpuEngine;
+pub use device::DeviceEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
 pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task, run, stream};
 pub use fleet::FleetEngine;
-#[cfg(feature = "gpu")]
-pub use gpu::GpuEngine;
 pub use kernel::DivergenceKernel;
-pub use ladder::Rung;
-#[cfg(feature = "gpu")]
-pub use ladder::{Climbed, climb};
+pub use ladder::{Climbed, Rung, climb};
 pub use method::{Precision, Start};
 pub use parameter::Parameter;
 pub use preset::Preset;

@@ -56,7 +56,7 @@ pub(crate) trait OfMethod {
     /// Does it.
     fn visit<Q: of::Quantity<Value: Value>, P: Number, I: MapIntegrator>(
         self,
-        entries: Entries,
+        entries: Entries<Q, P, I>,
     ) -> Self::Output;
 }
 
@@ -81,7 +81,7 @@ struct ForQuantity<V>(V);
 impl<Q: of::Quantity<Value: Value>, V: OfMethod> Visitor<Q> for ForQuantity<V> {
     type Output = V::Output;
 
-    fn visit<P: Number, I: MapIntegrator>(self, entries: Entries) -> V::Output {
+    fn visit<P: Number, I: MapIntegrator>(self, entries: Entries<Q, P, I>) -> V::Output {
         self.0.visit::<Q, P, I>(entries)
     }
 }

@@ -207,7 +207,7 @@ struct Walk<'a> {
 impl Visitor<Divergence> for &mut Walk<'_> {
     type Output = ();
 
-    fn visit<P: Number, I: MapIntegrator>(self, _: Entries) {
+    fn visit<P: Number, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) {
         match Simd::best() {
             Simd::Scalar => walk_all::<f64, I>(self),
             // SAFETY: the best instruction set is one that the machine has.

@@ -17,10 +17,8 @@ use super::{Devices, Precision, Specification, Validated};
 use trisolar_run::{EngineError, Monitor, RunOptions};
 use trisolar_spec::Integrator;
 
-mod emulated;
 mod on_cpu;
-#[cfg(feature = "gpu")]
-mod on_gpu;
+mod on_device;
 
 /// A pixel under way.
 pub type Item = lanes::Item<<Divergence as Quantity>::State<f64, ExplicitEuler>>;

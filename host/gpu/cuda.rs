@@ -3,16 +3,19 @@
 use std::mem::forget;
 use std::ptr::NonNull;
 
+use cust::device::DeviceAttribute;
 use cust::error::CudaError;
-use cust::function::BlockSize;
+use cust::function::{BlockSize, FunctionAttribute};
 use cust::memory::{
     AsyncCopyDestination, CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer,
     mem_get_info,
 };
 use cust::sys::cudaError_enum::{CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_SUCCESS};
 
-use crate::interface::Point;
-use crate::{Code, Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Moment, Queue, Residency};
+use cuda_std::Code;
+
+use crate::interface::entry_name;
+use crate::{Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
 /// Memory of a device as cust knows it.
 ///
@@ -216,24 +219,24 @@ impl Device for Gpu {
         Self::synchronise(self)
     }
 
-    fn mark(&self, queue: Queue) -> Result<Moment<'_>, GpuError> {
+    fn record(&self, queue: Queue) -> Result<Point, GpuError> {
         self.enter()?;
-        let mark = match queue {
-            Queue::Compute => Self::mark(self),
-            Queue::Copies => self.mark_copies(),
+        let stream = match queue {
+            Queue::Compute => self.stream(),
+            Queue::Copies => self.copies(),
         };
-        Ok(Moment(Point::Event(mark?)))
+        Ok(Point::Event(self.mark_in(stream)?))
     }
 
     fn load(&self, code: &Code, residency: Option<Residency>) -> Result<(), GpuError> {
         self.enter()?;
-        self.loaded(code.name(Self::info(self))?, residency)
+        self.loaded(entry_name(code, Self::info(self))?, residency)
             .map(|_| ())
     }
 
     fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError> {
         self.enter()?;
-        let function = self.loaded(code.name(Self::info(self))?, grid.residency)?;
+        let function = self.loaded(entry_name(code, Self::info(self))?, grid.residency)?;
         let each = function
             .max_active_blocks_per_multiprocessor(
                 BlockSize::x(grid.threads),
@@ -241,6 +244,22 @@ impl Device for Gpu {
             )
             .map_err(|e| self.fail("asking for the occupancy", e))?;
         Ok(each * Self::info(self).multiprocessors)
+    }
+
+    fn usage(&self, code: &Code, grid: &Grid) -> Result<Usage, GpuError> {
+        self.enter()?;
+        let function = self.loaded(entry_name(code, Self::info(self))?, grid.residency)?;
+        let registers = function
+            .get_attribute(FunctionAttribute::NumRegisters)
+            .map_err(|e| self.fail("asking for a kernel's registers", e))?;
+        let most = cust::device::Device::get_device(Self::info(self).index)
+            .and_then(|d| d.get_attribute(DeviceAttribute::MaxThreadsPerMultiprocessor))
+            .map_err(|e| self.fail("reading the device's attributes", e))?;
+        let resident = self.resident(code, grid)? / Self::info(self).multiprocessors;
+        Ok(Usage {
+            registers: registers as u32,
+            occupancy: f64::from(resident * grid.threads) / f64::from(most),
+        })
     }
 
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
@@ -252,7 +271,7 @@ impl Device for Gpu {
             cooperative,
         } = launch.grid;
         self.enter()?;
-        let function = self.loaded(launch.code.name(Self::info(self))?, residency)?;
+        let function = self.loaded(entry_name(&launch.code, Self::info(self))?, residency)?;
         if !cooperative {
             // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
             return unsafe {

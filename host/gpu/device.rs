@@ -1,9 +1,7 @@
 //! A device with its context, stream and kernels.
 
 use std::collections::HashSet;
-use std::ffi::c_void;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use cust::context::{Context, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags, EventStatus};
-use cust::function::{BlockSize, Function, FunctionAttribute};
+use cust::function::Function;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
@@ -286,38 +284,6 @@ impl Gpu {
         CurrentContext::set_current(&self.context).map_err(|e| self.fail("entering the context", e))
     }
 
-    /// The kernel of this name, loaded (which lets the driver compile it) the first time it is asked for.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`] if there is none, or the driver cannot load it.
-    pub fn kernel(&self, name: &'static str) -> Result<Kernel<'_>, GpuError> {
-        self.load(name, None)
-    }
-
-    /// The kernel of this name, compiled for launches of this kind.
-    ///
-    /// # Errors
-    /// As [`kernel`](Self::kernel).
-    pub fn kernel_for(
-        &self,
-        name: &'static str,
-        residency: Residency,
-    ) -> Result<Kernel<'_>, GpuError> {
-        self.load(name, Some(residency))
-    }
-
-    fn load(
-        &self,
-        name: &'static str,
-        residency: Option<Residency>,
-    ) -> Result<Kernel<'_>, GpuError> {
-        let function = self.loaded(name, residency)?;
-        Ok(Kernel {
-            gpu: self,
-            function,
-        })
-    }
-
     /// The function of a kernel, which is loaded the first time it is asked for.
     pub(super) fn loaded(
         &self,
@@ -441,29 +407,17 @@ impl Gpu {
             .map_err(|e| self.fail("waiting for the device", e))
     }
 
-    /// A mark in the stream of what has been queued so far.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn mark(&self) -> Result<Mark<'_>, GpuError> {
-        self.mark_in(&self.stream)
-    }
-
-    /// A mark of the [copies](super::DeviceMemory::copy_beside) queued so far.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn mark_copies(&self) -> Result<Mark<'_>, GpuError> {
-        self.mark_in(&self.copies)
-    }
-
-    fn mark_in(&self, stream: &Stream) -> Result<Mark<'_>, GpuError> {
+    /// A mark of what has been queued so far in a stream of this device.
+    pub(super) fn mark_in(&self, stream: &Stream) -> Result<Mark, GpuError> {
         let event =
             Event::new(EventFlags::DEFAULT).map_err(|e| self.fail("creating an event", e))?;
         event
             .record(stream)
             .map_err(|e| self.fail("recording an event", e))?;
-        Ok(Mark { gpu: self, event })
+        Ok(Mark {
+            device: self.info.name.clone(),
+            event,
+        })
     }
 
     pub(super) fn stream(&self) -> &Stream {
@@ -483,144 +437,23 @@ impl Gpu {
     }
 }
 
-/// A kernel of a device.
-#[derive(Debug)]
-pub struct Kernel<'a> {
-    gpu: &'a Gpu,
-    function: &'a Function<'static>,
-}
-
-/// A kernel argument, by address: it borrows the value, so that a temporary one does not compile.
-#[derive(Clone, Copy, Debug)]
-pub struct Argument<'a>(*mut c_void, PhantomData<&'a c_void>);
-
-impl<'a> Argument<'a> {
-    /// The argument with this value: plain data of the kernel parameter's type (device memory as
-    /// [`DeviceMemory::address`](super::DeviceMemory::address)).
-    pub fn new<T: Copy>(value: &'a T) -> Self {
-        Self(std::ptr::from_ref(value).cast_mut().cast(), PhantomData)
-    }
-}
-
-impl Kernel<'_> {
-    /// Blocks of `threads` threads that a multiprocessor runs at a time.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, GpuError> {
-        self.function
-            .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
-            .map_err(|e| self.gpu.fail("asking for the occupancy", e))
-    }
-
-    /// Registers of a thread.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn registers(&self) -> Result<u32, GpuError> {
-        let registers = self.function.get_attribute(FunctionAttribute::NumRegisters);
-        registers
-            .map(|n| n as u32)
-            .map_err(|e| self.gpu.fail("asking for a kernel's registers", e))
-    }
-
-    /// Share of the threads a multiprocessor can hold that it holds of this kernel, in blocks of `threads`.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn occupancy(&self, threads: u32) -> Result<f64, GpuError> {
-        let most = Device::get_device(self.gpu.info.index)
-            .and_then(|d| d.get_attribute(DeviceAttribute::MaxThreadsPerMultiprocessor))
-            .map_err(|e| self.gpu.fail("reading the device's attributes", e))?;
-        let resident = self.resident_blocks(threads, 0)? * threads;
-        Ok(f64::from(resident) / f64::from(most))
-    }
-
-    /// Queues a launch of a one-dimensional grid; of no blocks, none.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`] if it cannot be queued; what goes wrong while it runs is reported by the calls that wait
-    /// for it.
-    ///
-    /// # Safety
-    /// `arguments` must be those of the kernel, in number and type, and meet its own safety conditions until the
-    /// launch has run.
-    pub unsafe fn launch(
-        &self,
-        blocks: u32,
-        threads: u32,
-        shared_bytes: u32,
-        arguments: &[Argument<'_>],
-    ) -> Result<(), GpuError> {
-        // The driver refuses a grid of none, which is what a device without a share of the work gets.
-        if blocks == 0 {
-            return Ok(());
-        }
-        let pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
-        // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
-        unsafe {
-            self.gpu
-                .stream
-                .launch(self.function, blocks, threads, shared_bytes, &pointers)
-        }
-        .map_err(|e| self.gpu.fail("launching a kernel", e))
-    }
-}
-
-impl Kernel<'_> {
-    /// Queues a launch of a one-dimensional grid whose blocks may wait for each other: all of them are resident at the same time.
-    ///
-    /// # Errors
-    /// As [`launch`](Self::launch); also where more blocks are asked for than the device holds at a time.
-    ///
-    /// # Safety
-    /// As [`launch`](Self::launch).
-    pub unsafe fn launch_cooperative(
-        &self,
-        blocks: u32,
-        threads: u32,
-        shared_bytes: u32,
-        arguments: &[Argument<'_>],
-    ) -> Result<(), GpuError> {
-        let mut pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.0).collect();
-        // SAFETY: the caller vouches for the arguments; the driver copies their values before it returns.
-        let result = unsafe {
-            cust::sys::cuLaunchCooperativeKernel(
-                self.function.to_raw(),
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                shared_bytes,
-                self.gpu.stream.as_inner(),
-                pointers.as_mut_ptr(),
-            )
-        };
-        match result {
-            cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
-            cust::sys::cudaError_enum::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => {
-                Err(self.gpu.fail(
-                    "launching a cooperative kernel",
-                    CudaError::LaunchOutOfResources,
-                ))
-            }
-            _ => Err(self
-                .gpu
-                .fail("launching a cooperative kernel", CudaError::UnknownError)),
-        }
-    }
-}
-
 /// A point in a device's stream.
 #[derive(Debug)]
-pub struct Mark<'a> {
-    gpu: &'a Gpu,
+pub struct Mark {
+    /// The device's name.
+    device: String,
     event: Event,
 }
 
-impl Mark<'_> {
+impl Mark {
+    fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
+        GpuError::Call {
+            device: self.device.clone(),
+            call,
+            reason: explain(error),
+        }
+    }
+
     /// Whether all before it is done.
     ///
     /// # Errors
@@ -629,7 +462,7 @@ impl Mark<'_> {
         match self.event.query() {
             Ok(EventStatus::Ready) => Ok(true),
             Ok(EventStatus::NotReady) => Ok(false),
-            Err(e) => Err(self.gpu.fail("running a kernel", e)),
+            Err(e) => Err(self.fail("running a kernel", e)),
         }
     }
 
@@ -640,7 +473,7 @@ impl Mark<'_> {
     pub fn wait(&self) -> Result<(), GpuError> {
         self.event
             .synchronize()
-            .map_err(|e| self.gpu.fail("waiting for the device", e))
+            .map_err(|e| self.fail("waiting for the device", e))
     }
 
     /// Time on the device from `earlier` to this mark; both must have been reached.
@@ -651,7 +484,7 @@ impl Mark<'_> {
         let ms = self
             .event
             .elapsed_time_f32(&earlier.event)
-            .map_err(|e| self.gpu.fail("measuring time", e))?;
+            .map_err(|e| self.fail("measuring time", e))?;
         Ok(Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1000.0))
     }
 }

@@ -1,14 +1,13 @@
 //! The emulator of the grid as a device: slow, for tests of kernels and engines where there is no GPU.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use cuda_std::emulator;
+use cuda_std::{Code, emulator};
 
-use crate::interface::Point;
-use crate::{Code, Device, DeviceInfo, GpuError, Grid, Launch, Moment, Queue, Residency};
+use crate::interface::entry_name;
+use crate::{Device, DeviceInfo, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
 /// Runs the kernels' code on the CPU. Everything is done when a call returns.
 #[derive(Debug)]
@@ -169,20 +168,27 @@ impl Device for Emulator {
         Ok(())
     }
 
-    fn mark(&self, _: Queue) -> Result<Moment<'_>, GpuError> {
-        Ok(Moment(Point::Done(Instant::now(), PhantomData)))
+    fn record(&self, _: Queue) -> Result<Point, GpuError> {
+        Ok(Point::Done(Instant::now()))
     }
 
     fn load(&self, code: &Code, _: Option<Residency>) -> Result<(), GpuError> {
-        code.name(&self.info).map(|_| ())
+        entry_name(code, &self.info).map(|_| ())
     }
 
     fn resident(&self, code: &Code, _: &Grid) -> Result<u32, GpuError> {
-        code.name(&self.info).map(|_| self.resident)
+        entry_name(code, &self.info).map(|_| self.resident)
+    }
+
+    fn usage(&self, code: &Code, _: &Grid) -> Result<Usage, GpuError> {
+        entry_name(code, &self.info).map(|_| Usage {
+            registers: 0,
+            occupancy: 1.0,
+        })
     }
 
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError> {
-        let name = launch.code.name(&self.info)?;
+        let name = entry_name(&launch.code, &self.info)?;
         let grid = launch.grid;
         let mut emulated = emulator::Launch::new(grid.blocks, grid.threads)
             .shared_bytes(grid.shared_bytes as usize);

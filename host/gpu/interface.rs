@@ -2,13 +2,11 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuda_std::Kernel;
-use cuda_std::emulator::one_thread;
+use cuda_std::{Code, Entry, Kernel};
 
 use crate::{DeviceInfo, GpuError};
 
@@ -88,65 +86,13 @@ impl Grid {
     }
 }
 
-/// A kernel that takes the arguments `A`, as a value: for kernels that are chosen at run time.
-pub struct Entry<A> {
-    code: Code,
-    each: fn(&A, &mut dyn FnMut(*const c_void)),
-    arguments: PhantomData<fn(A)>,
-}
-
-impl<A> Clone for Entry<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Entry<A> {}
-
-impl<A> fmt::Debug for Entry<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entry({})", self.code.name.unwrap_or(self.code.of))
-    }
-}
-
-impl<A> Entry<A> {
-    /// The kernel `K`.
-    pub fn of<K: Kernel<Arguments = A>>() -> Self {
-        Self {
-            code: Code {
-                name: K::name(),
-                of: std::any::type_name::<K>(),
-                thread: one_thread::<K>,
-            },
-            each: K::each,
-            arguments: PhantomData,
-        }
-    }
-
-    /// The name of the PTX entry, if there is one.
-    pub fn name(&self) -> Option<&'static str> {
-        self.code.name
-    }
-}
-
-/// A kernel without the types of its arguments.
-#[derive(Clone, Copy, Debug)]
-pub struct Code {
-    name: Option<&'static str>,
-    /// The descriptor's type in words.
-    of: &'static str,
-    pub(crate) thread: unsafe fn(*const ()),
-}
-
-impl Code {
-    /// The name of the PTX entry.
-    pub(crate) fn name(&self, device: &DeviceInfo) -> Result<&'static str, GpuError> {
-        self.name.ok_or_else(|| GpuError::Call {
-            device: device.name.clone(),
-            call: "finding a kernel",
-            reason: format!("{} is not among the exported instances", self.of),
-        })
-    }
+/// The name of a kernel's PTX entry.
+pub(crate) fn entry_name(code: &Code, device: &DeviceInfo) -> Result<&'static str, GpuError> {
+    code.name.ok_or_else(|| GpuError::Call {
+        device: device.name.clone(),
+        call: "finding a kernel",
+        reason: format!("{} is not among the exported instances", code.of),
+    })
 }
 
 /// A launch without the types of its arguments.
@@ -267,14 +213,17 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// Waits until all that was queued to compute is done.
     fn synchronise(&self) -> Result<(), GpuError>;
 
-    /// A mark of what has been queued so far.
-    fn mark(&self, queue: Queue) -> Result<Moment<'_>, GpuError>;
+    /// A mark of what has been queued so far, see [`mark`](#method.mark).
+    fn record(&self, queue: Queue) -> Result<Point, GpuError>;
 
     /// Loads a kernel, which is otherwise loaded when it is first launched.
     fn load(&self, code: &Code, residency: Option<Residency>) -> Result<(), GpuError>;
 
     /// Blocks of a kernel that the device runs at the same time, in grids like this one.
     fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError>;
+
+    /// What a kernel takes in grids like this one.
+    fn usage(&self, code: &Code, grid: &Grid) -> Result<Usage, GpuError>;
 
     /// Queues a launch of at least one block.
     ///
@@ -290,26 +239,33 @@ pub trait Device: fmt::Debug + Send + Sync {
     }
 }
 
-/// A point in a queue.
+/// A point in a queue of a device.
 #[derive(Debug)]
-pub struct Moment<'a>(pub(crate) Point<'a>);
-
-#[derive(Debug)]
-pub(crate) enum Point<'a> {
-    /// Everything before was done at this time.
-    Done(Instant, PhantomData<&'a ()>),
-    #[cfg(feature = "gpu")]
-    Event(crate::Mark<'a>),
+pub struct Moment {
+    // Dropped before the device.
+    point: Point,
+    _device: Arc<dyn Device>,
 }
 
-impl Moment<'_> {
+/// A point in a queue, which must not outlive its device.
+#[derive(Debug)]
+pub enum Point {
+    /// Everything before was done at this time.
+    Done(Instant),
+    /// An event of a GPU.
+    #[cfg(feature = "gpu")]
+    #[doc(hidden)]
+    Event(crate::device::Mark),
+}
+
+impl Moment {
     /// Whether all before it is done.
     ///
     /// # Errors
     /// [`GpuError::Call`] if any of it failed.
     pub fn reached(&self) -> Result<bool, GpuError> {
-        match &self.0 {
-            Point::Done(..) => Ok(true),
+        match &self.point {
+            Point::Done(_) => Ok(true),
             #[cfg(feature = "gpu")]
             Point::Event(mark) => mark.reached(),
         }
@@ -320,8 +276,8 @@ impl Moment<'_> {
     /// # Errors
     /// [`GpuError::Call`] if any of it failed.
     pub fn wait(&self) -> Result<(), GpuError> {
-        match &self.0 {
-            Point::Done(..) => Ok(()),
+        match &self.point {
+            Point::Done(_) => Ok(()),
             #[cfg(feature = "gpu")]
             Point::Event(mark) => mark.wait(),
         }
@@ -332,14 +288,23 @@ impl Moment<'_> {
     /// # Errors
     /// [`GpuError::Call`].
     pub fn since(&self, earlier: &Self) -> Result<Duration, GpuError> {
-        match (&self.0, &earlier.0) {
-            (Point::Done(end, _), Point::Done(begin, _)) => Ok(end.duration_since(*begin)),
+        match (&self.point, &earlier.point) {
+            (Point::Done(end), Point::Done(begin)) => Ok(end.duration_since(*begin)),
             #[cfg(feature = "gpu")]
             (Point::Event(end), Point::Event(begin)) => end.since(begin),
             #[cfg(feature = "gpu")]
             _ => Ok(Duration::ZERO),
         }
     }
+}
+
+/// What a kernel takes of a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usage {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Share of the threads a multiprocessor can hold that it holds of the kernel.
+    pub occupancy: f64,
 }
 
 /// Launches by the types of kernels.
@@ -377,15 +342,26 @@ impl dyn Device {
             return Ok(());
         }
         let mut each = Vec::with_capacity(16);
-        (entry.each)(&arguments, &mut |address| each.push(address.cast_mut()));
+        entry.each(&arguments, &mut |address| each.push(address.cast_mut()));
         let mut launch = Launch {
-            code: entry.code,
+            code: entry.code(),
             grid,
             arguments: std::ptr::from_ref(&arguments).cast(),
             each: &mut each,
         };
         // SAFETY: the entry has the arguments' types; the caller's promise for the rest.
         unsafe { self.start(&mut launch) }
+    }
+
+    /// A mark of what has been queued so far.
+    ///
+    /// # Errors
+    /// [`GpuError::Call`].
+    pub fn mark(self: &Arc<Self>, queue: Queue) -> Result<Moment, GpuError> {
+        Ok(Moment {
+            point: self.record(queue)?,
+            _device: self.clone(),
+        })
     }
 
     /// Loads a kernel before it is launched.
@@ -397,7 +373,7 @@ impl dyn Device {
         entry: Entry<A>,
         residency: Option<Residency>,
     ) -> Result<(), GpuError> {
-        self.load(&entry.code, residency)
+        self.load(&entry.code(), residency)
     }
 
     /// Blocks of a kernel that the device runs at the same time, in grids like this one, whatever its number of blocks.
@@ -405,7 +381,7 @@ impl dyn Device {
     /// # Errors
     /// [`GpuError::Call`].
     pub fn resident_blocks<A>(&self, entry: Entry<A>, grid: Grid) -> Result<u32, GpuError> {
-        self.resident(&entry.code, &grid)
+        self.resident(&entry.code(), &grid)
     }
 }
 
@@ -413,14 +389,37 @@ impl dyn Device {
 ///
 /// # Errors
 /// [`GpuError::Unavailable`] without one, or in a program without the feature `gpu`.
+#[cfg(feature = "gpu")]
 pub fn open(index: u32) -> Result<Arc<dyn Device>, GpuError> {
-    #[cfg(feature = "gpu")]
-    {
-        Ok(Arc::new(crate::Gpu::open(index)?))
-    }
-    #[cfg(not(feature = "gpu"))]
-    {
-        let _ = index;
-        crate::devices().map(|_| unreachable!("no device is found without the feature `gpu`"))
-    }
+    Ok(Arc::new(crate::Gpu::open(index)?))
+}
+
+/// Opens a GPU that keeps memory that is given back and uses it again, instead of freeing it: for a device that does the same kind of
+/// work many times. Other devices must not reach into it.
+///
+/// # Errors
+/// As [`open`].
+#[cfg(feature = "gpu")]
+pub fn open_keeping(index: u32) -> Result<Arc<dyn Device>, GpuError> {
+    let mut gpu = crate::Gpu::open(index)?;
+    gpu.keep_buffers();
+    Ok(Arc::new(gpu))
+}
+
+/// Opens the GPU of this number.
+///
+/// # Errors
+/// [`GpuError::Unavailable`]: there is none in a program without the feature `gpu`.
+#[cfg(not(feature = "gpu"))]
+pub fn open(_: u32) -> Result<Arc<dyn Device>, GpuError> {
+    Err(crate::without_gpus())
+}
+
+/// Opens a GPU that keeps memory.
+///
+/// # Errors
+/// As [`open`].
+#[cfg(not(feature = "gpu"))]
+pub fn open_keeping(index: u32) -> Result<Arc<dyn Device>, GpuError> {
+    open(index)
 }

@@ -2,8 +2,6 @@
 //! only place that names `cust`.
 
 #[cfg(feature = "gpu")]
-mod buffer;
-#[cfg(feature = "gpu")]
 mod cuda;
 #[cfg(feature = "gpu")]
 mod device;
@@ -13,20 +11,19 @@ mod interface;
 #[cfg(feature = "gpu")]
 mod kept;
 mod module;
-#[cfg(feature = "gpu")]
+#[cfg_attr(not(feature = "gpu"), path = "no_power.rs")]
 mod power;
 mod typed;
 
+pub use cuda_std::{Code, Entry, Plain};
 #[cfg(feature = "gpu")]
-pub use buffer::{DeviceMemory, Pinned};
-pub use cuda_std::Plain;
-#[cfg(feature = "gpu")]
-pub use device::{Argument, Gpu, Kernel, Mark, devices, driver_version};
+pub use device::{Gpu, devices, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
-pub use interface::{Code, Device, Entry, Grid, Launch, Moment, Queue, Residency, open};
+pub use interface::{
+    Device, Grid, Launch, Moment, Point, Queue, Residency, Usage, open, open_keeping,
+};
 pub use module::{MODULES, Module, Text, kernels, linkme};
-#[cfg(feature = "gpu")]
 pub use power::EnergyMeter;
 pub use typed::{Buffer, HostBuffer};
 
@@ -88,7 +85,10 @@ pub fn driver_present() -> bool {
 /// [`GpuError::Unavailable`] without the feature `gpu`.
 #[cfg(not(feature = "gpu"))]
 pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
-    Err(GpuError::Unavailable(
-        "this program was built without the feature `gpu`".into(),
-    ))
+    Err(without_gpus())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn without_gpus() -> GpuError {
+    GpuError::Unavailable("this program was built without the feature `gpu`".into())
 }

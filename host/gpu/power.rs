@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use nvml_wrapper::Nvml;
 
-use super::{Energy, Gpu};
+use super::{Device, Energy, Gpu};
 
 /// Reads the energy counters of some GPUs.
 pub struct EnergyMeter {
@@ -38,11 +38,13 @@ fn nvml() -> Result<&'static Nvml, String> {
 }
 
 impl EnergyMeter {
-    /// Of these GPUs.
+    /// Of these devices.
     ///
     /// # Errors
     /// Why nothing can be measured: no NVML, or a GPU (before Volta, or a part of one) without a counter.
-    pub fn new<'a>(gpus: impl IntoIterator<Item = &'a Gpu>) -> Result<Self, String> {
+    pub fn new<'a>(devices: impl IntoIterator<Item = &'a dyn Device>) -> Result<Self, String> {
+        let gpu = |device: &'a dyn Device| device.as_gpu().ok_or("it is no GPU");
+        let gpus: Vec<&Gpu> = (devices.into_iter().map(gpu)).collect::<Result<_, _>>()?;
         let ids = gpus.into_iter().map(Gpu::bus_id);
         let meter = Self {
             nvml: nvml()?,

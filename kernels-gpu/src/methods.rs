@@ -7,9 +7,11 @@
 //! | `divergence` | `f32`, `mixed` | `explicit-euler` | one |
 //! | `divergence` | `fast`, `fixed`, `float-float` | `explicit-euler` | one, and one for masses that are the same for all pixels |
 
-use crate::integrator::{Integrator, MapIntegrator};
-use crate::number::Precision;
-use crate::quantity::{self, Quantity};
+#[cfg(not(target_arch = "nvptx64"))]
+mod host;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::{Compiled, Entries, MapArguments, Visitor};
 
 /// The table of methods. Calls `$callback` (the path of a macro, in braces) once for each row: with the context, and type and name of a
 /// quantity, an integrator and a precision, and `uniform` if there is a kernel for masses that are the same for all pixels.
@@ -81,108 +83,3 @@ macro_rules! methods_in_precision {
         $crate::call! { $callback $context $($row)*, uniform }
     };
 }
-
-/// Something that is done for a method.
-pub trait Visitor<Q: Quantity> {
-    /// What comes of it.
-    type Output;
-
-    /// Does it.
-    fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries) -> Self::Output;
-}
-
-/// The names of a method's kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entries {
-    /// That of [`map`](fn@crate::kernels::map).
-    pub map: &'static str,
-    /// That of [`map_uniform`](fn@crate::kernels::map_uniform), if there is one.
-    pub map_uniform: Option<&'static str>,
-}
-
-/// A quantity of the table.
-pub trait Compiled: Quantity {
-    /// Does something for the method of this precision and integrator, given by their names; nothing if it is not in the table.
-    fn with_method<V: Visitor<Self>>(
-        precision: &str,
-        integrator: &str,
-        visitor: V,
-    ) -> Option<V::Output>;
-
-    /// Whether the method of this precision and integrator is in the table.
-    fn has_method(precision: &str, integrator: &str) -> bool {
-        Self::with_method(precision, integrator, Found).is_some()
-    }
-}
-
-/// Does nothing.
-struct Found;
-
-impl<Q: Quantity> Visitor<Q> for Found {
-    type Output = ();
-
-    fn visit<P: Precision, I: MapIntegrator>(self, _: Entries) {}
-}
-
-/// The name of an entry that a row may have.
-fn first<const N: usize>(names: [&'static str; N]) -> Option<&'static str> {
-    names.first().copied()
-}
-
-macro_rules! if_it_is {
-    (
-        [$precision_name:ident $integrator_name:ident $visitor:ident]
-        $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident,
-        $($uniform:ident)?
-    ) => {
-        if $precision_name == <$precision as Precision>::NAME
-            && $integrator_name == <crate::integrator::$integrator as Integrator>::NAME
-        {
-            let entries = Entries {
-                map: concat!(
-                    "map_",
-                    stringify!($q),
-                    "_",
-                    stringify!($i),
-                    "_",
-                    stringify!($p)
-                ),
-                map_uniform: crate::methods::first([$(concat!(
-                    "map_",
-                    stringify!($uniform),
-                    "_",
-                    stringify!($q),
-                    "_",
-                    stringify!($i),
-                    "_",
-                    stringify!($p)
-                ))?]),
-            };
-            return Some(
-                $visitor
-                    .visit::<$precision, <crate::integrator::$integrator as Integrator>::OnMaps>(
-                        entries,
-                    ),
-            );
-        }
-    };
-}
-
-macro_rules! compiled {
-    ([] $($quantity:ident $q:ident $precisions:ident,)*) => {$(
-        impl Compiled for quantity::$quantity {
-            fn with_method<V: Visitor<Self>>(
-                precision: &str,
-                integrator: &str,
-                visitor: V,
-            ) -> Option<V::Output> {
-                crate::methods_of! {
-                    $quantity $q $precisions, {if_it_is} [precision integrator visitor]
-                }
-                None
-            }
-        }
-    )*};
-}
-
-crate::quantities!({compiled} []);

@@ -1,6 +1,10 @@
 //! Kernels as the host knows them.
 
 use core::ffi::c_void;
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::emulator::one_thread;
 
 /// A kernel: its name, the arguments of a launch, and what one thread does on the CPU. [`#[kernel]`](macro@crate::kernel) implements
 /// it for a type with the function's name in camel case; a generic kernel has a generic type.
@@ -106,3 +110,65 @@ impl<T> Clone for RawSliceMut<T> {
 }
 
 impl<T> Copy for RawSliceMut<T> {}
+
+/// A kernel that takes the arguments `A`, as a value: for kernels that are chosen at run time.
+pub struct Entry<A> {
+    code: Code,
+    each: fn(&A, &mut dyn FnMut(*const c_void)),
+    arguments: PhantomData<fn(A)>,
+}
+
+/// A kernel without the types of its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Code {
+    /// The name of the PTX entry, if there is one.
+    pub name: Option<&'static str>,
+    /// The descriptor's type in words.
+    pub of: &'static str,
+    /// What one thread does with arguments at this address, see [`one_thread`].
+    pub thread: unsafe fn(*const ()),
+}
+
+impl<A> Clone for Entry<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Entry<A> {}
+
+impl<A> fmt::Debug for Entry<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry({})", self.code.name.unwrap_or(self.code.of))
+    }
+}
+
+impl<A> Entry<A> {
+    /// The kernel `K`.
+    pub fn of<K: Kernel<Arguments = A>>() -> Self {
+        Self {
+            code: Code {
+                name: K::name(),
+                of: core::any::type_name::<K>(),
+                thread: one_thread::<K>,
+            },
+            each: K::each,
+            arguments: PhantomData,
+        }
+    }
+
+    /// The name of the PTX entry, if there is one.
+    pub fn name(&self) -> Option<&'static str> {
+        self.code.name
+    }
+
+    /// The kernel without the types of its arguments.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// Calls `each` with the address of every launch argument, see [`Kernel::each`].
+    pub fn each(&self, arguments: &A, each: &mut dyn FnMut(*const c_void)) {
+        (self.each)(arguments, each);
+    }
+}

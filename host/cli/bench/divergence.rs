@@ -218,13 +218,13 @@ fn common_factor(a: u64, b: u64) -> u64 {
 /// Every GPU on a map that keeps it busy.
 #[cfg(feature = "gpu")]
 fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failure> {
-    use trisolar::divergence::{FleetEngine, GpuChoice, GpuEngine, RunOptions};
+    use trisolar::divergence::{DeviceEngine, FleetEngine, GpuChoice, RunOptions};
 
     let valid = args.specification(1000)?;
     let devices = trisolar::gpu::devices().map_err(EngineError::from)?;
     let mut rows = Vec::new();
     for device in devices {
-        let engine = GpuEngine::new(device.index)?;
+        let engine = DeviceEngine::gpu(device.index)?;
         // The driver compiles the kernels for the device at their first use.
         let warm_up = Specification {
             size: [64, 64],

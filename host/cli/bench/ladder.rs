@@ -71,8 +71,10 @@ pub(crate) use on_gpu::run;
 #[cfg(feature = "gpu")]
 mod on_gpu {
     use serde_json::json;
+    use std::sync::Arc;
     use trisolar::divergence::{EngineError, Rung, Validated, climb};
-    use trisolar::gpu::Gpu;
+
+    use trisolar::gpu::{Device, open};
 
     use super::Args;
     use crate::report::{self, Lines};
@@ -97,7 +99,7 @@ mod on_gpu {
     pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let valid = args.specification()?;
         interrupt::watch()?;
-        let gpu = Gpu::open(0).map_err(EngineError::from)?;
+        let gpu = open(0).map_err(EngineError::from)?;
         let rows = measure(args, &gpu, &valid)?;
         if args.json {
             return report::json(&json!({
@@ -109,7 +111,7 @@ mod on_gpu {
         report::to_stdout(&table(&valid, &gpu, &rows))
     }
 
-    fn measure(args: &Args, gpu: &Gpu, valid: &Validated) -> Result<Vec<Row>, Failure> {
+    fn measure(args: &Args, gpu: &Arc<dyn Device>, valid: &Validated) -> Result<Vec<Row>, Failure> {
         let Some(tuned) = climb(gpu, valid, Rung::Tuned, 128)? else {
             return Err(Failure::Failed(
                 "the tuned kernel does not fit the GPU".into(),
@@ -144,7 +146,7 @@ mod on_gpu {
         Ok(rows)
     }
 
-    fn table(valid: &Validated, gpu: &Gpu, rows: &[Row]) -> String {
+    fn table(valid: &Validated, gpu: &Arc<dyn Device>, rows: &[Row]) -> String {
         let s = valid.specification();
         let mut lines = Lines::default();
         lines.add("gpu", &gpu.info().name);

@@ -30,7 +30,7 @@ pub(super) fn of(map: &Validated, samples: usize, cancel: &dyn Cancel) -> Result
 impl Visitor<Divergence> for Trace<'_> {
     type Output = Result<Orbit, Ended>;
 
-    fn visit<P: Precision, I: MapIntegrator>(self, _: Entries) -> Self::Output {
+    fn visit<P: Precision, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) -> Self::Output {
         self.follow::<P, I>()
     }
 }

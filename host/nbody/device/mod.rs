@@ -402,7 +402,7 @@ impl<S: Number> Run for DeviceRun<S> {
         let mut queued = 0;
         let mut done = 0;
         // One part is always queued behind the one that runs, so the device does not wait for the host.
-        let mut running: Option<(Moment<'_>, u64)> = None;
+        let mut running: Option<(Moment, u64)> = None;
         while done < steps {
             let count = stride.min(steps - queued);
             if count > 0 && self.parts[0].takes_many() {
@@ -452,7 +452,7 @@ impl<S: Number> Run for DeviceRun<S> {
 }
 
 /// Waits for a mark without holding a core, asking the monitor meanwhile.
-fn wait(mark: &Moment<'_>, monitor: &dyn Monitor) -> Result<(), EngineError> {
+fn wait(mark: &Moment, monitor: &dyn Monitor) -> Result<(), EngineError> {
     while !mark.reached()? {
         if monitor.cancelled() {
             return Err(EngineError::Cancelled);

@@ -275,7 +275,7 @@ macro_rules! own_constants_and_forces {
 }
 
 /// A precision of maps: a number, and what takes its place in a CPU's lanes.
-pub trait Precision: Real<Lane = Self> {
+pub trait Precision: 'static + Real<Lane = Self> {
     /// Its name on the command line and in files.
     const NAME: &'static str;
     /// Names by which it is read as well.

@@ -1,42 +1,44 @@
-//! Pixels under way on a GPU: a portion at a time, there and back.
+//! Pixels under way on a device: a portion at a time, there and back.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::device::fetch::{Shared, Thread};
 use kernels_gpu::integrator::ExplicitEuler;
+use kernels_gpu::kernels::MapResumeDivergenceExplicitEulerF64;
 use kernels_gpu::quantity::Divergence;
 
-use super::super::gpu::{GpuEngine, wait};
+use super::super::device::{DeviceEngine, Shape, wait};
 use super::super::queue::Share;
 use super::super::team::Worker as _;
 use super::{Item, Resuming, Stepper};
 use crate::Value as _;
-use trisolar_device::{Argument, DeviceMemory, Gpu, Kernel};
+use trisolar_device::{Buffer, Device, Entry, Grid, Queue};
 use trisolar_run::EngineError;
 
-/// Threads of a block.
-const BLOCK: u32 = 128;
-/// Items on the device at a time: 50 MiB. Two such portions keep any device busy.
-const BATCH: u64 = 1 << 18;
 /// What a launch takes.
 const SLICE: Duration = Duration::from_millis(50);
 
 const _: () = assert!(size_of::<Item>() == 24 * 8 + 2 * 4);
 
-impl Stepper for GpuEngine {
+impl Stepper for DeviceEngine {
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.noting(portions(self, task, share))
     }
 }
 
-fn portions(engine: &GpuEngine, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
-    engine.enter()?;
-    let mut list = List::new(engine.driver(), task)?;
+fn portions(
+    engine: &DeviceEngine,
+    task: &Resuming<'_>,
+    share: Share<'_>,
+) -> Result<(), EngineError> {
+    let mut list = List::new(engine, task)?;
     if !share.ready() {
         return share.check();
     }
     // Twice what is resident, so that threads whose pixel has ended find another one.
     let least = 2 * engine.capacity(task.spec.specification());
+    let least = least.min(list.items.len() as u64);
     let (mut rate, mut done) = (0.0, 0);
     loop {
         let spans = share.draw_portion(rate, least, list.items.len() as u64)?;
@@ -64,31 +66,35 @@ fn portions(engine: &GpuEngine, task: &Resuming<'_>, share: Share<'_>) -> Result
 
 /// The kernel with its buffers.
 struct List<'a> {
-    gpu: &'a Gpu,
-    kernel: Kernel<'a>,
+    device: &'a Arc<dyn Device>,
+    shape: &'a Shape,
     task: &'a Resuming<'a>,
-    items: DeviceMemory<'a, Item>,
-    threads: DeviceMemory<'a, u64>,
-    counters: DeviceMemory<'a, u64>,
+    items: Buffer<Item>,
+    threads: Buffer<u64>,
+    counters: Buffer<u64>,
     /// Blocks that are resident at a time.
     blocks: u32,
 }
 
 impl<'a> List<'a> {
-    fn new(gpu: &'a Gpu, task: &'a Resuming<'a>) -> Result<Self, EngineError> {
-        let kernel = gpu.kernel("map_resume_divergence_explicit_euler_f64")?;
-        let blocks = kernel.resident_blocks(BLOCK, 0)?.max(1) * gpu.info().multiprocessors;
+    fn new(engine: &'a DeviceEngine, task: &'a Resuming<'a>) -> Result<Self, EngineError> {
+        let (device, shape) = (engine.driver(), engine.shape());
+        let kernel = Entry::of::<MapResumeDivergenceExplicitEulerF64>();
+        let resident = device.resident_blocks(kernel, Grid::new(1, shape.block))?;
+        let blocks = resident
+            .max(device.info().multiprocessors)
+            .min(shape.blocks);
         let kept = size_of::<Thread<Divergence, ExplicitEuler, f64>>();
-        let words = ((blocks * BLOCK) as usize * kept).div_ceil(size_of::<u64>());
+        let words = ((blocks * shape.block) as usize * kept).div_ceil(size_of::<u64>());
         // A power of two, so that a frame finds the buffers of the one before.
-        let room = task.pixels().max(1).next_power_of_two().min(BATCH) as usize;
+        let room = (task.pixels().max(1).next_power_of_two()).min(shape.batch) as usize;
         Ok(Self {
-            gpu,
-            kernel,
+            device,
+            shape,
             task,
-            items: DeviceMemory::filled(gpu, room, 0)?,
-            threads: DeviceMemory::filled(gpu, words, 0)?,
-            counters: DeviceMemory::filled(gpu, size_of::<Shared>().div_ceil(8), 0)?,
+            items: Buffer::filled(device, room, 0)?,
+            threads: Buffer::filled(device, words, 0)?,
+            counters: Buffer::filled(device, size_of::<Shared>().div_ceil(8), 0)?,
             blocks,
         })
     }
@@ -107,22 +113,23 @@ impl<'a> List<'a> {
         let count = items.len() as u32;
         let job = self.task.spec.job(0, count);
         let all = u64::from(count) * u64::from(job.steps);
-        let slice = SLICE.as_nanos() as u64;
-        let to = self.items.address();
-        let (from, counters) = (self.threads.address(), self.counters.address());
-        let arguments = [
-            Argument::new(&job),
-            Argument::new(&slice),
-            Argument::new(&to),
-            Argument::new(&from),
-            Argument::new(&counters),
-        ];
-        let blocks = self.blocks.min(count.div_ceil(BLOCK));
+        let slice = self.shape.slice.unwrap_or(SLICE).as_nanos() as u64;
+        let block = self.shape.block;
+        let grid = Grid::new(self.blocks.min(count.div_ceil(block)), block);
         loop {
-            // SAFETY: the kernel's parameters; the arrays have at least the lengths that it asks for and live until the device
-            // is done.
-            unsafe { self.kernel.launch(blocks, BLOCK, 0, &arguments)? };
-            wait(&self.gpu.mark()?, share)?;
+            let arguments = (
+                job,
+                slice,
+                self.items.as_mut_ptr(),
+                self.threads.as_mut_ptr().cast(),
+                self.counters.as_ptr().cast(),
+            );
+            // SAFETY: the arrays have at least the lengths that the kernel asks for and live until the device is done.
+            unsafe {
+                self.device
+                    .launch::<MapResumeDivergenceExplicitEulerF64>(grid, arguments)?
+            };
+            wait(&self.device.mark(Queue::Compute)?, share)?;
             let mut read = vec![0; self.counters.len()];
             self.counters.download(&mut read)?;
             // The first counter: steps accounted for.

@@ -1,0 +1,112 @@
+//! Typed launches on the emulator: what a GPU would be asked for too.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cuda_std::prelude::*;
+use trisolar_device::{Buffer, Device, Emulator, Entry, Grid, HostBuffer, Queue};
+
+/// x[i] += i · by
+///
+/// # Safety
+/// Nobody else uses `x` meanwhile.
+#[kernel(instances(u32: u32, f32: f32))]
+unsafe fn ramp<T: Copy + From<u8> + std::ops::Mul<Output = T> + std::ops::AddAssign>(
+    x: &mut [T],
+    by: T,
+) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        x[i] += T::from(i as u8) * by;
+    }
+}
+
+/// Every block waits for all others.
+///
+/// # Safety
+/// `arrived` is 0, and all blocks are resident.
+#[kernel]
+unsafe fn meet(arrived: *const AtomicU32) {
+    // SAFETY: the caller vouches for the pointer.
+    let arrived = unsafe { &*arrived };
+    arrived.fetch_add(1, Ordering::SeqCst);
+    while arrived.load(Ordering::SeqCst) < thread::grid_dim_x() {
+        thread::nanosleep(100);
+    }
+}
+
+fn emulator() -> Arc<dyn Device> {
+    Arc::new(Emulator::new("the emulator".into()).resident(3))
+}
+
+#[test]
+fn a_kernel_runs_with_its_arguments() {
+    let device = emulator();
+    let x = Buffer::of(&device, &[10_u32; 40]).unwrap();
+    let grid = Grid::covering(40, 32);
+    assert_eq!((grid.blocks, grid.threads), (2, 32));
+    // SAFETY: nobody else uses the buffer.
+    unsafe { device.launch::<Ramp<u32>>(grid, (x.slice_mut(), 2)) }.unwrap();
+    // SAFETY: as above; a grid of no blocks does nothing.
+    unsafe { device.launch::<Ramp<u32>>(Grid::covering(0, 32), (x.slice_mut(), 2)) }.unwrap();
+    let mut host = [0; 40];
+    x.download(&mut host).unwrap();
+    assert_eq!((host[0], host[39]), (10, 88));
+}
+
+#[test]
+fn an_instance_that_is_not_exported_is_an_error_that_names_it() {
+    let device = emulator();
+    let x = Buffer::of(&device, &[0.0_f64]).unwrap();
+    // SAFETY: nobody else uses the buffer.
+    let failed = unsafe { device.launch::<Ramp<f64>>(Grid::new(1, 1), (x.slice_mut(), 1.0)) };
+    let said = failed.unwrap_err().to_string();
+    assert!(said.starts_with("the emulator: finding a kernel failed: "), "{said}");
+    assert!(said.contains("Ramp<f64> is not among the exported instances"), "{said}");
+    assert!(device.prepare(Entry::of::<Ramp<f64>>(), None).is_err());
+    assert_eq!(Entry::of::<Ramp<f32>>().name(), Some("ramp_f32"));
+}
+
+#[test]
+fn blocks_that_are_resident_wait_for_each_other() {
+    let device = emulator();
+    let entry = Entry::of::<Meet>();
+    let grid = Grid::new(1, 1).cooperative();
+    let blocks = device.resident_blocks(entry, grid).unwrap();
+    let arrived = Buffer::of(&device, &[0_u32]).unwrap();
+    let arguments = (arrived.as_ptr().cast(),);
+    // SAFETY: the counter is 0 and its own.
+    unsafe { device.launch_entry(entry, Grid { blocks, ..grid }, arguments) }.unwrap();
+    let mut count = [0];
+    arrived.download(&mut count).unwrap();
+    assert_eq!(count, [3]);
+}
+
+#[test]
+fn copies_go_to_their_places() {
+    let device = emulator();
+    let mut host = HostBuffer::new(&device, 4, 7_u32).unwrap();
+    host[1] = 8;
+    let mut a = Buffer::filled(&device, 6, 0xff).unwrap();
+    // SAFETY: copies of the emulator are done when the call returns.
+    unsafe { a.copy_in(2, &host, 1, 3) }.unwrap();
+    let mut b = Buffer::<u32>::filled(&emulator(), 6, 0).unwrap();
+    b.copy_from_peer(&a, 1, 3).unwrap();
+    let mut c = Buffer::<u32>::filled(&device, 6, 1).unwrap();
+    c.copy_from(&b).unwrap();
+    // SAFETY: as above.
+    unsafe { c.copy_out(Queue::Copies, 1, &mut host, 4) }.unwrap();
+    assert_eq!(host[..], [u32::MAX, 8, 7, 0]);
+    let mark = device.mark(Queue::Compute).unwrap();
+    assert!(mark.reached().unwrap());
+}
+
+#[test]
+#[should_panic(expected = "values 4 to 7 of 6")]
+fn places_beyond_the_end_are_refused() {
+    let device = emulator();
+    let host = HostBuffer::new(&device, 4, 7_u32).unwrap();
+    let mut a = Buffer::filled(&device, 6, 0).unwrap();
+    // SAFETY: it is refused.
+    let _ = unsafe { a.copy_in(4, &host, 0, 3) };
+}

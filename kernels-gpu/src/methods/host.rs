@@ -1,0 +1,111 @@
+//! What the host does by methods.
+
+use cuda_std::Entry;
+
+use crate::device::fetch::{MassiveThread, Ring, Shared, Starts, Thread};
+use crate::integrator::{Integrator, MapIntegrator};
+use crate::kernels;
+use crate::map::{Job, Point};
+use crate::number::Precision;
+use crate::quantity::{self, Quantity};
+
+/// Something that is done for a method.
+pub trait Visitor<Q: Quantity> {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<P: Precision, I: MapIntegrator>(self, entries: Entries<Q, P, I>) -> Self::Output;
+}
+
+/// The arguments of [`map`](fn@crate::kernels::map) for threads that keep `T`, with start states `S`.
+pub type MapArguments<Q, T, S> = (
+    Job,
+    u64,
+    Ring<<Q as Quantity>::Value>,
+    *mut T,
+    *const Shared,
+    S,
+);
+
+/// A method's kernels.
+#[derive(Debug)]
+pub struct Entries<Q: Quantity, P: Precision, I: MapIntegrator> {
+    /// That of [`map`](fn@crate::kernels::map).
+    pub map: Entry<MapArguments<Q, MassiveThread<Q, I, P>, Starts>>,
+    /// That of [`map_uniform`](fn@crate::kernels::map_uniform), if there is one.
+    pub map_uniform: Option<Entry<MapArguments<Q, Thread<Q, I, P>, *const Point>>>,
+}
+
+/// A quantity of the table.
+pub trait Compiled: Quantity {
+    /// Does something for the method of this precision and integrator, given by their names; nothing if it is not in the table.
+    fn with_method<V: Visitor<Self>>(
+        precision: &str,
+        integrator: &str,
+        visitor: V,
+    ) -> Option<V::Output>;
+
+    /// Whether the method of this precision and integrator is in the table.
+    fn has_method(precision: &str, integrator: &str) -> bool {
+        Self::with_method(precision, integrator, Found).is_some()
+    }
+}
+
+/// Does nothing.
+struct Found;
+
+impl<Q: Quantity> Visitor<Q> for Found {
+    type Output = ();
+
+    fn visit<P: Precision, I: MapIntegrator>(self, _: Entries<Q, P, I>) {}
+}
+
+/// The kernel that a row may have.
+fn first<T, const N: usize>(kernels: [T; N]) -> Option<T> {
+    kernels.into_iter().next()
+}
+
+macro_rules! if_it_is {
+    (
+        [$precision_name:ident $integrator_name:ident $visitor:ident]
+        $quantity:ident $q:ident, $integrator:ident $i:ident, {$precision:ty} $p:ident,
+        $($uniform:ident)?
+    ) => { pastey::paste! {
+        if $precision_name == <$precision as Precision>::NAME
+            && $integrator_name == <crate::integrator::$integrator as Integrator>::NAME
+        {
+            let entries = Entries {
+                map: Entry::of::<kernels::[<Map $q:camel $i:camel $p:camel>]>(),
+                map_uniform: first([
+                    $(Entry::of::<kernels::[<Map $uniform:camel $q:camel $i:camel $p:camel>]>())?
+                ]),
+            };
+            return Some(
+                $visitor
+                    .visit::<$precision, <crate::integrator::$integrator as Integrator>::OnMaps>(
+                        entries,
+                    ),
+            );
+        }
+    }};
+}
+
+macro_rules! compiled {
+    ([] $($quantity:ident $q:ident $precisions:ident,)*) => {$(
+        impl Compiled for quantity::$quantity {
+            fn with_method<V: Visitor<Self>>(
+                precision: &str,
+                integrator: &str,
+                visitor: V,
+            ) -> Option<V::Output> {
+                crate::methods_of! {
+                    $quantity $q $precisions, {if_it_is} [precision integrator visitor]
+                }
+                None
+            }
+        }
+    )*};
+}
+
+crate::quantities!({compiled} []);
