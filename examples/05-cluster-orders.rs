@@ -1,5 +1,4 @@
-//! What the order of a Hermite scheme buys: the plots of Nitadori's "6th/8th-order Hermite integrator & GPU
-//! implementations", made anew.
+//! Shows what a higher order of the Hermite scheme gains, with the plots of Nitadori's slides (docs/references.md).
 //!
 //! ```sh
 //! cargo run --release --example 05-cluster-orders                  # on the CPU, a minute
@@ -23,7 +22,7 @@ use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Them
 
 type Error = Box<dyn std::error::Error>;
 
-/// The Plummer model of which another code's steps and errors are known.
+/// The Plummer model for which the steps and errors of an independent C++ program are known.
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
 const END: f64 = 2.0;
 /// Particle steps and |dE/E| of that code at the orders 4 and 6.

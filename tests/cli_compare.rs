@@ -66,7 +66,7 @@ fn without_modes_the_comparison_takes_as_long_as_a_few_maps() {
     }
 }
 
-/// Share of grainy pixels in f64, mixed and f32 of a map around a point of the published zoom.
+/// Share of grainy pixels in f64, mixed and f32 of a map around a point of the zoom of Badger's study.
 fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
     let directory = tempfile::tempdir().expect("a folder");
     let out = trisolar(directory.path())
@@ -86,7 +86,7 @@ fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
     [0, 1, 2].map(|k| json["modes"][k]["grain"].as_f64().expect("a number"))
 }
 
-/// The published finding. Ranges, shifts and steps are those of frames 60 and 300 of the published zoom, cut to a few pixels.
+/// A finding of Badger's study. Ranges, shifts and steps are those of frames 60 and 300 of its zoom, cut to a few pixels.
 #[test]
 fn f32_is_grainy_and_mixed_is_not_until_pixels_are_closer_than_a_millimetre() {
     let [exact, mixed, single] = grain("48", "1.6", "2.5e-4", "102500");

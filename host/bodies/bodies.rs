@@ -1,12 +1,12 @@
-//! Bodies as plain arrays: what models and files make, engines bring back and outputs write.
+//! Bodies as plain arrays. Models and files create them, engines return them, and outputs write them.
 
-/// Bodies at most: their numbers and those of memory planes stay within 32 bits on a GPU.
+/// Largest number of bodies. Indices of bodies and memory planes then fit into 32 bits on a GPU.
 pub const MAX_BODIES: usize = 1 << 26;
 
 /// Masses, positions and velocities of n bodies, in any consistent units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bodies {
-    /// n masses; a body of mass 0 feels without pulling.
+    /// n masses (mass); a body of mass 0 is attracted but does not attract.
     pub mass: Vec<f64>,
     /// n positions (length); the third coordinate is 0 in two dimensions.
     pub position: Vec<[f64; 3]>,
@@ -32,7 +32,7 @@ impl Bodies {
         self.velocity.push(velocity);
     }
 
-    /// Those of which a coordinate or a velocity is no finite number, in their order.
+    /// Numbers of the bodies with a coordinate or velocity that is not finite, ascending.
     pub fn not_finite(&self) -> Vec<usize> {
         let finite = |v: &[f64; 3]| v.iter().all(|x| x.is_finite());
         (0..self.len())

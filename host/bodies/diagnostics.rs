@@ -1,4 +1,4 @@
-//! What tells whether a run can be trusted: conserved quantities, and the shape of the system.
+//! Diagnostics that show whether a run can be trusted: conserved quantities and the shape of the system.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub fn relative_error(total: f64, start: f64, parts: f64) -> f64 {
     relative_change(start, total, start, parts)
 }
 
-/// Another change of the energy, relative to the same.
+/// A change of the energy, relative to the same scale as [`relative_error`].
 pub fn relative_change(from: f64, to: f64, start: f64, parts: f64) -> f64 {
     if from == to {
         return 0.0;
@@ -44,7 +44,7 @@ pub fn relative_change(from: f64, to: f64, start: f64, parts: f64) -> f64 {
     (to - from) / start.abs().max(0.01 * parts)
 }
 
-/// A sum that keeps what its roundings lose (Neumaier 1974).
+/// A compensated sum (Neumaier 1974).
 #[derive(Clone, Copy, Default)]
 struct Sum {
     sum: f64,

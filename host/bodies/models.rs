@@ -53,15 +53,15 @@ pub enum Model {
         /// Whether masses are those drawn, instead of being divided by n.
         whole_masses: bool,
     },
-    /// Plummer's sphere in Hénon units (total mass 1, G = 1, energy -1/4), in virial equilibrium, centred (Aarseth, Hénon &
-    /// Wielen 1974, A&A 37, 183). With another G, velocities are scaled to keep the equilibrium.
+    /// A Plummer sphere (Plummer 1911) in Hénon units (total mass 1, G = 1, energy -1/4), in virial equilibrium, centred, drawn as
+    /// in Aarseth, Hénon & Wielen (1974). With another G, velocities are scaled to keep the equilibrium.
     Plummer,
     /// Equal masses, 1 together, uniform in a sphere about the origin, at rest: a cold collapse.
     Sphere {
         /// Radius of the sphere (length).
         radius: f64,
     },
-    /// Two bodies of masses 1 and `ratio` on an ellipse, in the frame of the centre of mass, at their farthest.
+    /// Two bodies of masses 1 and `ratio` on an ellipse, at apocentre, in the frame of the centre of mass.
     Kepler {
         /// Half the major axis (length).
         a: f64,
@@ -76,7 +76,7 @@ pub enum Model {
     FigureEight,
     /// Three bodies of mass 1 that circle at the corners of a triangle of side 1 (Lagrange 1772).
     Lagrange,
-    /// The textbook's line: mass 5e24 at x = 1e5·i, with vy = ±3e4 in turn. SI units.
+    /// The line of particles of Pacheco & Malensek (2021): mass 5e24 at x = 1e5·i, with alternating vy = ±3e4. SI units.
     Line,
     /// The sun with the inner planets' mass, Jupiter, Saturn, Uranus, Neptune, Pluto on 1994-09-05. Astronomical units, days, solar
     /// masses (Hairer, Lubich & Wanner 2006, §I.2.4).
@@ -99,7 +99,7 @@ impl Model {
         }
     }
 
-    /// Whether it has no random numbers.
+    /// Whether the model uses no random numbers.
     pub fn is_fixed(&self) -> bool {
         !matches!(
             self,

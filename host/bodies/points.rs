@@ -1,4 +1,4 @@
-//! Start states given one by one, for any set of points instead of a map's grid; from memory or a file.
+//! Single start states instead of the grid of a map, from memory or a file.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::spec::SpecError;
 /// The most points.
 pub const MAX_POINTS: u64 = 1 << 32;
 
-/// A start state for each pixel. What a state does not say is the specification's.
+/// A start state for each pixel. Values that the states do not contain come from the specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Points {
     /// How the points are arranged.
@@ -32,8 +32,8 @@ fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
 
 impl Points {
     /// From an array (C order) whose last axis has the numbers of a point: 3 (start position of the grid body), 9
-    /// (positions of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). The other axes say how the points
-    /// are arranged.
+    /// (positions of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). The other axes are the shape in which the
+    /// points are arranged.
     ///
     /// # Errors
     /// A shape or a number that is not allowed.
@@ -141,7 +141,7 @@ impl Points {
         self.values.len() / self.columns
     }
 
-    /// Never: there is at least one.
+    /// Always false: there is at least one point.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -171,7 +171,7 @@ impl Points {
         }
     }
 
-    /// Keys of the specification that the points stand in for: they are not used.
+    /// Keys of the specification that the points replace and that are therefore not used.
     pub fn replaces(&self) -> &'static [&'static str] {
         match self.columns {
             3 => &["size", "center", "span", "plane"],

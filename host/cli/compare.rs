@@ -17,7 +17,7 @@ use super::progress::Progress;
 use super::report::{self, Lines};
 use super::{Failure, config, interrupt, values};
 
-/// One map in several modes: how many pixels are equal, how far the others are off, and what each mode costs.
+/// Compute one map in several modes, and report how many pixels are equal, how much the others differ, and what each mode costs.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -28,9 +28,9 @@ use super::{Failure, config, interrupt, values};
                   range of values that are not steps."
 )]
 pub(crate) struct Args {
-    /// Modes, separated by commas: precisions and integrators as `trisolar divergence` knows them; the others are compared
-    /// with the first. By default those that take about as long as the first; fixed and float-float take many times as
-    /// long: `--modes f64,fixed,float-float` [default: f64,fast,mixed,f32; of other quantities than divergence, which are computed in f64,
+    /// Modes, separated by commas: precisions and integrators of `trisolar divergence`; each is compared with the first. The
+    /// default modes take about as long as the first; fixed and float-float take many times as long and must be named: `--modes
+    /// f64,fixed,float-float` [default: f64,fast,mixed,f32; of other quantities than divergence, which are computed in f64,
     /// explicit-euler,symplectic-euler,leapfrog]
     #[arg(
         long,
@@ -41,10 +41,11 @@ pub(crate) struct Args {
     modes: Vec<Mode>,
     #[command(flatten)]
     specification: SpecificationArgs,
-    /// Read the specification from a TOML file; options given beside it go before it
+    /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
-    /// Pictures of the differences: for each mode but the first, its name is added to that of the file
+    /// Write pictures of the differences: one for each mode except the first, with the name of the mode added to the name of the
+    /// file
     #[arg(
         long,
         value_name = "FILE.png",

@@ -24,8 +24,8 @@ use super::{Failure, config, interrupt, values};
 mod outcome;
 mod streamed;
 
-/// For each start position of one body: how many steps until its trajectory and that of a slightly shifted twin
-/// part. Without options, the headline map: 300x300 pixels, 50000 steps.
+/// Compute, for each start position of one body, the number of steps until its trajectory and that of a slightly shifted twin part.
+/// Without options this is the headline map: 300x300 pixels, 50000 steps.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -34,8 +34,8 @@ mod streamed;
                   In every precision but fast a map has the same bits on every CPU and GPU, for any number of threads."
 )]
 pub(crate) struct Args {
-    /// Begin with the values of a map of the source document: headline, or panorama (x from -40 to 470, 10200x1600 pixels, 200000 steps);
-    /// --config and options go before them
+    /// Start from the values of a map of Badger's study: headline, or panorama (x from -40 to 470, 10200x1600 pixels, 200000
+    /// steps); --config and options override them
     #[arg(
         long,
         value_name = "NAME",
@@ -46,23 +46,23 @@ pub(crate) struct Args {
     #[command(flatten)]
     specification: SpecificationArgs,
 
-    /// Take start states from a file instead of a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers a point
-    /// (x, y, z of the grid body), 9 (those of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses)
+    /// Read start states from a file instead of using a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers per
+    /// point (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also their velocities) or 21 (also their masses)
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     points: Option<PathBuf>,
-    /// Read the specification from a TOML file; options given beside it go before it
+    /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Let the map grow on the disk instead of in memory, in NAME.part beside the first .npy file (or the first file):
-    /// for maps larger than memory, and for runs that may be interrupted
+    /// Write the map to disk while it is computed instead of keeping it in memory, in NAME.part beside the first .npy file (or the
+    /// first file): for maps larger than memory, and for runs that may be interrupted
     #[arg(long, help_heading = "Files")]
     stream: bool,
-    /// Go on with the unfinished map NAME that a run with --stream has begun, with everything that the run was asked for, files
-    /// included; the same bytes come as without the interruption. Options of the run beside it must be those that it has.
-    /// Without NAME: that of the first .npy file, or of the first file, of --out; if nothing was begun there, it is, as with --stream
+    /// Resume the unfinished map NAME of a run with --stream, with all options of that run, files included; the files get the same
+    /// bytes as without the interruption. Options of the run that are given again must have the same values. Without NAME: the map
+    /// of the first .npy file, or of the first file, of --out; if there is none, the map is begun as with --stream
     #[arg(long, value_name = "NAME", help_heading = "Files", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
 
@@ -73,8 +73,8 @@ pub(crate) struct Args {
     /// the map can keep busy]
     #[arg(long, value_name = "all|LIST", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpus)]
     gpus: Option<GpuChoice>,
-    /// How several GPUs are driven: threads (a thread each, pixels handed out as they go, so that all finish together)
-    /// or single (one thread, an equal part each, as the source document does)
+    /// How several GPUs are driven: threads (a thread for each, with pixels handed out on demand, so that all finish together) or
+    /// single (one thread, with an equal part for each GPU, as in Badger's study)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "threads", value_parser = values::driver)]
     driver: Driver,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
@@ -106,16 +106,16 @@ pub(crate) struct OutputArgs {
     #[arg(skip)]
     max_error: Option<f64>,
 
-    /// The picture alone, a pixel of the map each, without axes and colour bar
+    /// Write the picture without axes and colour bar, with one pixel per pixel of the map
     #[arg(long, help_heading = "Picture")]
     bare: bool,
-    /// Average N x N pixels of the map to one of the picture, 1 to 65536
+    /// Average N x N pixels of the map to one pixel of the picture, 1 to 65536
     #[arg(long, value_name = "N", help_heading = "Picture", default_value = "1", allow_hyphen_values = true, value_parser = values::shrink)]
     shrink: usize,
     /// Colours of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
-    /// A title above the picture [default: none]
+    /// Title above the picture [default: none]
     #[arg(
         long,
         value_name = "TEXT",
@@ -177,14 +177,14 @@ pub(crate) struct SpecificationArgs {
     /// Which two coordinates of the grid body the map spans: xy, xz or yz [default: xy]
     #[arg(long, value_name = "PLANE", allow_hyphen_values = true, value_parser = values::plane)]
     plane: Option<Plane>,
-    /// Which body is the grid body, placed by the pixel and with the shifted twin: 1, 2 or 3 [default: 1]
+    /// Which body is the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3 [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::body)]
     body: Option<u8>,
     /// Masses of the bodies (mass); 0 for a test body [default: 10,20,30]
     #[arg(long, value_name = "M1,M2,M3", allow_hyphen_values = true, value_parser = values::triple)]
     masses: Option<[f64; 3]>,
-    /// Start positions (length), bodies separated by colons; of the grid body only the coordinate outside the
-    /// plane counts [default: 0,0,-11:0,0,0:10,10,12]
+    /// Start positions (length), bodies separated by colons; for the grid body only the coordinate outside the plane is used
+    /// [default: 0,0,-11:0,0,0:10,10,12]
     #[arg(long, value_name = "X,Y,Z:X,Y,Z:X,Y,Z", allow_hyphen_values = true, value_parser = values::three_vectors)]
     positions: Option<[DVec3; 3]>,
     /// Start velocities (length / time), bodies separated by colons [default: -3,0,0:0,0,0:3,0,0]
@@ -205,7 +205,7 @@ pub(crate) struct SpecificationArgs {
     /// Shift of the grid body's twin (length); one number for all three axes [default: 0.001]
     #[arg(long, value_name = "D|DX,DY,DZ", allow_hyphen_values = true, value_parser = values::one_or_three)]
     shift: Option<OneOrThree>,
-    /// Distance from its twin up to which the grid body counts as together with it (length) [default: 0.5]
+    /// Distance up to which the grid body counts as together with its twin (length) [default: 0.5]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
     critical_distance: Option<f64>,
     // Its help is that of the table of quantities.
@@ -213,19 +213,19 @@ pub(crate) struct SpecificationArgs {
     quantity: Option<Quantity>,
     /// Arithmetic [default: f64]
     /// f64: 64 bits, IEEE; the reference
-    /// fast: 64 bits with the GPU's approximate root; equal to rounding, a quarter faster on a GPU
+    /// fast: 64 bits with the GPU's approximate root; equal up to rounding, a quarter faster on a GPU
     /// mixed: 64 bits with a 32-bit root; a little faster, noisy where pixels are closer than 1e-3
     /// f32: 32 bits; more than twice as fast, grainy
     /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than f64
-    /// float-float: pairs of f32, 44 bits; slower, but for GPUs whose 64-bit arithmetic is very slow
-    /// All but fast have the same bits on every machine; on a CPU fast is f64.
+    /// float-float: pairs of f32, 44 bits; slower, except on GPUs whose 64-bit arithmetic is very slow
+    /// All precisions except fast give the same bits on every machine; on a CPU fast is f64.
     #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::precision)]
     precision: Option<Precision>,
-    /// What steps the trajectories [default: explicit-euler]
+    /// Integrator of the trajectories; all except the default need --precision f64 [default: explicit-euler]
     /// explicit-euler: order 1, the cheapest
     /// symplectic-euler: order 1, symplectic, the same cost
     /// leapfrog: order 2, symplectic, the same cost
-    /// velocity-verlet: order 2, symplectic, leapfrog's positions, costs a little more
+    /// velocity-verlet: order 2, symplectic, the positions of leapfrog, costs a little more
     /// forest-ruth: order 4, symplectic, costs three times as much
     /// adams-bashforth-2: order 2, costs a little more
     /// adams-bashforth-4: order 4 with --start runge-kutta, costs a little more
@@ -233,7 +233,7 @@ pub(crate) struct SpecificationArgs {
     /// hermite-4: order 4, costs twice as much
     #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::integrator)]
     integrator: Option<Integrator>,
-    /// First steps of the adams-bashforth integrators: euler (as the source document does; leaves order 2) or runge-kutta
+    /// First steps of the adams-bashforth integrators: euler (as in Badger's study; reduces the order to 2) or runge-kutta
     /// [default: euler]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::start)]
     start: Option<Start>,

@@ -18,8 +18,8 @@ pub(super) mod live;
 mod maps;
 mod orbit;
 
-/// Look at maps in the browser: pan and zoom as far as 64-bit numbers go, change every parameter, watch the orbit under the
-/// pointer. Everything is in this program; nothing is fetched from elsewhere.
+/// Look at maps in the browser: pan, zoom down to the resolution of 64-bit numbers, change every parameter, and see the orbit of a
+/// pixel. The program contains everything that the page needs.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -30,13 +30,13 @@ mod orbit;
 pub(crate) struct Args {
     #[command(flatten)]
     serve: ServeArgs,
-    /// Keep tiles in this folder, for the next time
+    /// Keep tiles in this folder for later sessions
     #[arg(long, value_name = "DIR", help_heading = "Cache")]
     cache: Option<PathBuf>,
-    /// The most that the folder may hold, in MiB; tiles that have not been used for longest go first
+    /// Largest size of the folder in MiB; the least recently used tiles are removed first
     #[arg(long, value_name = "MIB", help_heading = "Cache", default_value = "4096", allow_hyphen_values = true, value_parser = mebibytes, requires = "cache")]
     cache_size: u64,
-    /// The most tiles in memory, in MiB
+    /// Largest size of the tiles in memory in MiB
     #[arg(long, value_name = "MIB", help_heading = "Cache", default_value = "256", allow_hyphen_values = true, value_parser = mebibytes)]
     memory: u64,
 
@@ -59,8 +59,8 @@ pub(super) struct ServeArgs {
     /// Port of the page [default: a free one]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, allow_hyphen_values = true, value_parser = port)]
     port: u16,
-    /// Address to listen on. Other than a loopback address it lets other machines in; the link then has a token, without which
-    /// nobody is served
+    /// Address to listen on. An address other than a loopback address lets other machines connect; the link then contains a token,
+    /// and requests for data without it are refused
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into(), allow_hyphen_values = true, value_parser = address)]
     bind: IpAddr,
     /// Open the page in the browser

@@ -81,23 +81,23 @@ pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
 pub(crate) struct SequenceArgs {
     #[command(flatten)]
     pub(crate) specification: SpecificationArgs,
-    /// Read the specification from a TOML file; options given beside it go before it
+    /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
-    /// Replace the frames of another sequence that the folder holds, instead of refusing to
+    /// Replace the frames of another sequence in the folder instead of refusing to
     #[arg(long, help_heading = "Files")]
     restart: bool,
-    /// Go on with the sequence in a folder, with everything that was asked for when it was begun; options of the sequence
-    /// beside it must be those that it has. (The same command as before goes on too.)
+    /// Resume the sequence in a folder with all its options; options of the sequence that are given again must have the same
+    /// values. (The previous command also resumes it.)
     #[arg(long, value_name = "FOLDER", help_heading = "Files", conflicts_with_all = ["restart", "config"])]
     pub(crate) resume: Option<PathBuf>,
 
     /// Colours of the pictures: inferno, viridis, magma, plasma, cividis, grey or turbo
     #[arg(long, value_name = "NAME", help_heading = "Picture", default_value_t = ColourMap::Inferno)]
     colormap: ColourMap,
-    /// What they stand for. share: the share of the frame's steps that was left when the twins parted, the same scale in
-    /// every frame. steps: the steps left, of the most that any frame has. frame: the steps left, each frame from its own lowest to its
-    /// highest; of other quantities than divergence, whose values are not steps, there is frame only [default: share; of other quantities
+    /// Meaning of the colours. share: the share of the frame's steps that was left when the twins parted, on the same scale in
+    /// every frame. steps: the number of steps left, on a scale up to the largest number of steps of any frame. frame: the number
+    /// of steps left, in each frame from its lowest to its highest value; of other quantities than divergence, whose values are not steps, there is frame only [default: share; of other quantities
     /// frame]
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     colours: Option<Colours>,
@@ -111,11 +111,12 @@ pub(crate) struct SequenceArgs {
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
-    /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of one [default: 4; under mpirun
-    /// as many as ranks, from 4 to 16]
+    /// Maps computed at a time, 1 to 64, so that no device waits for the last pixels or the picture of a map [default: 4; under
+    /// mpirun the number of ranks, from 4 to 16]
     #[arg(long, value_name = "N", help_heading = "Computation", value_parser = in_flight)]
     in_flight: Option<usize>,
-    /// About how often an unfinished map is put on disk, 0.1 to 86400 (seconds): what a run that is killed can lose
+    /// Approximate time between two writes of an unfinished map to disk, 0.1 to 86400 (seconds), which is how much a killed run can
+    /// lose
     #[arg(long, value_name = "SECONDS", help_heading = "Computation", default_value = "30", value_parser = checkpoint)]
     checkpoint: Duration,
 

@@ -16,8 +16,8 @@ use super::resume::Typed;
 use super::sequence::{self, Base, SequenceArgs};
 use super::{Failure, interrupt, report};
 
-/// A map for each value of a parameter: of a body's mass, the shift, the time step and so on; or for each pair of values of two
-/// parameters. Run it again to go on with what an interrupted run left.
+/// Compute a map for each value of a parameter, such as a body's mass, the shift or the time step, or for each pair of values of
+/// two parameters. Run it again to continue an interrupted run.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -26,8 +26,8 @@ use super::{Failure, interrupt, report};
 )]
 pub(crate) struct Args {
     /// The parameter and its values: FROM:TO:COUNT for evenly spaced ones (as mass2=5:40:16), FROM:TO:COUNT:log for a constant
-    /// ratio (as shift=1e-6:1e-2:9:log), or a list (as dt=0.001,0.002,0.004). Given twice, for two parameters: a map for each pair
-    /// of values, the first parameter's down the rows of the sheet and the second one's along its columns
+    /// ratio (as shift=1e-6:1e-2:9:log), or a list (as dt=0.001,0.002,0.004). Give it twice for two parameters: there is then a map
+    /// for each pair of values, with the first parameter along the rows of the sheet and the second along its columns
     #[arg(
         long,
         value_name = "NAME=VALUES",
@@ -36,8 +36,8 @@ pub(crate) struct Args {
     )]
     vary: Vec<Vary>,
     /// Folder for the maps: frame-00000.png, .npy and .json (specification and summary) of each value (of two parameters
-    /// frame-00000_mass2=5_dt=0.001.png and so on), sheet.png (all maps beside each other), table.csv and table.json. A run that
-    /// was interrupted goes on there
+    /// frame-00000_mass2=5_dt=0.001.png and so on), sheet.png (all maps side by side), table.csv and table.json. An interrupted run
+    /// in it is continued
     #[arg(
         long,
         value_name = "FOLDER",
@@ -45,7 +45,7 @@ pub(crate) struct Args {
         default_value = "sweep"
     )]
     out: PathBuf,
-    /// Pictures of a pixel a pixel, without axes and colour bar
+    /// Write pictures without axes and colour bar, with one pixel per pixel of the map
     #[arg(long, help_heading = "Picture")]
     bare: bool,
     #[command(flatten)]

@@ -19,8 +19,8 @@ use super::resume::Typed;
 use super::sequence::{self, Base, SequenceArgs};
 use super::{Failure, interrupt, report};
 
-/// A sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it again to go
-/// on with what an interrupted run left, or to make a film of frames that are there.
+/// Compute a sequence of maps towards a point: range, shift of the twin and number of steps change from frame to frame. Run it
+/// again to continue an interrupted run, or to make a film of existing frames.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -28,13 +28,13 @@ use super::{Failure, interrupt, report};
     after_help = schedules()
 )]
 pub(crate) struct Args {
-    /// Schedule: document (the published zoom; 500 frames), video (from 1.28 km to 518 nm; 937 frames) or none (100 frames)
+    /// Schedule: document (the zoom of Badger's study; 500 frames), video (from 1.28 km to 518 nm; 937 frames) or none (100 frames)
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Preset::Document)]
     preset: Preset,
     /// Number of frames, 1 to 99999 [default: the preset's]
     #[arg(long, value_name = "N", help_heading = "Zoom", value_parser = frames)]
     frames: Option<u32>,
-    /// A formula for a parameter, such as 'span=40/2^(frame/30)'; can be repeated, and goes before the preset's
+    /// Set a parameter by a formula, such as 'span=40/2^(frame/30)'; can be repeated, and overrides the preset's
     #[arg(
         long,
         value_name = "NAME=FORMULA",
@@ -42,14 +42,14 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     set: Vec<Rule>,
-    /// Pixels of earlier frames to use again: none, exact (where start, shift and dt are the same bits; goes on from stored
-    /// states, changes no bit) or rounded (the published cache of rounded coordinates: wrong, its error is measured and
-    /// printed; keeps the arrays). One map at a time; --precision f64 and --integrator explicit-euler only
+    /// Reuse pixels of earlier frames: none, exact (where start, shift and dt have the same bits; continues from stored states and
+    /// changes no bit) or rounded (the cache of rounded coordinates of Badger's study, which is wrong; its error is measured and
+    /// printed, and the arrays are kept). Needs --precision f64 and --integrator explicit-euler
     #[arg(long, value_name = "NAME", help_heading = "Zoom", default_value_t = Cache::None)]
     cache: Cache,
 
-    /// Folder for the frames: frame-00000.png and so on, and a .json with the specification of each. A run that was
-    /// interrupted goes on there
+    /// Folder for the frames: frame-00000.png and so on, and a .json with the specification of each. An interrupted run in it is
+    /// continued
     #[arg(
         long,
         value_name = "FOLDER",
@@ -60,10 +60,10 @@ pub(crate) struct Args {
     /// Write every frame's array as well (.npy, u32, height x width)
     #[arg(long, help_heading = "Files")]
     npy: bool,
-    /// Make a film of the frames: .gif or .webp (both without loss), or .mp4 (smaller; needs ffmpeg); can be repeated
+    /// Make a film of the frames: .gif or .webp (both lossless), or .mp4 (smaller; needs ffmpeg); can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     film: Vec<PathBuf>,
-    /// Frames a second of the film, 0.1 to 60
+    /// Frames per second of the film, 0.1 to 60
     #[arg(long, value_name = "RATE", help_heading = "Files", default_value = "30", value_parser = rate)]
     fps: f64,
 

@@ -1,4 +1,5 @@
-//! The document's driver: one host thread starts every GPU on an equal part of the pixels, and goes round until all are done.
+//! The driver of Badger's study: one host thread starts every GPU on an equal part of the pixels and polls the GPUs until all are
+//! done.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a thread of the CPU has under way: pixels that are drawn in batches and delivered in batches.
+//! The pixels that a CPU thread is computing, which it draws from the queue and delivers in batches.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use trisolar_run::EngineError;
 
 /// Rounds of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
 pub(super) const SLICE: u32 = 1 << 13;
-/// Pixels that a thread draws at a time: so many that this takes some time, and at most these.
+/// The largest batch, in pixels. A batch is large enough to last at least [`BATCH_TIME`].
 const MAX_BATCH: u64 = 1 << 12;
 /// How long a batch should last, at least.
 const BATCH_TIME: Duration = Duration::from_millis(2);
@@ -27,7 +27,7 @@ pub(super) trait Work {
     /// A value for each pixel of a span of numbers.
     fn begin(&self, span: Range<u64>) -> Vec<Self::Value>;
 
-    /// Hands on the values of a span that begins with `first`, all of which are done.
+    /// Delivers the values of a finished span that begins with pixel `first`.
     fn deliver(
         &self,
         share: Share<'_>,
@@ -96,7 +96,7 @@ impl<'a, W: Work> Batches<'a, W> {
         &mut batch.values[place as usize]
     }
 
-    /// A pixel is done and its value final.
+    /// Marks a pixel as done; its value is final.
     #[inline(always)]
     pub fn count(&mut self, slot: u32) {
         self.finished += 1;
@@ -108,7 +108,8 @@ impl<'a, W: Work> Batches<'a, W> {
         }
     }
 
-    /// After [`SLICE`] rounds of steps at most: reports what the thread has gone, and says whether it goes on. Errors are those
+    /// Called after at most [`SLICE`] rounds of steps: reports the steps of the thread and returns whether it continues. Errors are
+    /// those
     /// of the queue and of [`Work::deliver`].
     ///
     /// Inlined into a function with the lanes' instruction set: each of its callers has one of its own.

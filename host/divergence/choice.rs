@@ -1,4 +1,4 @@
-//! From what a user asks for to an engine: which GPUs, with or without the CPU, and what happens where there is none.
+//! Selects an engine from the user's options: which GPUs, with or without the CPU, and what happens if there is no GPU.
 
 use super::devices::{Devices, LentCpu};
 use super::engine::Engine;
@@ -58,7 +58,7 @@ pub(super) fn devices(
     Ok((Chosen::Cpu(devices.cpu(options.threads)?), notes))
 }
 
-/// What a mode whose bits depend on the device makes of two kinds of devices.
+/// The note for a precision whose bits depend on the device, if GPUs and the CPU compute together.
 fn mixed(specification: &Specification, with_cpu: bool) -> Option<String> {
     let portable = specification.precision.is_portable();
     (with_cpu && !portable).then(|| {

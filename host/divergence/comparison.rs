@@ -1,4 +1,4 @@
-//! How two maps of the same start positions differ: in precision, or by integrator.
+//! Differences of two maps of the same start positions, computed in different precisions or by different integrators.
 
 use serde::{Serialize, Serializer};
 
@@ -11,7 +11,7 @@ pub struct Comparison {
     pub equal: f64,
     /// Mean of the differences' absolute values, of the pixels that are finite in both maps.
     pub mean: f64,
-    /// The largest of them.
+    /// Largest absolute difference (steps).
     #[serde(serialize_with = "whole_if_it_is")]
     pub largest: f64,
     /// [`grain`] of the map itself.
@@ -28,7 +28,7 @@ fn whole_if_it_is<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Comparison {
-    /// Of a map `width` pixels wide, of which `steps` steps were computed.
+    /// Compares a map that is `width` pixels wide and has `steps` steps with a reference.
     ///
     /// # Panics
     /// If the maps are not of one size and of one type, or empty.

@@ -1,4 +1,4 @@
-//! Who computes pixels: this process, or several together.
+//! Executors of maps: this process, or several processes together.
 
 use super::Validated;
 use super::engine::{DivergenceMap, Streamed, Task};
@@ -7,7 +7,7 @@ use super::sink::Memory;
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
-/// Computes pixels with the devices of one process or of several. Several tasks can be under way at a time.
+/// Computes pixels with the devices of one process or of several. Several tasks can run at a time.
 pub trait Computer: Sync {
     /// Computes pixels of a map and hands them to the task's sink as they come.
     ///
@@ -28,7 +28,7 @@ pub trait Computer: Sync {
         trisolar_device::devices()
     }
 
-    /// That the options go together and that the GPUs they name are there, before long work starts.
+    /// Checks, before long work starts, that the options are compatible and that the GPUs which they name exist.
     ///
     /// # Errors
     /// [`EngineError::Refused`].

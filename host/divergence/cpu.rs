@@ -151,7 +151,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Waits for the other devices; false if the run has ended.
+    /// Waits until the other devices are ready; returns false if the run has ended.
     pub fn begin(&self) -> bool {
         let goes_on = self.share.ready();
         *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
@@ -162,7 +162,7 @@ impl<'a> Shared<'a> {
         self.steps.len() as u64
     }
 
-    /// Takes note of the steps that `thread` has accounted for. The first thread speaks for all.
+    /// Records the steps of `thread`. The first thread reports the steps of all threads to the monitor.
     pub fn report(&self, thread: usize, steps: u64) {
         self.steps[thread].store(steps, Ordering::Relaxed);
         if thread == 0 {

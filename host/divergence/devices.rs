@@ -1,5 +1,5 @@
-//! Devices that stay open. Opening a GPU, loading its kernels and taking its buffers costs more than many a map: whoever
-//! computes one map after the other does it once.
+//! Devices that stay open between computations. Opening a GPU, loading its kernels and allocating its buffers can take longer than
+//! a small map, so a program that computes many maps should do it once.
 
 use std::fmt;
 use std::ops::Deref;
@@ -17,8 +17,8 @@ use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Devices that stay open from one computation to the next.
 ///
-/// A device is opened when it is first needed, and lent to one computation at a time; computations at the same time have a handle
-/// each, with streams and buffers of its own. One that has failed is closed. Clones share the devices.
+/// A device is opened when it is first needed and leased to one computation at a time. Concurrent computations have a handle each,
+/// with its own streams and buffers. A device that has failed is closed. Clones share the devices.
 #[derive(Clone, Debug)]
 pub struct Devices {
     source: Arc<dyn Source>,
@@ -60,8 +60,8 @@ impl Devices {
         self.source.list()
     }
 
-    /// How often a GPU has been opened so far: as many times as computations needed one at the same time, not as there
-    /// were computations.
+    /// How often a GPU has been opened so far: once for each computation that needed a GPU at the same time as others, not once for
+    /// every computation.
     pub fn gpus_opened(&self) -> u64 {
         self.gpus.opened()
     }
@@ -99,8 +99,8 @@ impl Devices {
         Ok(streamed(&chosen, engine.stream(task, monitor)?, notes))
     }
 
-    /// Steps pixels that are under way to their ends, on the devices that `options` ask for, as [`stream`](Self::stream)
-    /// does with pixels from their starts.
+    /// Steps pixels from the states in which an earlier computation left them to their ends, on the devices that `options` select,
+    /// as [`stream`](Self::stream) does for pixels from their starts.
     ///
     /// # Errors
     /// As there.

@@ -1,4 +1,4 @@
-//! What computes a map: one trait, chosen at run time.
+//! The engines that compute maps: one trait, selected at run time.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl<'a> Task<'a> {
         Cow::Borrowed(self.spans)
     }
 
-    /// Number of pixels; those of the map, if they come while the task is under way.
+    /// Number of pixels of the task; the number of pixels of the map if they arrive while the task runs.
     pub fn pixels(&self) -> u64 {
         self.spans_to_come().iter().map(|s| s.end - s.start).sum()
     }
@@ -155,10 +155,10 @@ impl Computed {
 /// Said where counts of steps are asked of a map that has none.
 pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
 
-/// A computed map with what made it.
+/// A computed map with its specification and report.
 #[derive(Clone, Debug)]
 pub struct DivergenceMap {
-    /// What it is of.
+    /// The specification of the map.
     pub specification: Specification,
     /// The start states, if they are not a grid's: `values` are theirs, in the same order.
     pub points: Option<Arc<Points>>,
@@ -186,7 +186,7 @@ pub struct DivergenceMap {
 }
 
 impl DivergenceMap {
-    /// The same with what was found about its steps.
+    /// The same map with the resolution of its time step.
     #[must_use]
     pub fn with_resolution(mut self, resolution: Option<Resolution>) -> Self {
         self.resolution = resolution;
@@ -238,8 +238,8 @@ impl DivergenceMap {
 /// Computes a map on the engine that `options` ask for. Whoever computes many maps keeps the [`Devices`] open and calls
 /// [`Devices::run`].
 ///
-/// With [`Backend::Auto`] a GPU that cannot be used is passed over, and if all that there are fail in the middle the CPU
-/// computes what is left; both are said in the result's notes.
+/// With [`Backend::Auto`], GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
+/// remaining pixels. The notes of the result mention both.
 ///
 /// # Errors
 /// See [`Engine::compute`].

@@ -9,7 +9,7 @@ use super::team::{self, Worker};
 use trisolar_device::DeviceInfo;
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
 
-/// Pixels for which one more GPU is started, if the user leaves the number open: about as many as it works on at a time.
+/// Pixels per GPU if the user does not set the number of GPUs: about as many as a GPU computes at a time.
 const PIXELS_A_GPU: u64 = 1 << 16;
 
 /// Computes maps on several GPUs.

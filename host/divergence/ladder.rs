@@ -1,5 +1,5 @@
-//! The ladder: one map by kernels of which each changes one thing, from the one that is written down first to the one that
-//! computes maps. For `trisolar bench ladder` and those who experiment with kernels.
+//! The ladder: kernels that compute the same map, each of which changes one thing, from a first simple version to the kernel that
+//! computes maps. Used by `trisolar bench ladder` and for experiments with kernels.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -70,8 +70,8 @@ impl Rung {
 }
 
 impl Validated {
-    /// The whole map as the rungs below the last take it. They know neither softening nor other methods than
-    /// explicit Euler in `f64`, and no more than 2³⁰ pixels.
+    /// The whole map in the form that all rungs but the last use. They support neither softening nor methods other than explicit
+    /// Euler in `f64`, and at most 2³⁰ pixels.
     pub fn ladder_plan(&self) -> Plan {
         let s = self.specification();
         let order = s.order();

@@ -95,10 +95,10 @@ impl Default for Precision {
 impl Precision {
     /// Fraction bits that `fixed` can have.
     pub const FRACTION_BITS: std::ops::RangeInclusive<u8> = 8..=56;
-    /// Fraction bits of `fixed` without a number: the source document's.
+    /// Fraction bits of `fixed` without a number, as in Badger's study.
     pub const DEFAULT_FRACTION_BITS: u8 = 26;
 
-    /// What can be written.
+    /// The accepted names, for messages.
     fn names() -> String {
         let bits = Self::FRACTION_BITS;
         let names = Self::ALL.into_iter().map(|precision| {
@@ -160,11 +160,11 @@ impl TryFrom<String> for Precision {
     }
 }
 
-/// How multistep methods take the steps for which they have no history.
+/// How multistep methods take their first steps, for which they have no history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// By explicit Euler, as the source document does: the error of these steps is of second order, whatever the method's.
+    /// By explicit Euler, as in Badger's study: these steps have an error of second order, whatever the order of the method.
     #[default]
     Euler,
     /// By the Runge–Kutta method of fourth order.
@@ -172,7 +172,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// As it is written.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Euler => "euler",

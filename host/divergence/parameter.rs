@@ -35,15 +35,14 @@ pub enum Parameter {
 }
 
 impl Parameter {
-    /// What can be written.
+    /// The accepted names, for messages.
     pub const NAMES: &str = "mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1, \
                              center2, span, shift, steps, dt, g, softening or critical-distance";
 
-    /// Puts a value into a specification; whether it can be computed with is checked by
-    /// [`Specification::validate`].
+    /// Sets the value in a specification. [`Specification::validate`] checks whether the value is allowed.
     ///
     /// # Errors
-    /// A number of steps that is none: not finite, negative, or beyond 2⁶⁴.
+    /// For the number of steps: a value that is not finite, is negative, or exceeds 2⁶⁴.
     pub fn set(self, specification: &mut Specification, value: f64) -> Result<(), String> {
         let s = specification;
         match self {
@@ -63,7 +62,7 @@ impl Parameter {
         Ok(())
     }
 
-    /// Its value in a specification. Of a shift or span that differs from axis to axis, that along the first.
+    /// Its value in a specification; for a shift or span with different values along the axes, the value along the first axis.
     pub fn get(self, specification: &Specification) -> f64 {
         let s = specification;
         match self {

@@ -1,11 +1,11 @@
-//! Maps of the source document by name.
+//! Maps of Badger's study, by name.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::spec::{Given, OneOrTwo};
 
-/// A map of the source document; see [`given`](Self::given).
+/// A map of Badger's study; see [`given`](Self::given).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// The square of start positions from -20 to 20, 300 × 300 pixels.
@@ -18,7 +18,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Headline, Self::Panorama];
 
-    /// As it is written.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Headline => "headline",

@@ -41,7 +41,7 @@ kernels_gpu::quantities!({define} []);
 
 /// Something that is done for a quantity.
 pub(crate) trait OfQuantity {
-    /// What comes of it.
+    /// The result of the operation.
     type Output;
 
     /// Does it.
@@ -50,7 +50,7 @@ pub(crate) trait OfQuantity {
 
 /// Something that is done for a method: a quantity in a precision by an integrator.
 pub(crate) trait OfMethod {
-    /// What comes of it.
+    /// The result of the operation.
     type Output;
 
     /// Does it.

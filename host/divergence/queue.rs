@@ -1,9 +1,9 @@
-//! The pixels that nobody has computed yet, and who computes the others: one queue for all devices of a run.
+//! The pixels of a run that are not computed yet, and the devices that compute the others: one queue for all devices.
 //!
-//! Every device draws [spans](Grant) of consecutive pixels and delivers their results. How many it may draw is planned
-//! so that all finish together, whatever their speeds: each says how fast it is and how much it has before it, and
-//! nobody draws more than it would compute in the time that the run as a whole still needs. Towards the end
-//! the portions become small. What a device that fails had drawn goes back to the queue.
+//! Every device draws [spans](Grant) of consecutive pixels and delivers their results. The queue limits the number of pixels so
+//! that all devices finish together, whatever their speeds: each device reports its speed and its backlog, and no device draws more
+//! pixels than it would compute in the remaining time of the whole run. Towards the end the portions become small. The pixels of a
+//! device that fails go back to the queue.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -38,9 +38,9 @@ pub(super) struct Grant {
 /// How a device is doing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    /// Pixels it has drawn and not begun.
+    /// Pixels that it has drawn but not begun.
     pub backlog: u64,
-    /// Pixels it does a second; 0 if that is not known yet.
+    /// Pixels that it computes per second; 0 if that is not known yet.
     pub rate: f64,
 }
 
@@ -108,7 +108,7 @@ impl Member {
         self.drawn.insert(start, end);
     }
 
-    /// Pixels still before it, as far as can be said now.
+    /// Estimated number of pixels that it still has to compute.
     fn backlog(&self, now: Instant) -> f64 {
         let since = now.duration_since(self.told).as_secs_f64();
         (self.pace.backlog as f64 - self.pace.rate * since).max(0.0)
@@ -177,7 +177,7 @@ impl<'a> Queue<'a> {
         state.members.len() - 1
     }
 
-    /// The part in the run of the device of this number.
+    /// The share of the run for the device with this number.
     pub fn share(&self, member: usize) -> Share<'_> {
         Share {
             queue: self,
@@ -185,7 +185,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Whether something is left to do, or may come.
+    /// Whether pixels are left to compute or may still arrive.
     pub fn unfinished(&self) -> bool {
         !self.lock().is_over()
     }
@@ -209,7 +209,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Says to the monitor that everything is done.
+    /// Tells the monitor that the run is complete.
     pub fn tell_all_done(&self) {
         self.tell(u64::MAX);
     }
@@ -312,12 +312,12 @@ impl State {
         spans
     }
 
-    /// Whether all pixels there will ever be have been delivered.
+    /// Whether all pixels of the run have been delivered.
     fn is_over(&self) -> bool {
         self.missing == 0 && !self.open
     }
 
-    /// Strikes a span off what the device has drawn; false if it is not part of that.
+    /// Removes a span from the spans that the device has drawn; false if it did not draw this span.
     fn settle(&mut self, member: usize, span: &Range<u64>) -> bool {
         let drawn = &mut self.members[member].drawn;
         let Some((&start, &end)) = drawn.range(..=span.start).next_back() else {
@@ -439,7 +439,7 @@ impl Share<'_> {
         Ok(state.draw(self.member, portion, portion, 1))
     }
 
-    /// The steps the device has accounted for so far.
+    /// Reports the steps that the device has accounted for so far.
     pub fn report(&self, steps: u64) {
         let queue = self.queue;
         let mut state = queue.lock();
@@ -477,7 +477,7 @@ impl Share<'_> {
         Ok(())
     }
 
-    /// Waits, with nothing left to do, until there is something again (true) or the run is over (false).
+    /// Waits, when there is nothing to compute, until there are pixels again (true) or the run is over (false).
     ///
     /// # Errors
     /// What ended the run.
@@ -533,7 +533,7 @@ impl Share<'_> {
         returned
     }
 
-    /// Ends the run for all.
+    /// Ends the run for all devices.
     pub fn stop(&self) {
         self.queue.end_with(EngineError::Cancelled);
     }

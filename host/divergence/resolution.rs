@@ -29,7 +29,8 @@ pub const UNRESOLVED_LIMIT: f64 = 0.1;
 const MOST: u64 = 256;
 /// One pixel in this many belongs to the sample.
 const ONE_OF: u64 = 100;
-/// Pixel-steps that a sample may take in any case, about a tenth of a second: small maps have a larger share in it.
+/// Pixel-steps that a sample may always take, about a tenth of a second. The sample of a small map is therefore a larger share of
+/// the map.
 const AFFORDABLE: u64 = 16_000_000;
 /// Steps between two looks at whether the run was cancelled.
 const SLICE: u32 = 1 << 12;
@@ -57,7 +58,7 @@ impl Resolution {
         }
     }
 
-    /// For people.
+    /// As text for a summary.
     pub fn in_words(&self) -> String {
         let Self {
             sample, unresolved, ..
@@ -511,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_warning_is_no_accident_of_a_small_sample() {
-        // The late frames of the published zoom have 3 %.
+        // The late frames of the zoom of Badger's study have 3 %.
         for (sample, unresolved) in [(1, 0), (3, 1), (32, 4), (256, 8), (256, 30), (0, 0)] {
             let found = Resolution::new(sample, unresolved);
             assert_eq!(found.warning(), None, "{unresolved} of {sample}");

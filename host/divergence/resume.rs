@@ -20,7 +20,7 @@ use trisolar_spec::Integrator;
 mod on_cpu;
 mod on_device;
 
-/// A pixel under way.
+/// A pixel with the state of an unfinished computation.
 pub type Item = lanes::Item<<Divergence as Quantity>::State<f64, ExplicitEuler>>;
 
 /// Whether pixels of such maps can be resumed.
@@ -64,7 +64,7 @@ impl Starts {
 
 /// Pixels under way, by numbers of the caller's choice.
 pub trait Items: Sync {
-    /// Where a pixel is before the computation, every time it is asked for.
+    /// The state of a pixel before the computation.
     fn get(&self, number: u64) -> Item;
     /// Where the pixels from number `first` on have ended. Every pixel comes once, before its result goes to the task's sink.
     fn put(&self, first: u64, items: &[Item]);

@@ -1,4 +1,4 @@
-//! Where the results of a run go: memory, or a file of a map that is larger than that.
+//! Destinations of results: memory, or a file for maps that are larger than memory.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,7 +1,7 @@
-//! What a divergence map is of: plain data, validated once, saved with every result.
+//! The specification of a divergence map: plain data that is validated once and saved with every result.
 //!
-//! [`Given`] holds what a user gives, with abbreviations and gaps; [`Specification`] every value; [`Validated`] values
-//! that an engine can compute with.
+//! [`Given`] holds the values that a user gives, with abbreviations and omissions; [`Specification`] holds every value;
+//! [`Validated`] holds values that an engine can compute with.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct Specification {
     pub plane: Plane,
     /// Which body (1, 2, 3) the grid places and whose twin is shifted.
     pub body: u8,
-    /// Masses of the bodies (mass); a body of mass 0 feels without pulling.
+    /// Masses of the bodies (mass). A body of mass 0 is attracted but does not attract.
     pub masses: [f64; 3],
     /// Start positions (length). Of the grid body only the coordinate outside the plane is used.
     pub positions: [DVec3; 3],
@@ -58,7 +58,7 @@ pub struct Specification {
     pub quantity: Quantity,
     /// The arithmetic.
     pub precision: Precision,
-    /// What steps the trajectories.
+    /// The integrator of the trajectories.
     pub integrator: Integrator,
     /// How multistep integrators start; others must have [`Start::Euler`].
     pub start: Start,
@@ -112,8 +112,8 @@ pub enum OneOrThree {
     Three(DVec3),
 }
 
-/// What a user gives of a [`Specification`], from a configuration file or a command line. What is missing has its
-/// default, and three values can be abbreviated.
+/// The values of a [`Specification`] that a user gives, in a configuration file or on the command line. Missing values have their
+/// defaults, and three values can be abbreviated.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
@@ -159,10 +159,10 @@ pub struct Given {
 }
 
 impl Given {
-    /// The share of unresolved pixels that is allowed, if one is given.
+    /// The largest allowed share of unresolved pixels, if one is given.
     ///
     /// # Errors
-    /// [`SpecError`] for one that there cannot be.
+    /// [`SpecError`] if it is not an allowed share.
     pub fn checked_max_error(&self) -> Result<Option<f64>, SpecError> {
         match self.max_error.map(|most| (most, super::max_error(most))) {
             Some((most, Err(allowed))) => Err(SpecError::new("max-error", most, allowed)),
@@ -170,7 +170,7 @@ impl Given {
         }
     }
 
-    /// These values, and those of `under` where this has none.
+    /// These values, merged over those of `under`.
     #[must_use]
     pub fn over(self, under: Self) -> Self {
         Self {
@@ -323,9 +323,8 @@ impl Specification {
     /// Checks every value, their combination, and what the engines derive from them (squares, products with the
     /// time step): nothing of it may overflow, or vanish where its factors do not.
     ///
-    /// That a single pixel puts the grid body onto another one is allowed: without softening the velocities are NaN
-    /// after its first step and the positions after its second, and it counts as parted from then on (`times` = 2),
-    /// on every engine.
+    /// A single pixel may place the grid body exactly on another body. Without softening, the velocities are then NaN after the
+    /// first step and the positions after the second, and the pixel counts as parted from then on (`times` = 2) on every engine.
     ///
     /// # Errors
     /// The first value that is not allowed, with its option's name and what is.
@@ -538,7 +537,7 @@ impl Specification {
         self.order().map(|body| self.g * masses[body] * dt2)
     }
 
-    /// What these masses come to.
+    /// The mass terms that the kernels need, from these masses.
     fn weigh(&self, masses: &[f64; 3]) -> Masses {
         Masses {
             in_steps: MassTerms::new(self.gm_dt2(masses), self.softening),
@@ -652,7 +651,7 @@ impl Validated {
         Some(self.point_in_lengths(points, pixel).scaled(self.unit()))
     }
 
-    /// What the masses of a pixel come to, as the engines take them, if it is a point with masses of its own.
+    /// The mass terms of a pixel for the engines, if it is a point with masses of its own.
     #[inline]
     pub fn masses(&self, pixel: u64) -> Option<Masses> {
         let masses = self.points.as_ref()?.masses(pixel as usize)?;
@@ -677,7 +676,7 @@ impl Validated {
         [point, point.shifted(job.shift)].map(|p| p.start(job.dt))
     }
 
-    /// Pixels that between them have the extremes of the map: all, if they are points.
+    /// Pixels that together contain the extreme start positions of the map; all pixels if they are points.
     fn telling_pixels(&self) -> Box<dyn Iterator<Item = u64>> {
         match self.points {
             Some(_) => Box::new(0..self.pixels()),
@@ -714,7 +713,7 @@ impl Validated {
         Ok(())
     }
 
-    /// What the user should know before the map is computed: it can be, but may not be what was meant.
+    /// Warnings before the map is computed: the map can be computed, but may not be what the user intended.
     pub fn warnings(&self) -> Vec<String> {
         let s = &self.specification;
         let mut found = Vec::new();
@@ -814,7 +813,7 @@ impl Validated {
         Ok(())
     }
 
-    /// A shift that rounding swallows all over the map leaves nothing to compute.
+    /// The shift must not vanish in rounding at every pixel, because the twins would then be equal.
     fn check_shift(&self) -> Result<(), SpecError> {
         let s = &self.specification;
         if !s.quantity.has_twins() {
@@ -938,7 +937,7 @@ fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
     })
 }
 
-/// The values in which two specifications differ, in words: there, and here.
+/// Describes the values in which two specifications differ.
 pub fn differences(there: &Specification, here: &Specification) -> String {
     let object = |s: &Specification| {
         let mut object = serde_json::to_value(s).expect("plain data");

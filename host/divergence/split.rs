@@ -1,4 +1,4 @@
-//! The document's way to share a map among GPUs: parts of equal size, by number of pixels.
+//! How Badger's study divides a map among GPUs: into parts with equal numbers of pixels.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,14 +10,14 @@ use trisolar_run::{EngineError, Monitor};
 
 /// A device of a team.
 pub(super) trait Worker: Sync {
-    /// In words, apart from others of its kind.
+    /// A name for reports that distinguishes it from other devices of its kind.
     fn label(&self) -> String;
     /// Pixels that it works on at a time.
     fn capacity(&self, specification: &Specification) -> u64;
     /// Draws spans of the task's pixels and delivers their results until there are none left.
     ///
     /// # Errors
-    /// What keeps the device from going on. What it has drawn and not delivered is done by others.
+    /// The failure of the device. Other devices compute the pixels that it has drawn but not delivered.
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError>;
 }
 

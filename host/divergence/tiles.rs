@@ -1,5 +1,5 @@
-//! Keeps a device with fetching threads busy: tiles in, launches of a known length one after the other, results out.
-//! The same for a GPU and for the emulator.
+//! Keeps a device with fetching threads busy: writes tiles, queues launches of a known duration one after the other, and reads
+//! results. The same code serves a GPU and the emulator.
 
 use std::collections::VecDeque;
 use std::ops::Range;

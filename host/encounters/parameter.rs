@@ -14,7 +14,7 @@ pub enum Setup {
     BinarySingle,
     /// Three bodies at rest.
     FreeFall,
-    /// Burrau's problem (1913): masses 3, 4 and 5 at rest, opposite to the sides of these lengths of a triangle.
+    /// Burrau's problem (Burrau 1913): masses 3, 4 and 5 at rest, each opposite to the side of this length of a triangle.
     Burrau,
     /// Bodies from a file.
     Points,

@@ -1,4 +1,4 @@
-//! What a cluster looks like: density centre, core radius, Lagrange radii.
+//! The shape of a cluster: density centre, core radius and Lagrange radii.
 
 use rayon::prelude::*;
 
@@ -13,8 +13,7 @@ const NEIGHBOURS: usize = 6;
 /// The shape of a cluster at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// The density centre (Casertano & Hut 1985, ApJ 298, 80, with the sixth neighbour); the centre of mass of fewer
-    /// than 7 particles.
+    /// The density centre (Casertano & Hut 1985, with the sixth neighbour); for fewer than 7 particles the centre of mass.
     pub centre: [f64; 3],
     /// The core radius (length): √(Σ ρ² r² / Σ ρ²) about the density centre, ρ being the density at a particle. NaN for
     /// fewer than 7 particles.
@@ -24,7 +23,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of particles at one time. Takes time as the square of their number.
+    /// Determines the shape from particles at one time, in a time proportional to the square of their number.
     pub fn of(stars: &[Star]) -> Self {
         let places: Vec<[f64; 3]> = stars.iter().map(position).collect();
         let (centre, core_radius) = if stars.len() > NEIGHBOURS {

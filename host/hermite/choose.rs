@@ -1,4 +1,4 @@
-//! Which engine computes a run, and who makes its block steps.
+//! Selects the engine of a run, and whether host or device performs its block steps.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Options {
     pub threads: Option<usize>,
     /// How many GPUs share the work; `None` for one, where that is worth it. As many as are asked for are used.
     pub gpus: Option<u32>,
-    /// Who makes block steps.
+    /// Whether the host or the device performs block steps.
     pub block_step: BlockStep,
 }
 
@@ -42,10 +42,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// That the values go together, and with the scheme if one is given.
+    /// Checks that the options are compatible with each other and with the scheme, if one is given.
     ///
     /// # Errors
-    /// The first value that does not, and what it goes with.
+    /// The first incompatible value, and what it requires.
     pub fn check(&self, scheme: Option<Scheme>) -> Result<(), SpecError> {
         let on_gpus = self.backend == Backend::Gpu;
         let wrong = |option, given: String, allowed: &str| {
@@ -118,7 +118,7 @@ impl Options {
     }
 }
 
-/// What a run is computed on: GPUs that are open, or the CPU.
+/// The devices of a run: open GPUs, or the CPU.
 #[derive(Debug)]
 pub struct Devices {
     options: Options,
@@ -148,7 +148,7 @@ impl Devices {
         Ok(super::on_devices(self.gpus.clone(), workers))
     }
 
-    /// Who makes block steps with this engine: as the options say, or the device wherever it can.
+    /// Whether host or device performs block steps with this engine: as the options say, or the device wherever it can.
     pub fn block_steps(&self, engine: &dyn Engine, specification: &Specification) -> BlockSteps {
         match self.options.block_step {
             BlockStep::By(by) => by,

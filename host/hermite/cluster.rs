@@ -75,22 +75,22 @@ impl Counters {
     }
 }
 
-/// A step that its end showed to have been much too long.
+/// A step that turned out to be much too long, by the criterion at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Abrupt {
-    /// When it ended.
+    /// The time at which it ended.
     pub time: f64,
-    /// Whose it was.
+    /// The particle that took the step.
     pub body: usize,
-    /// The nearest neighbour then.
+    /// The particle's nearest neighbour at that time.
     pub neighbour: usize,
     /// Their distance (length).
     pub distance: f64,
-    /// How many times as long as the next it was.
+    /// Its length divided by the length of the next step.
     pub ratio: f64,
 }
 
-/// Where the time went.
+/// How the time was spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// Prediction of all particles.
@@ -101,7 +101,7 @@ pub struct Split {
     pub irregular: Duration,
     /// Correction and choice of the next step.
     pub correct: Duration,
-    /// Which particles are due, and renewing them in the engine.
+    /// Determining the particles that are due, and updating them in the engine.
     pub schedule: Duration,
 }
 
@@ -316,7 +316,7 @@ impl<'e> Cluster<'e> {
         self.advance(time, &mut |_| true).map(|_| ())
     }
 
-    /// One block, by the host: the particles that are due. Returns how many there were.
+    /// Performs one block step on the host, for the particles that are due, and returns their number.
     ///
     /// # Errors
     /// [`HermiteError::StepTooSmall`], [`HermiteError::NotFinite`], or as the engine.
@@ -480,14 +480,14 @@ impl<'e> Cluster<'e> {
         way > distance && pull > size(a.taylor[2])
     }
 
-    /// Of the steps whose ends showed them to have been at least 8 times too long, since this object was made or
-    /// [`remember_abrupt`](Self::remember_abrupt), that of the particle with the nearest neighbour: a pair has
-    /// passed too near to each other for it, and energy is lost or gained.
+    /// Of the steps that were at least 8 times too long, since this object was made or since
+    /// [`remember_abrupt`](Self::remember_abrupt), the one whose particle had the closest neighbour. The pair passed each other too
+    /// closely for the step, so energy was lost or gained.
     pub fn abrupt(&self) -> Option<Abrupt> {
         self.abrupt
     }
 
-    /// Brings back what [`abrupt`](Self::abrupt) was when the run was interrupted.
+    /// Restores the value that [`abrupt`](Self::abrupt) had when the run was interrupted.
     pub fn remember_abrupt(&mut self, abrupt: Option<Abrupt>) {
         self.abrupt = abrupt;
     }
@@ -519,8 +519,8 @@ impl<'e> Cluster<'e> {
     }
 
     /// All particles at the same `time`, not before [`time`](Self::time) and not after
-    /// [`next_time`](Self::next_time): those that are not there yet as if they made a step of just that length. The
-    /// integration itself does not notice.
+    /// [`next_time`](Self::next_time): particles whose time is earlier are advanced by a step of the right length. The integration
+    /// itself is not affected.
     ///
     /// # Errors
     /// As the engine.
@@ -587,7 +587,7 @@ impl<'e> Cluster<'e> {
     }
 }
 
-/// The sum, with the rounding errors of the additions added at the end (Neumaier).
+/// A compensated sum: the rounding errors of the additions are added at the end (Neumaier 1974).
 fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0f64, 0.0);
     for x in terms {
@@ -710,8 +710,8 @@ fn corrected(star: &Star, force: &Forces, time: f64, order: Order) -> Star {
     }
 }
 
-/// Steps of a start model: at most a quarter of the longest. A particle whose criterion says nothing (no acceleration by
-/// symmetry, say) takes the shortest step of the others.
+/// First steps of a start model: at most a quarter of the longest step. A particle without a defined criterion (for example without
+/// acceleration, by symmetry) takes the shortest step of the others.
 fn first_steps(spec: &Specification, stars: &mut [Star]) {
     let shortest = spec
         .min_step

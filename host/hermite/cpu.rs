@@ -1,4 +1,4 @@
-//! The CPU engine: SIMD lanes over the particles that pull, threads over those that are pulled.
+//! The CPU engine: SIMD lanes over the source particles, and threads over the particles whose forces are computed.
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::ahmad_cohen::is_neighbour;

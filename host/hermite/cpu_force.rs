@@ -1,4 +1,4 @@
-//! Forces and potentials by SIMD lanes over the particles that pull, in f64.
+//! Forces and potentials with SIMD lanes over the source particles, in f64.
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};

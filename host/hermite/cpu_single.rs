@@ -1,4 +1,4 @@
-//! Forces by SIMD lanes over the particles that pull, in split-f32.
+//! Forces with SIMD lanes over the source particles, in split-f32.
 
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::split_body;

@@ -1,7 +1,7 @@
 //! The engine of devices that run the kernels: GPUs, or the emulator of the grid.
 //!
-//! Every device holds all particles and predicts them all; the partial sums of the forces are dealt to them, each sums
-//! and folds its own, and the host folds what the devices give. A single device does all of it.
+//! Every device holds and predicts all particles. The partial sums of the forces are distributed over the devices; each device sums
+//! and folds its own, and the host folds the results of the devices. A single device does all of this itself.
 
 use std::sync::Arc;
 

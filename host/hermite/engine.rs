@@ -1,4 +1,4 @@
-//! What predicts particles and sums their forces: one trait, chosen at run time.
+//! The engines that predict particles and sum their forces: one trait, selected at run time.
 
 use kernels_gpu::Vec3;
 
@@ -39,10 +39,10 @@ impl Lists {
     }
 }
 
-/// Block steps that an engine is to make by itself, without Ahmad–Cohen.
+/// A request for block steps that an engine performs by itself, without Ahmad–Cohen.
 #[derive(Clone, Copy, Debug)]
 pub struct Route<'a> {
-    /// What to integrate with.
+    /// The specification of the integration.
     pub specification: &'a Specification,
     /// Time of the last block.
     pub time: f64,
@@ -52,19 +52,19 @@ pub struct Route<'a> {
     pub stars: Option<&'a [Star]>,
 }
 
-/// Why a stretch ended.
+/// Why a sequence of block steps ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The next block is after the end.
     AtEnd,
-    /// It was long enough for once.
+    /// The limit of a launch was reached.
     ForNow,
-    /// The next block has a step that was much too long, is too short, or leads to no number: it is to be made from
-    /// outside, where pairs are looked for.
+    /// The next block step has a time step that was much too long, is too short, or gives results that are not finite. The host
+    /// must perform it and find the pair responsible.
     ForHost,
 }
 
-/// Block steps that an engine made by itself.
+/// The outcome of block steps that an engine performed by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// Time of the last block.
@@ -99,14 +99,13 @@ pub trait Engine {
     /// What does the host's part of a run: corrections, irregular forces, the cluster's shape.
     fn workers(&self) -> &Workers;
 
-    /// Takes over a cluster; what was there before is forgotten. Of the specification it uses order, softening and
-    /// precision.
+    /// Loads a cluster and discards the previous one. Uses the order, softening and precision of the specification.
     ///
     /// # Errors
     /// As the device.
     fn load(&mut self, specification: &Specification, stars: &[Star]) -> Result<(), HermiteError>;
 
-    /// Renews the particles at `places`, after a step.
+    /// Updates the particles at `places` after a step.
     ///
     /// # Errors
     /// As the device.
@@ -118,7 +117,7 @@ pub trait Engine {
     /// As the device.
     fn predict(&mut self, time: f64) -> Result<(), HermiteError>;
 
-    /// Puts `motions` in the place of what was predicted for the particles at `places`.
+    /// Replaces the predictions of the particles at `places` by `motions`.
     ///
     /// # Errors
     /// As the device.
@@ -149,7 +148,7 @@ pub trait Engine {
     /// As the device.
     fn potentials(&mut self, out: &mut [f64]) -> Result<(), HermiteError>;
 
-    /// Why it does not make whole block steps by itself, if it does not.
+    /// Why the engine cannot perform whole block steps by itself; `None` if it can.
     fn no_block_steps(&self) -> Option<String> {
         Some("it makes no block steps by itself".into())
     }

@@ -24,10 +24,10 @@ use trisolar_run::Record;
 /// Why a file of particles could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It could not be read at all.
+    /// The file could not be read.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A line is no particle.
+    /// A line does not describe a particle.
     #[error("{}:{line}: {reason}", path.display())]
     Line {
         /// The file.
@@ -40,7 +40,7 @@ pub enum FileError {
     /// A file of bodies, of the formats that runs of bodies have.
     #[error(transparent)]
     Bodies(#[from] bodies::FileError),
-    /// The contents do not belong together.
+    /// The contents are inconsistent.
     #[error("{}: {reason}", path.display())]
     Contents {
         /// The file.
@@ -184,10 +184,10 @@ pub fn told(specification: &Specification) -> serde_json::Value {
     json
 }
 
-/// A run that was put aside.
+/// The state of a run from which it can be resumed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// What it is integrated with.
+    /// The specification of the integration.
     pub specification: Specification,
     /// The particles, each at the time of its last step.
     pub stars: Vec<Star>,
@@ -195,9 +195,9 @@ pub struct Checkpoint {
     pub parts: Vec<Parts>,
     /// Time of the last block.
     pub time: f64,
-    /// What had been done.
+    /// The work done so far.
     pub counters: Counters,
-    /// What was recorded, rows of the same length.
+    /// The recorded diagnostics, in rows of equal length.
     pub series: Vec<Vec<f64>>,
 }
 
@@ -213,7 +213,7 @@ impl Checkpoint {
         self.write_with(path, None)
     }
 
-    /// The same with what was asked for and which files were written, so that `--resume` goes on with all of it.
+    /// The same with the options and written files of the run, so that `--resume` can continue with all of them.
     ///
     /// # Errors
     /// [`FileError`].

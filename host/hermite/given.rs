@@ -1,4 +1,4 @@
-//! What a run starts from and how it is integrated, as far as the user says: plain data, from which a start follows.
+//! The start and the integration of a run as far as the user gives them: plain data from which a start is made.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub struct Given {
     pub seed: Option<u64>,
     /// As in [`Specification`] \[6\].
     pub order: Option<Order>,
-    /// As in [`Specification`] \[what the file tells, or 4/n\].
+    /// As in [`Specification`] \[that of the file, or 4/n\].
     pub softening: Option<f64>,
     /// As in [`Specification`] \[0.1, 0.5, 0.75 at order 4, 6, 8\].
     pub eta: Option<f64>,
@@ -44,7 +44,7 @@ pub struct Given {
     pub precision: Option<Precision>,
     /// How forces are evaluated \[plain\].
     pub scheme: Option<Scheme>,
-    /// Ahmad–Cohen: neighbours a particle should have \[the root of n, 10 to 50\].
+    /// Ahmad–Cohen: number of neighbours that a particle should have \[the square root of n, from 10 to 50\].
     pub neighbours: Option<u32>,
     /// Ahmad–Cohen: accuracy parameter of the steps of regular forces \[0.1\].
     pub eta_regular: Option<f64>,
@@ -91,7 +91,7 @@ impl StartModel {
         }
     }
 
-    /// The few bodies of a problem with a known solution, if that is what it is.
+    /// The model of few bodies with a known solution, if this is one.
     fn problem(self) -> Option<Model> {
         match self {
             Self::Plummer | Self::King => None,
@@ -125,13 +125,13 @@ impl Scheme {
     }
 }
 
-/// Why no start follows from what is given.
+/// Why the given values do not make a start.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     /// A value that is not allowed; the option as on the command line, or `body`.
     #[error("invalid value '{}' for '{}': {}", .0.given, .0.option, .0.allowed)]
     Value(SpecError),
-    /// Values that do not go together.
+    /// Incompatible values.
     #[error("{0}")]
     Other(String),
     /// A file that cannot be read.
@@ -139,7 +139,7 @@ pub enum GivenError {
     File(#[from] FileError),
 }
 
-/// When a run looks at its particles.
+/// The end of a run and the interval of its diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
     /// Time to stop at.
@@ -265,7 +265,7 @@ impl Given {
         Ok(Times { end, every })
     }
 
-    /// The start: of these bodies, or of the file or model that is given. Tells too what was decided: all values.
+    /// The start from these bodies or from the given file or model, and all values of the run, including the defaults.
     ///
     /// # Errors
     /// [`GivenError`].
@@ -273,8 +273,8 @@ impl Given {
         self.start_with(bodies, Carried::default())
     }
 
-    /// The same of bodies of which something is told. What is told stands under the options; notes say what is told otherwise,
-    /// and what is not told.
+    /// The same for bodies with other values from their file. Options override these values; notes name values that are overridden
+    /// or missing.
     ///
     /// # Errors
     /// [`GivenError`].

@@ -54,10 +54,10 @@ fn listed(bodies: &Bodies) -> Vec<Body> {
         .collect()
 }
 
-/// Least and greatest depth of the centre that [`king`] accepts.
+/// Smallest and largest dimensionless central potential that [`king`] accepts.
 pub const W0: [f64; 2] = [0.1, 16.0];
 
-/// King's model (King 1966, AJ 71, 64) of the dimensionless central potential `w0`.
+/// A King model (King 1966) with the dimensionless central potential `w0`.
 ///
 /// # Errors
 /// [`SpecError`] if `w0` is outside of [`W0`], or for a number of bodies that is not possible.

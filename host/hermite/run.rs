@@ -1,12 +1,12 @@
-//! A run from its start to an end, looked at in equal intervals of time.
+//! Runs from a start to an end, with diagnostics at equal intervals of time.
 
 use super::{Cluster, Energy, HermiteError, Shape, Star};
 use trisolar_run::{EngineError, Monitor};
 
-/// The particles at one time, and what can be said of them.
+/// The particles at one time, with their diagnostics.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// When, on the clock that shows [`start_time`](super::Specification::start_time) at the run's own time 0.
+    /// The time on the clock that shows [`start_time`](super::Specification::start_time) at the run's own time 0.
     pub time: f64,
     /// All particles at that time.
     pub stars: Vec<Star>,

@@ -47,8 +47,8 @@ impl Schedule {
         longest_at(self.longest, time)
     }
 
-    /// Goes to the next block: takes out the particles due then, in ascending order. They have to be put back
-    /// before the next one.
+    /// Advances to the next block step and removes the particles that are due, in ascending order. They must be inserted again
+    /// before the next call.
     pub fn take(&mut self, active: &mut Vec<u32>) -> f64 {
         active.clear();
         self.time = self.next_time();

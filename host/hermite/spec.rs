@@ -1,4 +1,4 @@
-//! What a cluster is integrated with: plain data, validated once.
+//! The specification of a cluster's integration: plain data, validated once.
 
 use std::fmt;
 use std::str::FromStr;
@@ -135,7 +135,7 @@ impl fmt::Display for Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AhmadCohen {
-    /// How many neighbours a particle should have.
+    /// Number of neighbours that a particle should have.
     pub neighbours: u32,
     /// Accuracy parameter of the steps of the regular force, as `eta`.
     pub eta_regular: f64,
@@ -157,7 +157,7 @@ impl AhmadCohen {
     }
 }
 
-/// Everything a run depends on but the start model.
+/// Everything that a run depends on except the start model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {
@@ -172,8 +172,8 @@ pub struct Specification {
     pub eta_start: f64,
     /// The longest step, a power of two (time).
     pub max_step: f64,
-    /// The shortest step, a power of two (time): a criterion that asks for less gets this. Without it such a
-    /// criterion is an error once steps cannot be told from 0.
+    /// The shortest step, a power of two (time), which replaces shorter steps. Without it, a step that is too small to advance the
+    /// time is an error.
     pub min_step: Option<f64>,
     /// How often each step is evaluated and corrected, n of P(EC)ⁿ.
     pub iterations: u32,
@@ -439,7 +439,7 @@ impl Validated {
         &self.bodies
     }
 
-    /// What was decided about the start without being asked for, such as a softening length that its file does not tell.
+    /// Notes about values of the start that the user did not give, such as a softening length that the file does not contain.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -1,7 +1,7 @@
 //! The one way in: every file that this crate reads is opened here.
 //!
 //! A file has a limit that suits its kind, is never larger than the memory that is free, and is a regular file or a pipe. A
-//! device such as `/dev/zero` never ends, and a pipe into which nobody writes never begins: both are refused.
+//! device such as `/dev/zero` never ends, and a pipe that no program opens for writing never begins: both are refused.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

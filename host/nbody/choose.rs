@@ -1,4 +1,4 @@
-//! Which engine computes a run.
+//! Selects the engine of a run.
 
 use std::rc::Rc;
 
@@ -6,13 +6,14 @@ use super::{CpuEngine, DeviceEngine, Engine, Partials, Precision, Ranks, Schedul
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{Backend, EngineError, missing_gpu};
 
-/// From this number of bodies on `auto` prefers a GPU: below, a step is over before a GPU's launches are.
+/// Number of bodies from which `auto` prefers a GPU. With fewer bodies, a CPU finishes a step before a GPU has completed its
+/// launches.
 const WORTH_A_GPU: usize = 2048;
 
-/// Fewer bodies than this are integrated by one thread, unless asked otherwise: others would only wait.
+/// With fewer bodies than this, one thread integrates unless the user sets a number, because more threads would only wait.
 pub const FEW: usize = 512;
 
-/// From this number of bodies on several GPUs are faster than one: below, they wait for each other's positions.
+/// Number of bodies from which several GPUs are faster than one. With fewer bodies, the exchange of positions dominates.
 const WORTH_MORE_GPUS: usize = 131_072;
 
 /// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
@@ -34,13 +35,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The option that asks for GPUs by number, if there is one, and its value.
+    /// The option that names GPUs by number or count, and its value, if there is one.
     pub fn asked_for_gpus(&self) -> Option<(&'static str, u32)> {
         let device = self.device.map(|number| ("device", number));
         device.or(self.gpus.map(|count| ("gpus", count)))
     }
 
-    /// That the options go together.
+    /// Checks that the options are compatible.
     ///
     /// # Errors
     /// [`EngineError::Refused`].
@@ -84,8 +85,7 @@ impl Options {
     }
 }
 
-/// The engine that the options ask for, and what the user should know about the choice. `auto` takes a GPU for many bodies
-/// if one can be used.
+/// The engine that the options select, and notes about the selection. `auto` selects a GPU for many bodies if one can be used.
 ///
 /// # Errors
 /// [`EngineError`] if there is no such engine.

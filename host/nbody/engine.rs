@@ -1,4 +1,4 @@
-//! What integrates: one trait, chosen at run time.
+//! The engines that integrate: one trait, selected at run time.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use trisolar_device::Device;
 use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
 
-/// What the numbers of [`Bodies`] cannot hold of bodies that are pairs of `f32`: the lower part of each pair, whose upper part is
-/// found again by taking it off. A run that is interrupted needs it to go on to the same bits.
+/// The lower parts of coordinates that are pairs of `f32` and do not fit into the `f64` of [`Bodies`]. Subtracting the lower part
+/// from the `f64` gives the upper part. An interrupted run needs them to continue with the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowerParts {
     /// Of the positions: n × 3.
@@ -29,7 +29,7 @@ pub trait Engine {
     fn gpu(&self) -> Option<&Arc<dyn Device>> {
         None
     }
-    /// Takes up the bodies (of the problem's start, or of a later time) to be integrated as the problem says.
+    /// Begins a run with these bodies (those of the problem's start or of a later time), integrated as the problem specifies.
     ///
     /// # Errors
     /// [`EngineError::OutOfMemory`] or what failed.
@@ -41,7 +41,7 @@ pub trait Engine {
         self.resume(problem, bodies, None)
     }
 
-    /// The same of an interrupted run, which had these [`lower_parts`](Run::lower_parts).
+    /// The same for an interrupted run that had these [`lower_parts`](Run::lower_parts).
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -66,7 +66,7 @@ pub trait Run {
     /// # Errors
     /// What failed.
     fn bodies(&mut self) -> Result<Bodies, EngineError>;
-    /// What the last [`bodies`](Self::bodies) could not hold of them, if there is such.
+    /// The lower parts that the last [`bodies`](Self::bodies) could not hold, if there are any.
     fn lower_parts(&self) -> Option<LowerParts> {
         None
     }
@@ -127,7 +127,7 @@ impl Integration {
         kernels_gpu::integrators!({by_integrator} [integrator, |I| I::start(s, dt)])
     }
 
-    /// Whether all steps that are left are the same.
+    /// Whether all remaining steps consist of the same operations.
     pub fn is_uniform(self) -> bool {
         self.starts == 0
     }

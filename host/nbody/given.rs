@@ -1,4 +1,4 @@
-//! What a run starts from and how it is integrated, as far as the user says: plain data, from which a problem follows.
+//! The start and the integration of a run as far as the user gives them: plain data from which a problem is made.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::{
 use trisolar_run::Paths;
 use trisolar_run::max_error;
 
-/// Start and integration under the names of the options; what is not given is decided by the model or file.
+/// Start and integration under the names of the options. The model or file determines values that are not given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Given {
@@ -89,7 +89,7 @@ named! {
     }
 }
 
-/// Why no problem follows from what is given.
+/// Why the given values do not make a problem.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     /// A value that is not allowed.
@@ -137,7 +137,7 @@ impl From<SpecError> for GivenError {
 macro_rules! fields {
     ($($field:ident)*) => {
         impl Given {
-            /// These values, and those of `under` where this has none; another start takes nothing of the start there.
+            /// These values, merged over those of `under`. If these values name another start, the start in `under` is ignored.
             #[must_use]
             pub fn over(self, under: Self) -> Self {
                 let under = if self.model.is_some() || self.input.is_some() {
@@ -208,7 +208,7 @@ impl Given {
         }
     }
 
-    /// The problem, of the model or file that is given. Tells too what was decided: all values.
+    /// The problem of the given model or file, and all values of the run, including the defaults.
     ///
     /// # Errors
     /// [`GivenError`].
@@ -219,7 +219,7 @@ impl Given {
         }
     }
 
-    /// The problem of these bodies, of so many dimensions, with what is told of them. No start may be given beside them.
+    /// The problem of these bodies with the other values of their file, in this number of dimensions. No other start may be given.
     ///
     /// # Errors
     /// [`GivenError`].
@@ -388,7 +388,7 @@ impl Given {
         Ok((problem, self))
     }
 
-    /// That there can be such a limit.
+    /// Checks the limit of the energy error.
     ///
     /// # Errors
     /// [`GivenError::Value`].
@@ -430,7 +430,7 @@ impl Given {
         }
     }
 
-    /// Refuses parameters of models beside something that takes none but those allowed, by their names (`--radius`).
+    /// Refuses parameters of models, by name (such as `--radius`), where only those in `allowed` have an effect.
     ///
     /// # Errors
     /// [`GivenError::Other`].

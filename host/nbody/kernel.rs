@@ -41,7 +41,7 @@ pub enum NbodyKernel {
     Reduced,
     /// `reduced`, summed atomically: faster, but the last bits differ from run to run.
     Atomic,
-    /// As [`Atomic`](Self::Atomic), for bodies of equal masses: strengths are multiplied into sums, not into pulls.
+    /// As [`Atomic`](Self::Atomic), for bodies of equal masses: it multiplies sums instead of single forces by the strength.
     Equal,
 }
 
@@ -90,7 +90,7 @@ impl NbodyKernel {
         matches!(self, Self::Reduced | Self::Atomic | Self::Equal)
     }
 
-    /// Bodies that a thread or lane holds and steps of the inner loop that are spelled out, in `f32`.
+    /// Bodies per thread or lane, and unrolled steps of the inner loop, in `f32`.
     pub fn shape(self) -> [u32; 2] {
         match self {
             Self::Plain | Self::Steps => [1, 4],
@@ -215,7 +215,7 @@ impl Number for FloatFloat<f32> {
     }
 }
 
-/// A kernel and how it is launched; nothing of the latter changes a value.
+/// A kernel and its launch parameters, which do not change a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The kernel.

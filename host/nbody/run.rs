@@ -1,4 +1,4 @@
-//! A run from its start or a checkpoint to its last step, observed every so many steps.
+//! Runs from a start or checkpoint to the last step, with an observer that is called at a fixed interval of steps.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use trisolar_run::{EngineError, Monitor};
 pub struct Snapshot {
     /// Steps taken.
     pub step: u64,
-    /// When: [`Specification::time`](super::Specification::time) of `step`.
+    /// The time after `step` steps: [`Specification::time`](super::Specification::time).
     pub time: f64,
     /// The bodies.
     pub bodies: Bodies,
@@ -19,9 +19,9 @@ pub struct Snapshot {
 /// Where a run pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// At a step that the observer asked to see.
+    /// At a step that is recorded.
     Look,
-    /// At another one, so that it can be saved.
+    /// At another step, so that the run can be saved.
     Between,
 }
 

@@ -1,4 +1,4 @@
-//! What a run computes: plain data, validated once with the bodies it starts from.
+//! The specification of a run: plain data, validated once together with the bodies of its start.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{Bodies, MAX_BODIES, ModelError};
 use trisolar_bodies::near::pair_within;
 use trisolar_spec::Integrator;
 
-/// Steps at most.
+/// Largest number of steps.
 pub const MAX_STEPS: u64 = 1 << 53;
 /// Up to this many bodies every pair is looked at for a step too long for it.
 const PAIRWISE_CHECK: usize = 4096;
@@ -130,14 +130,14 @@ named! {
 named! {
     /// How rows are dealt to threads; changes no value.
     Schedule {
-        /// Whoever is free takes the next one.
+        /// A free thread takes the next row.
         #[default]
         Dynamic = "dynamic",
         /// Each thread has a part in one piece.
         Block = "block",
         /// The threads take turns.
         Cyclic = "cyclic",
-        /// The threads take turns with the pulls, but each sums up a part in one piece.
+        /// Rows are dealt to the threads in turn for the forces, and in blocks for the sums.
         CyclicForces = "cyclic-forces",
     }
 }
@@ -155,12 +155,13 @@ named! {
 }
 
 named! {
-    /// Where the reduced solver keeps what rows of bodies do to those behind them, before it is summed up.
+    /// Where the reduced solver keeps the forces of rows on the bodies behind them before they are added.
     Partials {
-        /// Memory of its own for every row under way: the specified order, the same bits for any number of threads.
+        /// An array for every row in progress: forces are added in the specified order and have the same bits for any number of
+        /// threads.
         #[default]
         Rows = "rows",
-        /// Memory of its own for every thread, as in the textbook: less of it for many bodies, but the last bits depend on the
+        /// An array for every thread, as in Pacheco & Malensek (2021): less memory for many bodies, but the last bits depend on the
         /// number of threads and the schedule.
         Threads = "threads",
     }
@@ -357,7 +358,7 @@ fn check_bodies(bodies: &Bodies, dimensions: u8) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// No two bodies may be so close to each other that r⁻³ is not a finite number; test bodies do not mind each other.
+/// Checks that no two bodies are so close to each other that r⁻³ is not finite. Pairs of test bodies are not checked.
 fn check_distances(bodies: &Bodies, precision: Precision) -> Result<(), SpecError> {
     let largest = match precision {
         Precision::F64 => f64::MAX,
@@ -422,7 +423,7 @@ impl Validated {
         &self.bodies
     }
 
-    /// What was decided about the start without being asked for, such as a gravitational constant that its file does not tell.
+    /// Notes about values of the start that the user did not give, such as a gravitational constant that the file does not contain.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -434,7 +435,7 @@ impl Validated {
         self
     }
 
-    /// What the user should know before waiting for the result.
+    /// Warnings that the user should see before the run.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

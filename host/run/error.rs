@@ -34,7 +34,7 @@ pub enum EngineError {
         /// Bytes free.
         available: u64,
     },
-    /// What an option asks for is not there, or does not go with another option.
+    /// An option names a device that does not exist, or contradicts another option.
     #[error("--{option} {given}: {reason}")]
     Refused {
         /// Name of the option, as on the command line.

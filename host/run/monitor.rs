@@ -7,8 +7,8 @@ pub const LONGEST_REACTION: Duration = Duration::from_millis(120);
 
 /// Watches a run and may end it.
 pub trait Monitor: Sync {
-    /// `done` of `total` steps are accounted for (a pixel that parts early accounts for all of its steps).
-    /// Called a few times a second, from any thread.
+    /// Reports that `done` of `total` steps are accounted for; a pixel that parts early accounts for all of its steps. Called a few
+    /// times per second, from any thread.
     fn progress(&self, done: u64, total: u64) {
         let _ = (done, total);
     }
@@ -16,7 +16,7 @@ pub trait Monitor: Sync {
     fn cancelled(&self) -> bool {
         false
     }
-    /// How long devices may go on after a cancellation, about; at most the default, with which GPUs are fastest.
+    /// Approximate time for which devices may continue after a cancellation. At most the default, with which GPUs are fastest.
     fn reaction(&self) -> Duration {
         LONGEST_REACTION
     }

@@ -111,7 +111,7 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// That the options go together.
+    /// Checks that the options are compatible.
     ///
     /// # Errors
     /// [`EngineError::Refused`] for the first that does not go with another.
@@ -237,7 +237,7 @@ pub fn gpu_count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// That this can be the largest error that is allowed: a relative error of the energy, or of a map the share of unresolved pixels.
+/// Checks a limit of errors: the relative error of the energy, or the share of unresolved pixels of a map.
 ///
 /// # Errors
 /// What is allowed.

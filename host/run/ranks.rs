@@ -8,7 +8,7 @@ pub trait Ranks: fmt::Debug {
     fn rank(&self) -> usize;
     /// How many there are.
     fn size(&self) -> usize;
-    /// What all ranks give, one after the other; `counts` says how many numbers each gives.
+    /// Gathers the numbers of all ranks in the order of the ranks; `counts` holds how many numbers each rank contributes.
     fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]);
     /// Sends to the rank below and receives from the one above; rank 0 is above the last one.
     fn pass(&self, give: &[f64], take: &mut [f64]);

@@ -2,7 +2,7 @@
 //!
 //! [`Cache::Exact`] changes no bit: a pixel is taken over only where start position, shift, time step and everything else are the
 //! same bits, and where a frame has more steps than the one before, it goes on from the state in which that one left it.
-//! [`Cache::Rounded`] is the published cache of rounded coordinates, and is not exact.
+//! [`Cache::Rounded`] is the cache of rounded coordinates of Badger's study, which is not exact.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ pub enum Cache {
     None,
     /// Those whose start has the same bits.
     Exact,
-    /// Those whose rounded coordinates were computed before: the source document's.
+    /// Reuses pixels whose rounded coordinates were computed before, as in Badger's study.
     Rounded,
 }
 

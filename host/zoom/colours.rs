@@ -18,7 +18,7 @@ pub enum Colours {
     /// The steps that were left, of the most steps that any frame of the sequence has; 0 where they never parted. A pixel
     /// that parts keeps its colour in frames of more steps.
     Steps,
-    /// The steps that were left, from the frame's own lowest to its highest: as the source document draws them.
+    /// The number of steps left, in each frame from its lowest to its highest value, as in Badger's study.
     Frame,
 }
 
@@ -26,7 +26,7 @@ impl Colours {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Share, Self::Steps, Self::Frame];
 
-    /// As it is written.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Share => "share",

@@ -118,10 +118,10 @@ impl fmt::Display for Rule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// The published zoom: range and shift halve every 30 frames, steps grow by 875 a frame.
+    /// The zoom of Badger's study: range and shift halve every 30 frames, and the number of steps grows by 875 per frame.
     #[default]
     Document,
-    /// From 1.28 km to 518 nm, as the published video: the same rates, starting five doublings further out.
+    /// From 1.28 km to 518 nm, as the video of Badger's study: the same rates, starting with a range that is 32 times as large.
     Video,
     /// Nothing changes but what rules say.
     None,

@@ -1,15 +1,15 @@
-//! The divergence loop in the steps by which one makes it fast: what the kernels of the ladder share. Each rung changes one
-//! thing; the last is [`map`](fn@crate::kernels::map), which shares nothing with them.
+//! The code that the kernels of the ladder share. The ladder shows the steps by which the divergence loop became fast: each rung
+//! changes one thing. The last rung is [`map`](fn@crate::kernels::map), which does not use this code.
 //!
-//! They follow "Three body problem II: Simulating Divergence with Parallelized Computation": three positions and velocities
-//! a system in `f64`, no fused operations, explicit Euler.
+//! They follow Badger's study (docs/references.md): three positions and velocities for each system in `f64`, no fused operations,
+//! explicit Euler.
 
 #[cfg(target_arch = "nvptx64")]
 use cuda_std::GpuFloat as _;
 
 use crate::map::Grid;
 
-/// A map as the rungs take it. Body 0 is the grid body.
+/// The specification of a map for the rungs. Body 0 is the grid body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Plan {
@@ -109,7 +109,7 @@ impl Arithmetic for Products {
     }
 }
 
-/// By products, with roots in `f32` (to nearest; the source document rounds them down).
+/// By products, with roots in `f32` (rounded to nearest; Badger's study rounds them down).
 #[derive(Clone, Copy, Debug)]
 pub struct SingleRoot;
 

@@ -1,5 +1,5 @@
-//! What is compiled for maps: the table of quantity × precision × integrator, each for CPU lanes of every instruction set, for GPUs and
-//! for the emulator.
+//! The methods that are compiled for maps: the table of quantity × precision × integrator. Each method is compiled for the CPU
+//! lanes of every instruction set, for GPUs and for the emulator.
 //!
 //! | quantity | precision | integrators | kernels |
 //! |---|---|---|---|

@@ -1,11 +1,12 @@
-//! What a file of bodies tells beside their numbers: what these mean depends on it.
+//! The values of a file of bodies besides their masses, positions and velocities, such as units, which give these numbers their
+//! meaning.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Bodies;
 
-/// What is told of bodies beside their numbers; `None` for what is not.
+/// Values of a file besides the numbers of its bodies; `None` for values that the file does not have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Carried {
@@ -15,10 +16,10 @@ pub struct Carried {
     /// Softening length (length).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub softening: Option<f64>,
-    /// When the bodies are where they are (time).
+    /// The time of the positions and velocities (time).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
-    /// The time step that they were integrated with (time).
+    /// The time step with which they were integrated (time).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dt: Option<f64>,
     /// Names of the bodies.
@@ -29,16 +30,16 @@ pub struct Carried {
     pub softenings: Option<[f64; 2]>,
 }
 
-/// Bodies with all that is told of them.
+/// Bodies with the other values of their file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BodyFile {
     /// Masses, positions and velocities.
     pub bodies: Bodies,
     /// 2 or 3.
     pub dimensions: u8,
-    /// What is told beside them.
+    /// The other values of the file.
     pub carried: Carried,
-    /// The gravitational constant that files of this kind mean, if they do not tell it.
+    /// The gravitational constant that is assumed for files of this kind if they do not contain one.
     pub usual_g: f64,
 }
 

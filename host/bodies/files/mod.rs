@@ -14,10 +14,10 @@ use crate::io::IoError;
 /// Why a file of bodies could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It could not be read at all.
+    /// The file could not be read.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A place in a text is not what it should be.
+    /// A place in a text has unexpected contents.
     #[error("{}:{line}:{column}: {reason}", path.display())]
     Place {
         /// The file.
@@ -29,7 +29,7 @@ pub enum FileError {
         /// What was found and what was expected.
         reason: String,
     },
-    /// The contents do not belong together.
+    /// The contents are inconsistent.
     #[error("{}: {reason}", path.display())]
     Contents {
         /// The file.

@@ -1,4 +1,5 @@
-//! Start models from files, the format by the name: `.csv`, `.npz`, `.tipsy` or `.bin`; any other is the textbook's text.
+//! Start models from files. The name determines the format: `.csv`, `.npz`, `.tipsy` or `.bin`; any other name is text in the
+//! format of Pacheco & Malensek (2021).
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use crate::io::npz::NpzReader;
 use crate::io::read::{self, Limit};
 use crate::{Bodies, MAX_BODIES};
 
-/// The gravitational constant in SI units, which the textbook's texts are in.
+/// The gravitational constant in SI units, which the texts of Pacheco & Malensek (2021) use.
 const SI_G: f64 = 6.673e-11;
 
 /// Reads bodies and the number of dimensions that the file gives them.
@@ -21,7 +22,7 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
     Ok((file.bodies, file.dimensions))
 }
 
-/// Reads bodies with all that the file tells of them.
+/// Reads bodies and the other values of the file.
 ///
 /// - text: a body a line, `mass x y vx vy` or `mass x y z vx vy vz`, or with a name before these seven; `#` begins a comment, of
 ///   which `# trisolar {…}` holds [`Carried`]
@@ -51,7 +52,7 @@ pub fn read(path: &Path) -> Result<BodyFile, FileError> {
     }
 }
 
-/// Takes the bodies out of the text of the file at `path`, a body a line.
+/// Parses the text of the file at `path`, which has a body on each line.
 ///
 /// # Errors
 /// As [`read()`].

@@ -26,13 +26,13 @@ use crate::{Failure, interrupt, values};
     about = "Measure star clusters: rates of the forces, and the time of an N-body unit on every engine"
 )]
 pub(crate) struct Args {
-    /// Particles of the runs, one or several numbers with commas between them
+    /// Numbers of particles of the runs, separated by commas
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1024,16384,65536", value_parser = values::particles)]
     n: Vec<usize>,
     /// Orders to measure
     #[arg(long, value_name = "P,...", value_delimiter = ',', default_value = "4,6,8", value_parser = values::order)]
     order: Vec<Order>,
-    /// Longest time of a run in seconds; what is not done by then is not waited for
+    /// Longest time of a run in seconds; the run is ended then
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = values::number)]
     seconds: f64,
     /// Threads of the CPU engine in the runs, 1 to 4096 [default: as many as the process may use]

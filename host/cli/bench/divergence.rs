@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Steps after which a pixel counts as never parted, 1 to 4294967294
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::steps, default_value = "50000")]
     steps: u64,
-    /// Most threads of the CPU engines, 1 to 4096 [default: as many as the process may use]
+    /// Largest number of threads of the CPU engines, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
     /// What to measure: auto (all there is), cpu or gpu

@@ -23,10 +23,10 @@ pub(crate) struct Args {
     /// Encounters on GPUs
     #[arg(long, value_name = "N", default_value = "1000000", allow_hyphen_values = true, value_parser = runs)]
     n: u64,
-    /// Encounters on the CPU, the first of these
+    /// Encounters on the CPU, which are the first of those on GPUs
     #[arg(long, value_name = "N", default_value = "4000", allow_hyphen_values = true, value_parser = runs)]
     cpu_n: u64,
-    /// Also measure without jumps, runs ended after 100000 steps
+    /// Also measure without jumps, with runs limited to 100000 steps
     #[arg(long)]
     without_jumps: bool,
     /// Orders of the integrator, separated by commas: 2, 6 or 8

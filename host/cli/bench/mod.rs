@@ -22,7 +22,7 @@ pub(crate) struct Args {
 enum Problem {
     /// Divergence maps: every engine beside the plain loop and the machine's limit
     Divergence(divergence::Args),
-    /// The divergence loop in the steps by which one makes it fast: a kernel each, over block sizes
+    /// The steps by which the divergence loop became fast, each a kernel, over block sizes
     Ladder(ladder::Args),
     /// Star clusters: forces with derivatives and whole runs on every engine
     Cluster(cluster::Args),
@@ -30,7 +30,7 @@ enum Problem {
     Encounters(encounters::Args),
     /// All-pairs N-body: interactions per second of every solver over the number of bodies
     Nbody(nbody::Args),
-    /// N-body solvers: the textbook's tables anew, and its C loops beside ours on one core
+    /// N-body solvers: the tables of Pacheco & Malensek (2021), and Trisolar beside C loops after them on one core
     Solvers(solvers::Args),
 }
 

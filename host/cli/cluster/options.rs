@@ -19,7 +19,7 @@ use crate::{Failure, values};
                   are multiplied."
 )]
 pub(crate) struct Args {
-    /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY), any other: text
+    /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY); any other name is text
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["model", "w0", "n", "seed"])]
     pub(super) input: Option<PathBuf>,
     /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening [default: plummer]
@@ -34,18 +34,19 @@ pub(crate) struct Args {
     /// Seed of the model [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Start")]
     seed: Option<u64>,
-    /// Go on from a checkpoint: with everything that the run was asked for, outputs included, to the bytes of an uninterrupted
-    /// run. The checkpoint is renewed. Options of the run beside it must be those that it has; --end extends it
+    /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
+    /// the checkpoint is renewed. Options of the run that are given again must have the same values; --end extends the run
     #[arg(long, value_name = "FILE.npz", help_heading = "Start")]
     pub(super) resume: Option<PathBuf>,
 
     /// Order of the scheme: 4, 6 or 8 [default: 6; 4 with --scheme ahmad-cohen]
     #[arg(long, value_name = "P", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::order)]
     order: Option<Order>,
-    /// Softening length (length) [default: what the file tells, or 4/n, of burrau and figure-eight 0]
+    /// Softening length (length) [default: that of the file, or 4/n; 0 for burrau and figure-eight]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     softening: Option<f64>,
-    /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's [default: 0.1, 0.5, 0.75 at
+    /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992) [default: 0.1, 0.5,
+    /// 0.75 at
     /// order 4, 6, 8]
     #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     eta: Option<f64>,
@@ -55,10 +56,10 @@ pub(crate) struct Args {
     /// Longest step, a power of two (time) [default: 0.0625]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     max_step: Option<f64>,
-    /// Shortest step, a power of two (time); without it a step too small to be told from 0 is an error
+    /// Shortest step, a power of two (time); without it, a step that is too small to advance the time is an error
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     min_step: Option<f64>,
-    /// Evaluations and corrections a step, n of P(EC)^n, 1 to 100 [default: 1]
+    /// Evaluations and corrections per step, n of P(EC)^n, 1 to 100 [default: 1]
     #[arg(
         long,
         value_name = "N",
@@ -69,10 +70,12 @@ pub(crate) struct Args {
     /// Precision of pairs: f64, or split-f32 (f32 pairs, positions and accelerations as sums of two f32) [default: f64]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     precision: Option<Precision>,
-    /// How forces are evaluated: plain (all at once), or ahmad-cohen (those of neighbours at shorter steps, order 4) [default: plain]
+    /// How forces are evaluated: plain (all at the same steps), or ahmad-cohen (those of neighbours at shorter steps, order 4;
+    /// Ahmad & Cohen 1973) [default: plain]
     #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = scheme)]
     scheme: Option<Scheme>,
-    /// Neighbours a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the root of n, 10 to 50]
+    /// Number of neighbours that a particle should have in the Ahmad-Cohen scheme, 1 to 4096 [default: the square root of n, from
+    /// 10 to 50]
     #[arg(
         long,
         value_name = "N",
@@ -83,7 +86,7 @@ pub(crate) struct Args {
     /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme [default: 0.1]
     #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     eta_regular: Option<f64>,
-    /// Time to stop at; a file may start later than at 0 [default: 1 after the start]
+    /// Time at which the run ends, on the clock of the file if it has one [default: 1 after the start]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub(super) end: Option<f64>,
 
@@ -101,12 +104,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     pub(super) threads: Option<usize>,
 
-    /// Who corrects and chooses steps: host, device (one GPU makes whole block steps, many in a launch), or auto (the
-    /// device, on one GPU with --scheme plain); the bits are the same
+    /// Where particles are corrected and steps chosen: host, device (one GPU performs whole block steps, many in a launch), or auto
+    /// (the device, on one GPU with --scheme plain); the bits are the same
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = str::parse::<BlockStep>)]
     block_step: BlockStep,
 
-    /// GPUs that share the work, all of which must be there; more than 1 with --backend gpu; the bits do not depend on it
+    /// Number of GPUs that share the work, all of which must exist; more than 1 needs --backend gpu; the bits do not depend on it
     /// [default: 1]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,

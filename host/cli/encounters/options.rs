@@ -8,8 +8,9 @@ use trisolar::io::plot::Theme;
 
 use crate::{Failure, values};
 
-/// Integrate three bodies to the end: who escapes, when, how fast, and which binary stays behind. Without options: 10000
-/// encounters of a binary (masses 15 and 17.5, a = 5, circular) with a single body of mass 12.5 at rest at 100.
+/// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
+/// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
+/// distance of 100 (Trani et al. 2024).
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -17,8 +18,8 @@ use crate::{Failure, values};
                   Run i depends on the seed and i alone, with the same bits on every CPU and GPU."
 )]
 pub(crate) struct Args {
-    /// What three bodies start as: binary-single, free-fall (three bodies at rest, the first two at x = -0.5 and 0.5) or burrau
-    /// [default: binary-single]
+    /// Start of the three bodies: binary-single, free-fall (three bodies at rest, the first two at x = -0.5 and 0.5) or burrau
+    /// (Burrau 1913) [default: binary-single]
     #[arg(
         long,
         value_name = "NAME",
@@ -26,14 +27,14 @@ pub(crate) struct Args {
         conflicts_with = "points"
     )]
     setup: Option<Setup>,
-    /// Start from a file, a line or row a run: positions, velocities and masses of bodies 1, 2, 3 (21 numbers); .npy, .npz (its
-    /// array points) or text
+    /// Start from a file with a line or row for each run: positions, velocities and masses of bodies 1, 2, 3 (21 numbers); .npy,
+    /// .npz (its array points) or text
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["n", "draw", "map", "size", "seed"])]
     pub(super) points: Option<PathBuf>,
-    /// Runs, 1 to 4294967296, such as 1e6 [default: 10000; burrau: 1]
+    /// Number of runs, 1 to 4294967296, such as 1e6 [default: 10000; burrau: 1]
     #[arg(long, value_name = "N", help_heading = "Start", allow_hyphen_values = true, value_parser = runs, conflicts_with = "map")]
     n: Option<u64>,
-    /// Seed of everything that is drawn [default: 1]
+    /// Seed of all random numbers [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Start")]
     seed: Option<u64>,
     /// Masses of bodies 1, 2 (the binary) and 3 [default: 15,17.5,12.5; free-fall: 1,1,1]
@@ -45,8 +46,8 @@ pub(crate) struct Args {
     /// Eccentricity of the binary, 0 to 0.999999 [default: 0]
     #[arg(long, value_name = "E", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     e: Option<f64>,
-    /// Angle between the binary's angular momentum and the direction in which the single comes in, 0 to 180 degrees [default:
-    /// uniform; of a map: 90]
+    /// Angle between the binary's angular momentum and the direction in which the single body comes in, 0 to 180 degrees [default:
+    /// uniform; in a map 90]
     #[arg(long, value_name = "DEGREES", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     inclination: Option<f64>,
     /// Longitude of the binary's ascending node, from the y axis (degrees) [default: 0]
@@ -55,22 +56,22 @@ pub(crate) struct Args {
     /// Argument of the binary's pericentre, from the ascending node (degrees) [default: 0]
     #[arg(long, value_name = "DEGREES", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     argument: Option<f64>,
-    /// Mean anomaly of the binary (degrees) [default: uniform; of a map: 0]
+    /// Mean anomaly of the binary (degrees) [default: uniform; in a map 0]
     #[arg(long, value_name = "DEGREES", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     phase: Option<f64>,
-    /// Distance of the single from the binary's centre of mass, on the x axis (length) [default: 100]
+    /// Distance of the single body from the binary's centre of mass, on the x axis (length) [default: 100]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     distance: Option<f64>,
-    /// Velocity of the single at infinity; 0 is a parabola (length / time) [default: at rest at its distance]
+    /// Velocity of the single body at infinity; 0 is a parabola (length / time) [default: none: it is at rest at its distance]
     #[arg(long, value_name = "SPEED", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     v_inf: Option<f64>,
-    /// Impact parameter of the single (length) [default: 0]
+    /// Impact parameter of the single body (length) [default: 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     impact: Option<f64>,
-    /// free-fall: x of body 3 (length) [default: drawn in the region of Agekyan and Anosova; of a map: 0.2]
+    /// free-fall: x of body 3 (length) [default: drawn in the region of Agekyan & Anosova (1967); in a map 0.2]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     x: Option<f64>,
-    /// free-fall: y of body 3 (length) [default: drawn in the region of Agekyan and Anosova; of a map: 0.5]
+    /// free-fall: y of body 3 (length) [default: drawn in the region of Agekyan & Anosova (1967); in a map 0.5]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     y: Option<f64>,
     /// Draw a parameter (mass1, mass2, mass3, a, e, inclination, node, argument, phase, distance, v-inf, impact; x, y): uniform,

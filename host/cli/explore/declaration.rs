@@ -161,7 +161,7 @@ fn presets() -> Vec<Value> {
     presets
 }
 
-/// How the published zoom changes parameters with the span: factors and additions for each halving.
+/// How the zoom of Badger's study changes parameters with the span: factors and additions for each halving.
 fn zoom_rates() -> Value {
     let base = Specification::default();
     let value = |rule: &zoom::Rule, frame| rule.expression.value(frame, frame + 1, &base).ok();

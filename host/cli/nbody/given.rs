@@ -13,8 +13,9 @@ use super::super::{Failure, config, values};
 /// Start and integration; what is not given is decided by the model or file.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct GivenArgs {
-    /// Start model: plummer, cube, sphere, kepler, burrau, figure-eight, lagrange, line (the textbook's), outer-planets, or
-    /// six-bodies (masses 1 to 10 in a cube of 10, 5000000 steps of 1e-5) [default: plummer]
+    /// Start model: plummer, cube, sphere, kepler, burrau, figure-eight, lagrange, line (of Pacheco & Malensek 2021),
+    /// outer-planets, or six-bodies (masses 1 to 10 in a cube of side 10, 5000000 steps of 1e-5; Bertinelli 2024/25) [default:
+    /// plummer]
     #[arg(
         long,
         value_name = "NAME",
@@ -25,67 +26,68 @@ pub(crate) struct GivenArgs {
     /// Start from a file of bodies
     #[arg(long, value_name = "FILE", help_heading = "Start")]
     pub input: Option<PathBuf>,
-    /// Bodies: of a model [default: 1024; line: 4], or those that the file must have
+    /// Number of bodies of a model [default: 1024; line: 4], or the number that the file must have
     #[arg(long, value_name = "N", help_heading = "Start", allow_hyphen_values = true, value_parser = bodies)]
     pub n: Option<usize>,
     /// Seed of a random model [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Start")]
     pub seed: Option<u64>,
-    /// cube: half its edge (length) [default: 1]
+    /// cube: half the length of an edge (length) [default: 1]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub half_width: Option<f64>,
     /// cube: largest component of a velocity (length / time) [default: 0]
     #[arg(long, value_name = "SPEED", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub speed: Option<f64>,
-    /// cube: least and greatest mass [default: all equal, 1 together]
+    /// cube: smallest and largest mass [default: equal masses, 1 in total]
     #[arg(long, value_name = "LOW,HIGH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::pair)]
     pub masses: Option<[f64; 2]>,
-    /// sphere: its radius (length) [default: 1]
+    /// sphere: radius (length) [default: 1]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub radius: Option<f64>,
-    /// kepler: half the major axis (length) [default: 1]
+    /// kepler: semi-major axis (length) [default: 1]
     #[arg(long, value_name = "LENGTH", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub semi_major: Option<f64>,
     /// kepler: eccentricity, from 0 to below 1 [default: 0.5]
     #[arg(long, value_name = "E", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub eccentricity: Option<f64>,
-    /// kepler: mass of the second body, that of the first being 1 [default: 1]
+    /// kepler: mass of the second body; the first has mass 1 [default: 1]
     #[arg(long, value_name = "RATIO", help_heading = "Start", allow_hyphen_values = true, value_parser = values::number)]
     pub mass_ratio: Option<f64>,
 
-    /// Gravitational constant (length^3 / mass / time^2) [default: that of the model's units, or what the file tells; where it
-    /// tells nothing, 6.673e-11 for the textbook's text and 1 for others]
+    /// Gravitational constant (length^3 / mass / time^2) [default: that of the model's units or of the file; if the file has none,
+    /// 6.673e-11 for text in the format of Pacheco & Malensek (2021) and 1 for others]
     #[arg(long, value_name = "G", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub g: Option<f64>,
-    /// Softening length (length) [default: what the file tells, or 0]
+    /// Softening length (length) [default: that of the file, or 0]
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub softening: Option<f64>,
-    /// Time step (time) [default: one that suits the model, what the file tells, or 0.001]
+    /// Time step (time) [default: one that suits the model, that of the file, or 0.001]
     #[arg(long, value_name = "TIME", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     pub dt: Option<f64>,
-    /// Steps [default: 1000]
+    /// Number of steps [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Integration", allow_hyphen_values = true, value_parser = steps)]
     pub steps: Option<u64>,
-    /// 2 (the plane z = 0) or 3 [default: 3; 2 for line, texts of 5 columns and files that tell it]
+    /// Dimensions: 2 (the plane z = 0) or 3 [default: 3; 2 for line, for texts of 5 columns and for files that say so]
     #[arg(long, value_name = "D", help_heading = "Integration", allow_hyphen_values = true, value_parser = dimensions)]
     pub dimensions: Option<u8>,
     /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, forest-ruth, adams-bashforth-2, adams-bashforth-4 or
     /// runge-kutta-4 [default: velocity-verlet; explicit-euler with --format textbook]
     #[arg(long, value_name = "NAME", help_heading = "Integration", value_parser = integrator)]
     pub integrator: Option<Integrator>,
-    /// basic (each pair twice) or reduced (each pair once): their sums differ in the last bits [default: reduced]
+    /// Solver: basic (each pair is evaluated twice) or reduced (each pair once); their sums differ in the last bits [default:
+    /// reduced]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     pub solver: Option<Solver>,
-    /// f64 (the same bits on every machine), f32 (fast on a GPU; other bits there than on a CPU) or float-float (pairs of f32, 44
-    /// bits, on CPUs) [default: f64]
+    /// Arithmetic: f64 (the same bits on every machine), f32 (fast on a GPU; GPUs and CPUs give different bits) or float-float
+    /// (pairs of f32, 44 bits) [default: f64]
     #[arg(long, value_name = "NAME", help_heading = "Integration")]
     pub precision: Option<Precision>,
 
-    /// When to evaluate the energy, which gives the error of the run: ends (at the start and at the end, on the GPU if the run has
-    /// one, in a time proportional to the square of the number of bodies) or none (the error is not known) [default: ends]
+    /// When to evaluate the energy, from which the error of the run follows: ends (at the start and at the end; takes a time
+    /// proportional to the square of the number of bodies) or none (the error is then not known) [default: ends]
     #[arg(long, value_name = "NAME", help_heading = "Accuracy")]
     pub energy: Option<EnergyLooks>,
-    /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any look; without
+    /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any record; without
     /// --max-error, an error above 0.01 is a warning
     #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
     pub max_error: Option<f64>,

@@ -12,7 +12,7 @@ use super::super::explore::live::LiveArgs;
 use super::super::values;
 use super::given::{GivenArgs, steps};
 
-/// Integrate bodies that all pull each other. Without options: 1024 bodies of a Plummer sphere, 1000 steps.
+/// Integrate bodies that all attract each other. Without options: 1024 bodies of a Plummer sphere, 1000 steps.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -25,8 +25,8 @@ use super::given::{GivenArgs, steps};
 pub(crate) struct Args {
     #[command(flatten)]
     pub given: GivenArgs,
-    /// Go on from a checkpoint: with everything that the run was asked for, outputs included, to the bytes of an uninterrupted
-    /// run. The checkpoint is renewed. Options of the run beside it must be those that it has; --steps extends it
+    /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
+    /// the checkpoint is renewed. Options of the run that are given again must have the same values; --steps extends the run
     #[arg(
         long,
         value_name = "FILE.npz",
@@ -34,7 +34,7 @@ pub(crate) struct Args {
         conflicts_with = "config"
     )]
     pub resume: Option<PathBuf>,
-    /// Read start and integration from a TOML file; options given beside it go before it
+    /// Read start and integration from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Start")]
     pub config: Option<PathBuf>,
 
@@ -44,22 +44,22 @@ pub(crate) struct Args {
     /// Where to compute: auto (a GPU for 2048 bodies and more, if one can be used), cpu or gpu
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
     pub backend: Backend,
-    /// Number of the GPU, or of the first of several; it must be there [default: 0]
+    /// Number of the GPU, or of the first of several; it must exist [default: 0]
     #[arg(long, value_name = "N", help_heading = "Computation")]
     pub device: Option<u32>,
-    /// GPUs that compute together, from --device on, all of which must be there; their number changes no bit [default: all from
-    /// 131072 bodies on]
+    /// Number of GPUs that compute together, from --device on, all of which must exist; it changes no bit [default: all, for 131072
+    /// bodies and more]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub gpus: Option<u32>,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use, 1 for few bodies]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     pub threads: Option<usize>,
-    /// How threads share rows of bodies: dynamic (whoever is free takes the next), block, cyclic, or cyclic-forces (cyclic, but sums
-    /// in blocks)
+    /// How rows of bodies are distributed over threads: dynamic (a free thread takes the next row), block, cyclic, or cyclic-forces
+    /// (cyclic for the forces, blocks for the sums)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Schedule::Dynamic)]
     pub schedule: Schedule,
-    /// Partial sums of the reduced solver on the CPU: rows (the same bits for any number of threads) or threads (the textbook's
-    /// arrays: less memory for many bodies, but the last bits depend on threads and schedule)
+    /// Partial sums of the reduced solver on the CPU: rows (the same bits for any number of threads) or threads (an array per
+    /// thread, as in Pacheco & Malensek 2021: less memory for many bodies, but the last bits depend on threads and schedule)
     #[arg(long, value_name = "NAME", help_heading = "Computation", default_value_t = Partials::Rows)]
     pub partials: Partials,
 
@@ -80,13 +80,13 @@ pub(crate) struct OutputArgs {
     /// Write start and integration to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
     pub save_config: Option<PathBuf>,
-    /// Look at the bodies every so many steps [default: at the end only; for files over time, a thousand times]
+    /// Record the bodies every K steps [default: only at the end; for files over time, a thousand times]
     #[arg(long, value_name = "K", help_heading = "Output", allow_hyphen_values = true, value_parser = steps)]
     pub every: Option<u64>,
     /// Print only the last state, with --format textbook
     #[arg(long, help_heading = "Output")]
     pub final_only: bool,
-    /// What to print: summary, or textbook (the textbook's states)
+    /// What to print: summary, or textbook (states in the format of Pacheco & Malensek 2021)
     #[arg(
         long,
         value_name = "NAME",
@@ -103,19 +103,19 @@ pub(crate) struct OutputArgs {
     /// Write positions over time to an npz file
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub trajectory: Option<PathBuf>,
-    /// Draw energy error and orbits (three planes and from the side) to PREFIX-energy.png and PREFIX-orbits.png
+    /// Draw the energy error to PREFIX-energy.png and the orbits (in three planes and from the side) to PREFIX-orbits.png
     #[arg(long, value_name = "PREFIX", help_heading = "Output")]
     pub plots: Option<PathBuf>,
     /// Draw the moving bodies to an animated GIF of up to 200 pictures
     #[arg(long, value_name = "FILE.gif", help_heading = "Output")]
     pub animation: Option<PathBuf>,
-    /// From where the animation looks: xy, xz, yz or space (the eye goes around once) [default: space; xy in two dimensions]
+    /// Viewpoint of the animation: xy, xz, yz or space (it moves around the bodies once) [default: space; xy in two dimensions]
     #[arg(long, value_name = "VIEW", help_heading = "Output", value_parser = view)]
     pub view: Option<View>,
     /// Draw light lines on near-black (dark) or dark lines on white (light)
     #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
     pub theme: Theme,
-    /// Keep a checkpoint of the run there, about once a second and at the end; --resume goes on from it
+    /// Write a checkpoint of the run to this file, about once a second and at the end; --resume continues from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub checkpoint: Option<PathBuf>,
     /// Steps between two looks, as they follow from all of this: they do not change when the run is extended. None for looks
@@ -147,7 +147,7 @@ impl Paths for OutputArgs {
 pub(crate) enum Format {
     /// Times, energies, files.
     Summary,
-    /// States as the textbook prints them.
+    /// States in the format of Pacheco & Malensek (2021).
     Textbook,
 }
 

@@ -1,4 +1,4 @@
-//! A queue whose pixels come in while others are computed: that of one process among several.
+//! A queue that receives pixels while it is used, as in one of several processes.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl Queue<'_> {
         drop(paused);
     }
 
-    /// How the devices are doing, taken together.
+    /// The total backlog and speed of the devices.
     pub fn pace(&self) -> Pace {
         let (state, now) = (self.lock(), Instant::now());
         let active = || state.members.iter().filter(|m| !m.gone);

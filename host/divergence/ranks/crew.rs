@@ -1,4 +1,4 @@
-//! Rank 0's side: all ranks as the members of one team.
+//! The side of rank 0: all ranks as the devices of one run.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,7 +61,7 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T
     })
 }
 
-/// Lets the ranks that [`serve`](super::serve) go, with an exit code, and waits until they do.
+/// Tells the ranks that [`serve`](super::serve) to end with an exit code, and waits until they have ended.
 pub fn dismiss(world: &World, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
@@ -126,7 +126,7 @@ impl Computer for Crew {
     }
 }
 
-/// Ends the run for all: what one rank cannot do is not done by others in silence.
+/// Ends the run on all ranks: other ranks do not silently take over the work of a rank that cannot go on.
 fn fail(share: Share<'_>, error: EngineError) -> EngineError {
     // Unless it is that it has ended already.
     share.check().err().unwrap_or_else(|| share.fail(error))
@@ -207,7 +207,7 @@ impl Worker for Proxy<'_> {
 }
 
 impl Proxy<'_> {
-    /// Answers the rank until it has said that all is done.
+    /// Answers the rank until it has reported the end of the task.
     fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
         // What it has asked for and not been given, and how often it was given something.
         let (mut asked, mut grants) = (None, 0);

@@ -14,11 +14,12 @@ use crate::sink::Sink;
 use crate::value::{ValueSlice, ValueVec};
 use trisolar_run::{EngineError, Monitor};
 
-/// How often a feeder looks whether its devices need more, and how late results leave a rank at most.
+/// Interval at which a rank checks whether its devices need more pixels, which is also the longest time that results wait before
+/// they are sent.
 const TICK: Duration = Duration::from_millis(2);
-/// Time after which a question without an answer is asked again: rank 0 may have thought that there was enough left.
+/// Time after which an unanswered request is repeated, because rank 0 may have assumed that the rank has enough pixels.
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
-/// How often rank 0 hears how far a rank is.
+/// Interval at which a rank reports its progress to rank 0.
 const BETWEEN_NEWS: Duration = Duration::from_millis(100);
 
 /// When to ask for more: when half of what there was is used up.
@@ -32,7 +33,7 @@ impl Appetite {
         pace.backlog <= self.enough
     }
 
-    /// So much has come to what there was.
+    /// Records that `more` pixels arrived in addition to the `before` that were left.
     fn got(&mut self, before: u64, more: u64) {
         self.enough = (before + more) / 2;
     }

@@ -1,5 +1,5 @@
-//! What ranks say to each other about a task, as bytes: the task's number (u32), what follows (u8), and that: results as numbers,
-//! everything else, which is short, as JSON; all little-endian.
+//! Messages between ranks about a task. A message consists of the number of the task (u32), its kind (u8) and its contents: numbers
+//! for results, and JSON for everything else, which is short. All numbers are little-endian.
 
 use std::ops::Range;
 
@@ -77,7 +77,7 @@ impl Message {
         bytes
     }
 
-    /// The task and what is said; `None` if it is cut off, or of another version of this program.
+    /// The task and the message; `None` if the bytes are truncated or from another version of this program.
     pub fn from_bytes(bytes: &[u8]) -> Option<(u32, Self)> {
         let (task, rest) = bytes.split_first_chunk::<4>()?;
         let (kind, rest) = rest.split_first()?;

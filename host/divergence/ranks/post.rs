@@ -39,7 +39,7 @@ impl Post {
         }
     }
 
-    /// From now on nothing comes any more.
+    /// Closes the line: no more messages are received on it.
     pub fn hang_up(&self) {
         self.lines().clear();
     }
@@ -48,8 +48,8 @@ impl Post {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends what has been given, and hands out what has come; `other` gets what is for no line: the rank that said it, the task
-    /// and what. Waits a little if there was nothing. To be called again and again by the thread that joined the world.
+    /// Sends the messages of the threads and delivers received messages; `other` receives messages that belong to no line, with
+    /// their rank and task. Waits briefly if there is no message. The thread that initialised MPI must call this repeatedly.
     pub fn work(
         &self,
         world: &World,

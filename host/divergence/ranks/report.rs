@@ -1,4 +1,4 @@
-//! What ranks say about a task that is done, and what it is taken together.
+//! Reports of ranks about a finished task, and the report for all of them.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ fn devices(reports: &[Report]) -> String {
     format!("{count} MPI ranks: {}", kinds.join(" + "))
 }
 
-/// What all say once, and what only some say with who says it.
+/// Notes that all ranks have once, and the other notes with the numbers of their ranks.
 fn notes(reports: &[Report]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for (rank, report) in reports.iter().enumerate() {

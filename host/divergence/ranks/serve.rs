@@ -1,4 +1,4 @@
-//! The side of the other ranks: they compute what rank 0 gives them.
+//! The side of the ranks other than rank 0, which compute the pixels that rank 0 grants.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::{Devices, Driver, SpecError, Specification, Validated, choice};
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, RunOptions};
 
-/// What a rank brings along.
+/// The options and start states that a rank has itself.
 #[allow(missing_debug_implementations)]
 pub struct Local<'a> {
     /// How it computes.
@@ -145,7 +145,7 @@ impl Job {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn words(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied())

@@ -1,5 +1,6 @@
-//! Block steps of the Ahmad–Cohen scheme: the pull of a particle's neighbours (irregular) is summed here at its short
-//! steps, the pull of all (regular, less that of the neighbours) by the engine at its long ones, with new lists.
+//! Block steps of the Ahmad–Cohen scheme (Ahmad & Cohen 1973). This module sums the force of a particle's neighbours (irregular) at
+//! its short steps. At its long steps, the engine sums the force of all particles, from which that of the neighbours is subtracted
+//! (regular), and makes new lists.
 
 use std::time::Instant;
 
@@ -39,7 +40,7 @@ pub struct Parts {
     pub irregular: [Vec3<f64>; 2],
     /// Acceleration and jerk by all others, at `time`.
     pub regular: [Vec3<f64>; 2],
-    /// When the regular part was summed.
+    /// The time at which the regular part was summed.
     pub time: f64,
     /// The step after which it is summed again, a power of two.
     pub step: f64,
@@ -177,8 +178,8 @@ fn change(wanted: u32, found: usize) -> f64 {
     libm::cbrt(f64::from(wanted) / found.max(1) as f64)
 }
 
-/// Acceleration and jerk by all but the neighbours. Where all are neighbours that is nothing, not the rounding errors of
-/// two sums.
+/// Acceleration and jerk by all particles except the neighbours. If all particles are neighbours, these are exactly 0 instead of
+/// the rounding errors of two sums.
 fn rest(n: usize, neighbours: &[u32], all: Forces, pull: &Irregular) -> [Vec3<f64>; 2] {
     if neighbours.len() + 1 == n {
         return [ZERO; 2];

@@ -1,4 +1,4 @@
-//! Stretches of block steps that the engine makes by itself.
+//! Sequences of block steps that the engine performs by itself.
 
 use std::str::FromStr;
 
@@ -6,14 +6,14 @@ use super::{Cluster, Counters, Split};
 use crate::engine::{Ended, Route, Stretch};
 use crate::{Engine, HermiteError, Schedule, Specification};
 
-/// Who makes block steps. The bits are the same.
+/// Whether the host or the device performs block steps. The bits are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockSteps {
     /// The host corrects and chooses steps; the engine predicts and sums forces.
     #[default]
     Host,
-    /// The engine's device makes whole block steps, many in a launch, with nothing copied between them. Blocks in which a
-    /// warning or an error may be due are made by the host.
+    /// The engine's device performs whole block steps, many in a launch, without copies between them. The host performs block steps
+    /// that may lead to a warning or an error.
     Device,
 }
 
@@ -27,7 +27,7 @@ impl BlockSteps {
     }
 }
 
-/// Who is asked to make block steps.
+/// Selects whether the host or the device performs block steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockStep {
     /// The device where it can, which is faster, or else the host.
@@ -107,8 +107,8 @@ impl Cluster<'_> {
         self.block_steps
     }
 
-    /// Steps block by block up to the last block that is not after `time`, or until `go_on` says no. It is asked after each
-    /// block, or after each stretch of blocks that the device made, with their time. Returns whether `time` was reached.
+    /// Steps block by block up to the last block that is not after `time`, or until `go_on` returns false. It is called with the
+    /// time after each block step, or after each sequence of block steps on the device. Returns whether `time` was reached.
     ///
     /// # Errors
     /// As [`step`](Self::step).

@@ -22,9 +22,9 @@ use crate::{HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::EngineError;
 
-/// Blocks of a launch at most, so that the user is asked now and then whether to go on.
+/// Largest number of block steps in a launch, so that cancellation is checked between launches.
 const MOST_BLOCKS: u64 = 1024;
-/// Pairs of a launch at most: a second on a slow device, and no display waits longer.
+/// Largest number of pairs in a launch: about a second on a slow device, so that a display is not blocked for longer.
 const MOST_PAIRS: u64 = 2_000_000_000;
 /// Threads of a block at least.
 const LEAST_THREADS: u32 = 64;
@@ -164,7 +164,7 @@ impl DeviceEngine {
 }
 
 impl Memory {
-    /// One launch; what it tells.
+    /// Performs one launch and returns its report.
     fn stretch(
         &mut self,
         resident: &mut Resident,
@@ -229,7 +229,7 @@ impl Memory {
     }
 }
 
-/// What a launch has told.
+/// The report of a launch.
 fn told(report: &[f64]) -> Stretch {
     let number = |at: usize| report[at].to_bits();
     let list = |from: usize, to: usize| (from..to).map(number).collect();

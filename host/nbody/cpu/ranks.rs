@@ -1,9 +1,10 @@
-//! Several processes that integrate together, each some of the bodies: what they need of each other, and who has which.
+//! N-body runs in several processes: their communication, and the distribution of bodies over ranks.
 //!
-//! `basic` deals bodies in blocks, one to each rank, and gathers all positions before accelerations are computed. `reduced`
-//! deals groups of rows in turn. Positions are passed around the ring of ranks until all have all of them. The sums of the
-//! pulls travel the other way: the rank of each group adds what its rows do to the bodies behind them and hands the sums to the
-//! rank of the next group, so that they are summed in the order of the rows, whatever the number of ranks.
+//! `basic` gives each rank a block of bodies and gathers all positions before accelerations are computed. `reduced` deals groups of
+//! rows to the ranks in turn (Pacheco & Malensek 2021). Positions are passed around the ring of ranks until every rank has all of
+//! them. The partial sums of the forces travel in the opposite direction: the rank of each group adds the forces of its rows on the
+//! bodies behind them and passes the sums to the rank of the next group. They are thus added in the order of the rows for any
+//! number of ranks.
 
 use std::ops::Range;
 

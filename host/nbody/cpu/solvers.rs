@@ -1,4 +1,4 @@
-//! The solvers in lanes: the pulls on some bodies by all (`basic`), and those between a row and everything behind it
+//! The solvers in SIMD lanes: forces of all bodies on some bodies (`basic`), and forces between a row and all bodies behind it
 //! (`reduced`), in the order of [`kernels_gpu::physics::summation::all_pairs`].
 
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) struct Field<'a> {
     pub n: usize,
     pub chunk: usize,
     pub softening2: f64,
-    /// Whether all n have the same strength: then what a pair multiplies by it is the same for both.
+    /// Whether all n bodies have the same strength G·m, so that a pair can multiply by it once for both bodies.
     pub equal: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The reduced solver over all rows: one after the other, side by side in threads, and handed from rank to rank. What rows do to
-//! the bodies behind them is summed up in the order of the rows, except by [`textbook`].
+//! The reduced solver over all rows: in sequence, in parallel threads, and passed from rank to rank. The forces of rows on the
+//! bodies behind them are added in the order of the rows, except by [`textbook`].
 
 use super::entries::ReducedEntry;
 use super::solvers::{Field, ROW, Sums, T};
@@ -142,7 +142,8 @@ pub(super) fn parallel(
     }
 }
 
-/// The textbook's two phases: every thread adds the pulls of its rows to sums of its own, then these are added up. `memory` holds
+/// The two phases of Pacheco & Malensek (2021): every thread adds the forces of its rows to an array of its own, then the arrays
+/// are added. `memory` holds
 /// threads × 3 × padded numbers.
 pub(super) fn textbook(
     f: &Field<'_>,

@@ -1,5 +1,5 @@
-//! The pulls between a row of bodies and a tile behind it, each pair once. The tile's bodies and the sums of the pulls on them travel
-//! along the row in the order of [`kernels_gpu::physics::summation::all_pairs`].
+//! Forces between a row of bodies and a tile behind it, with each pair evaluated once. The bodies of the tile and the sums of the
+//! forces on them move along the row in the order of [`kernels_gpu::physics::summation::all_pairs`].
 
 use kernels_gpu::Vec3;
 use kernels_gpu::physics::pair::{self, separation};

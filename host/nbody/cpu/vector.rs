@@ -1,4 +1,4 @@
-//! What the solvers need of lanes beyond the arithmetic of a pair: loads, stores, and the pull of a body on itself.
+//! Operations on lanes that the solvers need beyond the arithmetic of a pair: loads, stores, and the force of a body on itself.
 //!
 //! Planes are of `f64` in every precision. Those of `f32` and of float-float numbers hold numbers that the narrower type has exactly, and
 //! sums of rows, which are rounded to it when they are next used. Their softening length has a

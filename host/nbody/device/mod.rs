@@ -105,7 +105,7 @@ impl DeviceEngine {
         }
     }
 
-    /// From now on this kernel and launch; `None` for what suits.
+    /// Sets the kernel and launch; `None` selects them by the number of bodies.
     pub fn set_plan(&mut self, plan: Option<Plan>) {
         self.plan = plan;
     }

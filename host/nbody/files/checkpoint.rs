@@ -18,7 +18,7 @@ pub struct Checkpoint {
     pub specification: Specification,
     /// Steps taken.
     pub step: u64,
-    /// Energy at the start of the run, which errors are relative to; not known if it was not asked for.
+    /// Energy at the start of the run, to which errors are relative; `None` if it was not evaluated.
     pub start_energy: Option<f64>,
     /// The bodies after these steps.
     pub bodies: Bodies,
@@ -48,8 +48,8 @@ impl Checkpoint {
         self.write_with(path, None, None)
     }
 
-    /// The same with what the numbers of the bodies could not hold of them; and with what was asked for and which files were
-    /// written, so that `--resume` goes on with all of it.
+    /// The same with the lower parts of coordinates, and with the options and written files of the run, so that `--resume` can
+    /// continue with all of them.
     ///
     /// # Errors
     /// [`IoError`].
@@ -97,7 +97,7 @@ impl Checkpoint {
         file.finish()
     }
 
-    /// What a checkpoint's numbers of the bodies cannot hold of them, if there is such.
+    /// The lower parts of coordinates in a checkpoint, if it has any.
     ///
     /// # Errors
     /// [`FileError`].

@@ -1,7 +1,8 @@
 //! Files of bodies and of runs.
 //!
-//! - start models: the textbook's text, CSV, npz, TIPSY ([`read`](fn@read)), with what they tell beside the bodies ([`Carried`])
-//! - the textbook's output ([`Textbook`])
+//! - start models: text in the format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with their other values
+//!   ([`Carried`])
+//! - the output format of Pacheco & Malensek (2021) ([`Textbook`])
 //! - bodies as CSV, npz or text ([`write_bodies`]), diagnostics over time as CSV or npz ([`write_series`]), positions over
 //!   time ([`write_trajectory`])
 //! - checkpoints ([`Checkpoint`])

@@ -1,10 +1,10 @@
-//! The textbook's output: the time, then a line a body with x, y, vx, vy, then an empty line.
+//! The output format of Pacheco & Malensek (2021): the time, then a line for each body with x, y, vx and vy, then an empty line.
 
 use std::fmt;
 
 use super::super::Bodies;
 
-/// The state at a time, to be displayed in the textbook's format.
+/// The state at a time, which displays in the format of Pacheco & Malensek (2021).
 #[derive(Clone, Copy, Debug)]
 pub struct Textbook<'a> {
     /// The time.

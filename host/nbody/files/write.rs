@@ -1,4 +1,5 @@
-//! Bodies, diagnostics and positions of a run to files. Numbers in texts have the digits that give the same bits back.
+//! Writes bodies, diagnostics and positions of a run to files. Numbers in texts have enough digits to be read back with the same
+//! bits.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,7 +18,8 @@ pub enum BodyFormat {
     Csv,
     /// Arrays.
     Npz,
-    /// The textbook's input: a body a line, `mass x y vx vy` or, in three dimensions, `mass x y z vx vy vz`.
+    /// The input format of Pacheco & Malensek (2021), with a body on each line: `mass x y vx vy` or, in three dimensions, `mass x y
+    /// z vx vy vz`.
     Text,
 }
 
@@ -227,19 +229,19 @@ impl Moment {
     }
 }
 
-/// What was seen of a run on its way.
+/// The records of a run so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// Diagnostics, if they were asked for.
+    /// Diagnostics, if they are recorded.
     pub moments: Vec<Moment>,
     /// Times of [`positions`](Self::positions).
     pub times: Vec<f64>,
-    /// Positions of all bodies, if they were asked for.
+    /// Positions of all bodies, if they are recorded.
     pub positions: Vec<Vec<[f64; 3]>>,
 }
 
 impl History {
-    /// Forgets the look at the end of a run that goes on beyond it.
+    /// Removes the record at the end of a run that is extended beyond it.
     pub fn forget_last(&mut self) {
         self.moments.pop();
         self.times.pop();

@@ -1,4 +1,4 @@
-//! The published cache: pixels whose coordinates, rounded to as many decimal places as the map's scale has digits, were
+//! The cache of Badger's study: pixels whose coordinates, rounded to as many decimal places as the map's scale has digits, were
 //! computed before. Their numbers of steps grow with those of the frame.
 
 use std::path::Path;
@@ -288,7 +288,7 @@ impl Keys {
     }
 }
 
-/// `int(-log(range / resolution))`: the published choice, which takes the natural logarithm.
+/// `int(-log(range / resolution))`, with the natural logarithm, as in Badger's study.
 fn decimal_places(span: f64, pixels: u64) -> i32 {
     (-(span / pixels as f64).ln()) as i32
 }

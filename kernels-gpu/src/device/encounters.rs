@@ -1,4 +1,4 @@
-//! Encounters on a GPU: threads that take the next run when theirs has ended, and put it aside when a launch is over.
+//! Encounters on a GPU: a thread takes the next run when its own has ended, and stores its run at the end of a launch.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

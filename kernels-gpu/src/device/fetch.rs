@@ -1,4 +1,4 @@
-//! Threads that fetch the next pixel when theirs is done: what the kernels of maps are made of.
+//! Threads that fetch the next pixel when their own is done, from which the kernels of maps are built.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ use crate::lanes::{
 use crate::map::{Job, Masses, Point};
 use crate::quantity::Quantity;
 
-/// Pixels of a tile. Whole tiles have a place in memory; those at the end of something are filled in part.
+/// Pixels of a tile. Every tile has memory for this many pixels; the last tile of a span may be only partly filled.
 pub const TILE: u32 = 1024;
 
 /// Consecutive pixels to compute.
@@ -43,7 +43,7 @@ pub struct Ring<V> {
     pub done: *const AtomicU32,
     /// See `tiles`.
     pub mask: u32,
-    /// The first ticket that there is no tile for.
+    /// The first ticket without a tile.
     pub limit: u32,
 }
 
@@ -51,12 +51,12 @@ pub struct Ring<V> {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Shared {
-    /// Steps accounted for: those taken, and those that pixels which ended early will not take. In the end it is
-    /// the steps of a pixel times the pixels done.
+    /// Steps accounted for: those taken, and those that pixels which ended early no longer take. At the end this is the number of
+    /// steps of a pixel times the number of pixels done.
     pub steps: AtomicU64,
     /// The next ticket.
     pub next: AtomicU32,
-    /// Nothing: every byte is data.
+    /// Padding, so that every byte is data.
     pub unused: u32,
 }
 

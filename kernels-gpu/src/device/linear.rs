@@ -1,4 +1,5 @@
-//! Linear combinations of vectors of bodies: what [`System::combine`](crate::integrator::System::combine) comes to on a device.
+//! Linear combinations of vectors of bodies: the implementation of [`System::combine`](crate::integrator::System::combine) on a
+//! device.
 
 use super::{Body, DeviceNumber};
 use crate::integrator::system::MOST_TERMS;
@@ -19,7 +20,7 @@ pub struct Linear<S> {
     pub coefficients: [S; MOST_TERMS],
     /// How many there are.
     pub count: u32,
-    /// Nothing.
+    /// Padding, so that every byte is data.
     pub unused: u32,
 }
 

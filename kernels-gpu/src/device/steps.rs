@@ -1,7 +1,7 @@
-//! Many steps in one launch: for few bodies, whose steps are over before the next kernel is launched.
+//! Many steps in one launch, for few bodies, whose steps take less time than the launch of a kernel.
 //!
-//! An integrator is a list of operations that is gone through again and again. Each thread moves bodies of its own; accelerations
-//! are summed chunk by chunk, in the order of the basic solver, with barriers for the whole grid before and after.
+//! An integrator is a list of operations that is executed repeatedly. Each thread moves bodies of its own. Accelerations are summed
+//! chunk by chunk in the order of the basic solver, with barriers for the whole grid before and after.
 
 use core::sync::atomic::AtomicU32;
 
@@ -17,7 +17,7 @@ use super::{Body, DeviceNumber};
 pub struct Operation<S> {
     /// One of the constants below.
     pub kind: u32,
-    /// Nothing: every byte of an operation is data.
+    /// Padding, so that every byte is data.
     pub unused: u32,
     /// By how much to kick or drift (time).
     pub h: S,

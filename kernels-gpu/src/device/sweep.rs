@@ -1,5 +1,5 @@
-//! `reduced`: each pair once. A warp holds a row of bodies in registers and sweeps over the tiles behind it; a tile's
-//! bodies and the sums of the pulls on them travel through the warp by shuffles.
+//! `reduced`, which evaluates each pair once. A warp holds a row of bodies in registers and processes the tiles behind it; the
+//! bodies of a tile and the sums of the forces on them move through the warp by shuffles.
 //!
 //! The sums of a tile go to a [`Sink`]: to memory of their own, added up later in a fixed order ([`Partials`],
 //! [`gather`]), or atomically to the accelerations ([`Atomics`]), which needs no memory but has no fixed order.
@@ -80,9 +80,9 @@ impl<S> Reduced<S> {
 
 /// Takes the sums of a sweep.
 pub trait Sink<S> {
-    /// What row `row` did to body `j` of a tile behind it.
+    /// Adds the force of row `row` on body `j` of a tile behind it.
     fn behind(&self, row: u32, j: u32, a: Vec3<S>);
-    /// What the bodies of `chunk` did to body `i`.
+    /// Adds the force of the bodies of `chunk` on body `i`.
     fn own(&self, chunk: u32, i: u32, a: Vec3<S>);
 }
 
@@ -363,7 +363,7 @@ pub unsafe fn gather<S: DeviceNumber>(
     *place = total;
 }
 
-/// Accelerations in memory that all warps add to, `scale` times what they found.
+/// Accelerations in memory to which all warps add their sums, multiplied by `scale`.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomics<S> {
     /// n rounded up to whole rows.

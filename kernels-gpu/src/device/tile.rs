@@ -1,4 +1,5 @@
-//! `basic`: the threads of a block share tiles of bodies in shared memory; each sums the pulls on `K` bodies.
+//! `basic`: the threads of a block share tiles of bodies in shared memory (Nyland, Harris & Prins 2007), and each thread sums the
+//! forces on `K` bodies.
 
 use cuda_std::thread;
 

@@ -147,10 +147,10 @@ impl Tide {
     }
 }
 
-/// What becomes of a third body far away.
+/// The fate of a third body that is far away.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// Nothing that this module can say: the steps go on.
+    /// Undecided: the integration continues with steps.
     Open,
     /// It escapes.
     Escape {

@@ -6,7 +6,7 @@ use super::{Masses, PAIRS};
 use crate::number::bits::{divide, root};
 use crate::number::{Bits, fma};
 
-/// Instead of a pair's number: none.
+/// The number of a pair that does not exist.
 pub const NO_PAIR: usize = 3;
 
 /// E.
@@ -37,7 +37,7 @@ pub fn pair_velocity(s: &Pairs<f64>, m: &Masses, pair: usize, k: usize) -> f64 {
     }
 }
 
-/// What is looked at between blocks of steps.
+/// The quantities that are checked between blocks of steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Glance {
     /// U.

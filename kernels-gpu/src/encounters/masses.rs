@@ -1,4 +1,4 @@
-//! What the masses of three bodies come to.
+//! Constants that follow from the masses of three bodies.
 
 use super::PAIRS;
 use super::step::StepMasses;
@@ -21,8 +21,8 @@ pub struct Masses {
     pub share: [f64; 3],
     /// Of each pair: m_i m_j.
     pub product: [f64; 3],
-    /// Of each pair: the square of (2 m_k / (m_i + m_j))^(1/3), at least 1. A third body is as far as its tide is weak, and distances
-    /// in semi-major axes are to be multiplied by the root of this.
+    /// Of each pair: the square of (2 m_k / (m_i + m_j))^(1/3), at least 1. The tide of a heavy third body reaches farther, so
+    /// distances in semi-major axes are multiplied by the root of this.
     pub wideness: [f64; 3],
     /// √μ and √ν, the scales of the pair vectors.
     pub scales: [f64; 2],

@@ -2,7 +2,7 @@
 //!
 //! - [`random`]: numbers that depend on seed, run and dimension alone
 //! - [`start`]: start states, of parameters that are fixed, drawn or an axis of a map, and of given points
-//! - [`masses`]: what the masses of three bodies come to
+//! - [`masses`]: constants that follow from the masses of three bodies
 //! - [`step`]: the regularised step
 //! - [`orbit`]: Kepler orbits
 //! - [`hierarchy`]: the most bound pair and the third body

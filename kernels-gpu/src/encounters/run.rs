@@ -28,7 +28,7 @@ pub struct Settings {
     pub jump_radius: f64,
     /// The step of a system whose `least_action` is 1, where 2 U is from 1/2 to 2.
     pub step: f64,
-    /// How far apart, in semi-major axes, distances at neighbouring steps around a pericentre may be.
+    /// Largest difference of the distances at consecutive steps around a pericentre (semi-major axes).
     pub reach: f64,
     /// Steps after which a run ends, as soon as it is looked at.
     pub max_steps: u32,
@@ -87,10 +87,10 @@ impl Outcome {
     ];
 }
 
-/// Instead of a body's or a pair's number: none.
+/// The number of a body or pair that does not exist.
 pub const NONE: u8 = 3;
 
-/// What is known of a run at its end, in the user's units. What a run does not have is NaN.
+/// The record of a run at its end, in the user's units. A value that the run does not have is NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Record {
@@ -162,10 +162,10 @@ pub struct Encounter {
     unused: u32,
 }
 
-/// Whether a run goes on after a look.
+/// Whether a run continues after a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// The run continues.
     GoOn,
     /// Its record is complete.
     Ended,
@@ -180,7 +180,8 @@ const FAILURE: f64 = 2e-3;
 /// Share of the potential below which a pair's energy is lost in rounding, near its pericentre.
 const CLEAR: f64 = 2e-3;
 
-/// In units of the potential of the third body: how much its energy may be below zero without the tide when it escapes with it.
+/// How far below zero the energy of the third body without the tide may be if it still escapes with the tide (in units of its
+/// potential).
 const NEARLY_UNBOUND: f64 = 0.02;
 
 impl Encounter {

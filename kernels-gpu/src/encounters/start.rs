@@ -56,7 +56,7 @@ impl Law {
     pub const COLUMNS: u32 = 4;
     /// Rows of a map.
     pub const ROWS: u32 = 5;
-    /// x of body 3, uniform in Agekyan & Anosova's region.
+    /// x of body 3, uniform in the region of Agekyan & Anosova (1967).
     pub const REGION_X: u32 = 6;
     /// y of body 3 there.
     pub const REGION_Y: u32 = 7;
@@ -114,7 +114,8 @@ impl Plan {
         }
     }
 
-    /// Body 3 in the region of Agekyan & Anosova (1967): x and y not below zero, and nearer to body 1 than body 2 is.
+    /// Body 3 in the region of Agekyan & Anosova (1967): x and y are at least 0, and its distance from body 1 is at most that of
+    /// body 2.
     #[cfg_attr(target_arch = "nvptx64", inline(never))]
     fn region(&self, run: u64) -> [f64; 2] {
         // Dimensions beyond those of the parameters.

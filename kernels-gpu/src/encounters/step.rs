@@ -136,7 +136,7 @@ pub struct Pairs<R> {
     pub x: [[R; 3]; 3],
     /// √μ times the velocity of body 2 relative to body 1, and √ν times that of body 3 relative to the centre of mass of the others.
     pub w: [[R; 3]; 2],
-    /// Time since it was last taken off.
+    /// Time since it was last reset.
     pub time: R,
 }
 
@@ -241,7 +241,7 @@ fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
     [r0, r1, r2]
 }
 
-/// What the steps of an encounter go by, or of one in each lane.
+/// The parameters of the steps of an encounter, or of one encounter in each lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<R: Bits> {
     /// 2 B.
@@ -259,7 +259,7 @@ pub struct Course<R: Bits> {
 }
 
 impl<R: Bits> Course<R> {
-    /// Lanes that nothing is known of.
+    /// Lanes without an encounter.
     #[inline(always)]
     pub fn new() -> Self {
         let none = R::spread_high(0);

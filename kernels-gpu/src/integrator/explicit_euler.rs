@@ -1,5 +1,5 @@
 //! Explicit Euler: positions advance with the old velocities, velocities by the accelerations at the old positions. First order, one
-//! evaluation a step, not symplectic: orbits spiral outwards. Pacheco's textbook and the published divergence maps integrate with it.
+//! evaluation a step, not symplectic: orbits spiral outwards. Pacheco & Malensek (2021) and Badger's study use it.
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes, positions};
 use super::{Integrator, System, SystemIntegrator};

@@ -1,5 +1,5 @@
 //! Symplectic (semi-implicit) Euler: velocities by the accelerations at the old positions, positions by the new velocities. First order,
-//! one evaluation a step. NVIDIA's sample of N-body computation integrates with it.
+//! one evaluation a step. NVIDIA's nbody sample uses it.
 
 use super::fixed_steps::{FixedSteps, MassesOf, State, inv_cubes, positions};
 use super::{Integrator, System, SystemIntegrator};

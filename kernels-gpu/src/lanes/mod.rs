@@ -1,4 +1,5 @@
-//! Pixels under way, one in each lane: a [`LaneState`] takes their steps and asks a [`PixelSource`] for the next when one is done. GPU
+//! Pixels in progress, one in each lane: a [`LaneState`] takes their steps and requests the next pixel from a [`PixelSource`] when
+//! one is done. GPU
 //! threads, CPU lanes and the emulator all run [`LaneState::run`].
 
 use core::fmt::Debug;
@@ -19,8 +20,8 @@ pub const FRESH: u32 = u32::MAX;
 /// Marks a lane for which no pixel was left.
 pub const IDLE: u32 = u32::MAX - 1;
 
-/// One pixel under way, or one in each lane of `R`. It can be put aside between calls of [`run`](Self::run) and goes on with the same
-/// bits.
+/// One pixel in progress, or one in each lane of `R`. It can be stored between calls of [`run`](Self::run) and continues with the
+/// same bits.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LaneState<Q: Quantity, I: MapIntegrator, R: Real> {
@@ -32,7 +33,7 @@ pub struct LaneState<Q: Quantity, I: MapIntegrator, R: Real> {
     pub taken: R::Counts,
 }
 
-/// What masses come to as the loop over steps keeps it: the same in every lane, or each lane's own.
+/// The mass terms for the loop over steps: the same in every lane, or different in each lane.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LaneMasses<Q: Quantity, I: MapIntegrator, R: Real> {
@@ -80,8 +81,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         }
     }
 
-    /// Goes `budget` rounds of [`STRIDE`](Quantity::STRIDE) steps, or fewer if the source is dry. Returns how many it went; fewer than
-    /// `budget` means that there is nothing left to do.
+    /// Takes `budget` rounds of [`STRIDE`](Quantity::STRIDE) steps, or fewer if the source has no more pixels. Returns the number
+    /// of rounds; fewer than `budget` means that there is nothing left to do.
     ///
     /// Whether a pixel goes on is asked before each step, but looked at after each round: a pixel that has ended, or has had all its
     /// steps, may run ahead by a step, if the quantity's stride is 2.

@@ -39,8 +39,8 @@ pub trait PixelSource<V> {
     }
 }
 
-/// A [`PixelSource`] of pixels that may be under way already, which is told where they ended: an interrupted computation
-/// has the bits of one that was not.
+/// A [`PixelSource`] of pixels that may already be in progress and that receives their final states, so that an interrupted
+/// computation gives the bits of an uninterrupted one.
 pub trait ResumableSource<Q: Quantity, I: MapIntegrator, R: Real>: PixelSource<Q::Value> {
     /// The state of a pixel and the steps that it has taken; nothing for a pixel at its start.
     #[inline(always)]
@@ -48,7 +48,7 @@ pub trait ResumableSource<Q: Quantity, I: MapIntegrator, R: Real>: PixelSource<Q
         let _ = slot;
         None
     }
-    /// Where a pixel ended; called just before [`done`](PixelSource::done).
+    /// Receives the final state of a pixel; called just before [`done`](PixelSource::done).
     #[inline(always)]
     fn leave(&mut self, slot: u32, end: Ended<'_, Q, I, R>) {
         let _ = (slot, end);

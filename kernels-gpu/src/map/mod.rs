@@ -1,4 +1,5 @@
-//! Maps as plain data: what every engine computes from. For each pixel three bodies start somewhere and are followed for a number of
+//! Maps as plain data, from which every engine computes. For each pixel three bodies start somewhere and are followed for a number
+//! of
 //! steps; what is computed of them is a [quantity](crate::quantity).
 
 use crate::physics::three_body::{MassTerms, Relative};
@@ -70,7 +71,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Three bodies at rest, so far from each other that none moves, whatever the masses.
+    /// Three bodies at rest that are so far apart that none of them moves, whatever their masses.
     pub const RESTING: Self = Self {
         positions: [[0.0; 3], [1.0e9, 0.0, 0.0], [0.0, 1.0e9, 0.0]],
         velocities: [[0.0; 3]; 3],

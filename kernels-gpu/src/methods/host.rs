@@ -9,9 +9,9 @@ use crate::map::{Job, Point};
 use crate::number::Precision;
 use crate::quantity::{self, Quantity};
 
-/// Something that is done for a method.
+/// An operation on a method, given by its types.
 pub trait Visitor<Q: Quantity> {
-    /// What comes of it.
+    /// The result of the operation.
     type Output;
 
     /// Does it.

@@ -1,4 +1,4 @@
-//! State and sums in `f64`, r⁻³ in `f32`: the source document's single-precision square root.
+//! State and sums in `f64`, r⁻³ in `f32`, after the single-precision square root of Badger's study.
 
 use super::inv_cube::{Seeded, ordinary_single};
 use super::{PerLane, Precision, Real, Single, each, forward};

@@ -231,7 +231,8 @@ pub trait Real:
         w
     }
 
-    /// r⁻³ for `self` = r², but 0 for r² = 0: neither a body nor two bodies in the same place pull themselves or each other.
+    /// r⁻³ for `self` = r², but 0 for r² = 0: a body exerts no force on itself, and two bodies at the same place exert none on each
+    /// other.
     fn inv_cube_or_zero(self) -> Self;
 
     /// [`inv_cube_or_zero`](Self::inv_cube_or_zero) of several numbers, which are tested together for needing a slow path.

@@ -1,4 +1,4 @@
-//! Three bodies in relative coordinates: what the integrators of maps compute with. An optimisation of the sum over
+//! Three bodies in relative coordinates, in which the integrators of maps compute. This is an optimisation of the sum over
 //! [pairs](super::pair), against which it is tested.
 
 use core::ops::{Add, Sub};

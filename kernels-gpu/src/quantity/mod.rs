@@ -77,7 +77,7 @@ pub trait Quantity: Copy + Debug + Send + Sync + 'static {
     /// The number in which trajectories are computed.
     type Number<R: Real>: Real<Lane = Self::Number<R::Lane>>;
 
-    /// What it needs to know of the masses, beyond what integrators do.
+    /// The mass terms that it needs in addition to those of the integrators.
     type Terms<R: Real>: PerLane<One = Self::Terms<R::Lane>> + Debug;
 
     /// A pixel under way.

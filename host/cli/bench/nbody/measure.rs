@@ -50,7 +50,7 @@ pub(super) struct Tables {
     pub unroll: Vec<([u32; 2], Rate)>,
 }
 
-/// A Plummer model in N-body units with the softening of the literature's benchmarks, semi-implicit Euler.
+/// A Plummer model in N-body units with the softening of NVIDIA's nbody sample, integrated by symplectic Euler.
 pub(super) fn problem(
     n: usize,
     solver: Solver,
@@ -211,7 +211,8 @@ pub(super) fn on_gpus(
     Ok(names)
 }
 
-/// The basic solver over block sizes, and over bodies a thread and unrolling: one part, as in the tables of the literature.
+/// The basic solver over block sizes, and over bodies a thread and unrolling: with sums that are not divided among blocks, as in
+/// the tables of Bertinelli (2024/25).
 fn measure_tables(
     args: &Args,
     bench: &Bench,

@@ -1,5 +1,5 @@
-//! `trisolar bench nbody`: all-pairs interactions per second, in the terms of the vendor's sample and of "N-body simulator -
-//! Parallelized with CUDA": a step of N bodies is N² interactions, of 20 operations in `f32` and 30 in `f64`.
+//! `trisolar bench nbody`: all-pairs interactions per second. As in NVIDIA's nbody sample and in Bertinelli (2024/25), a step of N
+//! bodies counts as N² interactions, of 20 operations in `f32` and 30 in `f64`.
 
 mod measure;
 mod output;
@@ -20,17 +20,17 @@ use crate::{Failure, interrupt, report, values};
     about = "Measure all-pairs N-body: interactions per second of every solver over the number of bodies"
 )]
 pub(crate) struct Args {
-    /// Numbers of bodies, separated by commas [default: 1024 to 1048576 in steps of 4 on a GPU, to 262144 but for f32; to 16384
-    /// on the CPU]
+    /// Numbers of bodies, separated by commas [default: 1024 to 1048576 in factors of 4 on a GPU (up to 262144 except in f32); up
+    /// to 16384 on the CPU]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = bodies)]
     n: Option<Vec<usize>>,
     /// Precisions to measure on a GPU: f32, f64, float-float; the CPU is measured in f64
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "f32,f64", value_parser = precision)]
     precision: Vec<Precision>,
-    /// Numbers of GPUs that compute together, separated by commas [default: 1, and all there are]
+    /// Numbers of GPUs that compute together, separated by commas [default: 1 and all]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = gpus)]
     gpus: Option<Vec<usize>>,
-    /// Measurements of each, for the error bars, 2 to 1000
+    /// Number of measurements of each rate, for the error bars, 2 to 1000
     #[arg(long, value_name = "N", default_value = "10", value_parser = repeats)]
     repeats: usize,
     /// Shortest time of a measurement in seconds

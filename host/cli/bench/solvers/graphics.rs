@@ -6,7 +6,7 @@ use trisolar::nbody::{self, CpuEngine, Options, Precision, Schedule, Solver};
 use super::{Row, Tables, fastest, problem};
 use crate::Failure;
 
-/// Particles; the textbook's serial and CUDA seconds (it does not say for how many steps).
+/// Particles, and the serial and CUDA seconds of Pacheco & Malensek (2021), who do not say for how many steps.
 const BOOK: [(usize, [f64; 2]); 6] = [
     (1024, [7.01e-2, 1.93e-3]),
     (2048, [2.82e-1, 2.89e-3]),

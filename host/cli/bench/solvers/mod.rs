@@ -1,5 +1,5 @@
-//! `trisolar bench solvers`: the textbook's tables of n-body solvers (7.3, 7.5 to 7.7) anew, on this machine, and its own serial
-//! loops in C beside ours on one core.
+//! `trisolar bench solvers`: repeats tables 7.3 and 7.5 to 7.7 of Pacheco & Malensek (2021) on this machine, and compares serial C
+//! loops after them with Trisolar on one core.
 
 mod graphics;
 mod peer;
@@ -21,7 +21,7 @@ use trisolar::run::Outputs;
 
 use crate::{Failure, interrupt, report, values};
 
-/// Measures the solvers on the textbook's line of particles.
+/// Measures the solvers on the line of particles of Pacheco & Malensek (2021).
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Most threads and processes, 1 to 4096 [default: as many as the machine has cores, 16 at most]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
-    /// Repeats, of which the fastest counts
+    /// Number of repeats, the fastest of which is reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
     /// Write what was measured to a CSV file
@@ -57,7 +57,7 @@ pub(super) struct Row {
     pub bodies: usize,
     pub steps: u64,
     pub seconds: f64,
-    /// What the textbook says.
+    /// The value of Pacheco & Malensek (2021).
     pub book_seconds: Option<f64>,
 }
 
@@ -142,7 +142,7 @@ fn write_csv(path: &std::path::Path, rows: &[Row]) -> Result<(), IoError> {
     })
 }
 
-/// The textbook's problem: a line of particles, explicit Euler, two dimensions.
+/// The problem of Pacheco & Malensek (2021): a line of particles, explicit Euler, two dimensions.
 pub(super) fn problem(
     n: usize,
     solver: Solver,
@@ -185,7 +185,7 @@ pub(super) fn fastest(
     Ok((best, end))
 }
 
-/// 1, 2, 4, … as in the textbook, up to `most`.
+/// 1, 2, 4, … up to `most`, as in Pacheco & Malensek (2021).
 pub(super) fn doublings(most: usize, last: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(1), |n| Some(2 * n)).take_while(move |n| *n <= most.min(last))
 }

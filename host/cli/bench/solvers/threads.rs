@@ -5,7 +5,8 @@ use trisolar::nbody::{CpuEngine, Partials, Precision, Schedule, Solver};
 use super::{Row, Tables, doublings, fastest, problem};
 use crate::{Failure, report};
 
-/// The textbook's run times with OpenMP: basic; reduced with the default (block) schedule, cyclic forces, all cyclic.
+/// Run times of Pacheco & Malensek (2021) with OpenMP: basic; reduced with the default (block) schedule, with cyclic forces, and
+/// all cyclic.
 const BOOK: [(usize, [f64; 4]); 4] = [
     (1, [7.71, 3.90, 3.90, 3.90]),
     (2, [3.87, 2.94, 1.98, 2.01]),
@@ -18,7 +19,7 @@ const COLUMNS: [(&str, Solver, Schedule); 4] = [
     ("forces cyclic", Solver::Reduced, Schedule::CyclicForces),
     ("all cyclic", Solver::Reduced, Schedule::Cyclic),
 ];
-/// The textbook's number of particles, and one with enough rows of 128 for many threads.
+/// The number of particles of Pacheco & Malensek (2021), and one with enough rows of 128 for many threads.
 const BODIES: [usize; 2] = [400, 6400];
 /// Bodies of a row: what is dealt to threads.
 const ROW: usize = 128;
@@ -66,7 +67,7 @@ pub(super) fn measure(
     memory(tables, most)
 }
 
-/// Seconds, and those of the textbook in parentheses.
+/// Seconds, with those of Pacheco & Malensek (2021) in parentheses.
 pub(super) fn cell(seconds: f64, book: Option<f64>, width: usize) -> String {
     let book = book.map_or(String::new(), |b| format!(" ({b:.2})"));
     format!("{:>width$}", format!("{seconds:.4}{book}"))
@@ -111,7 +112,7 @@ fn busiest(n: usize, threads: usize, cyclic: bool) -> f64 {
     work.iter().fold(0.0_f64, |most, w| most.max(*w)) / (sum / threads as f64)
 }
 
-/// What the textbook's arrays, one a thread, take and ours, one a row under way.
+/// Memory of the arrays of Pacheco & Malensek (2021), one per thread, and of Trisolar's, one per row in progress.
 fn memory(tables: &mut Tables, most: usize) -> Result<(), Failure> {
     let threads = most.max(2);
     tables.heading(&format!(

@@ -1,4 +1,5 @@
-//! Forces on few bodies, and potentials: a block pulls at one body, a thread a partial sum, and folds them itself.
+//! Forces on few bodies, and potentials: a block computes the force on one body, each thread computes a partial sum, and the block
+//! folds the sums.
 
 use cuda_std::shared::SharedSlice;
 use cuda_std::thread;

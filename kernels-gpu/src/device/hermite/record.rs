@@ -47,7 +47,7 @@ pub trait Record<const D: usize>: Arithmetic<D> {
     type Word: SharedValue;
     /// Words of a body in shared memory, 16 bytes each.
     const WORDS: usize;
-    /// Bodies that a thread pulls at.
+    /// Bodies whose forces a thread computes.
     const BODIES: usize;
 
     /// The number nearest to `x`.

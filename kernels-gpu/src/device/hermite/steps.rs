@@ -31,13 +31,13 @@ pub const LEVELS: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Steps {
-    /// The sums; `count` is of no meaning, and all sums are this device's.
+    /// The partial sums, all of which this device computes; `count` is not used.
     pub force: Launch,
-    /// How accurate steps are to be.
+    /// Parameters of the time-step criterion.
     pub accuracy: Accuracy,
     /// The longest step, a power of two.
     pub longest: f64,
-    /// The shortest step, or 0: the shortest that can be told from 0.
+    /// The shortest step; 0 for the shortest that still advances the time.
     pub shortest: f64,
     /// Time of the last block.
     pub time: f64,
@@ -78,7 +78,7 @@ pub struct State {
     pub levels: *const AtomicU32,
     /// [`CONTROL`] numbers, 0 before the launch.
     pub control: *const AtomicU32,
-    /// What the launch tells, [`REPORT`] numbers, 0 before the launch.
+    /// The report of the launch, [`REPORT`] numbers, 0 before the launch.
     pub report: *const AtomicU64,
 }
 

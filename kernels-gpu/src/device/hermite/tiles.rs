@@ -1,4 +1,4 @@
-//! Forces on many bodies: a thread pulls at several of them, with the others in tiles of shared memory.
+//! Forces on many bodies: a thread computes the forces on several bodies, with the source bodies in tiles of shared memory.
 
 use cuda_std::shared::SharedSlice;
 use cuda_std::thread;

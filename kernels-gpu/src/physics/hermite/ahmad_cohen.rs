@@ -1,4 +1,4 @@
-//! The Ahmad–Cohen scheme (Ahmad & Cohen 1973; with Hermite correction Makino & Aarseth 1992): who is a neighbour, and
+//! The Ahmad–Cohen scheme (Ahmad & Cohen 1973; with Hermite correction Makino & Aarseth 1992): the definition of neighbours, and
 //! the correction of a part of the force over a step of its own ([`correction`]).
 
 pub use super::correct::{Correction, correction};

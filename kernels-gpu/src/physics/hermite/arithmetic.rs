@@ -1,8 +1,8 @@
-//! The precision of pairs: how positions are held and pulls added up.
+//! The precision of pairs: the representation of positions and the summation of forces.
 //!
 //! - [`Plain`]: one number each.
-//! - [`SplitF32`]: `f32` pairs, with positions and accelerations as sums of two `f32`, the emulation of Nitadori's
-//!   "6th/8th-order Hermite integrator & GPU implementations". A difference of positions costs 2 operations a
+//! - [`SplitF32`]: `f32` pairs, with positions and accelerations as sums of two `f32`, as in Nitadori's slides
+//!   (docs/references.md). A difference of positions costs 2 operations a
 //!   component more and an accumulated acceleration 3: 15 a pair.
 
 use core::marker::PhantomData;
@@ -19,7 +19,7 @@ pub trait Arithmetic<const D: usize> {
     /// Sums of acceleration, jerk, snap and crackle, as far as `D` goes.
     type Sum: Copy;
 
-    /// Nothing summed yet.
+    /// An empty sum.
     fn zero() -> Self::Sum;
 
     /// Differences of position, velocity, acceleration and jerk, `j` less `i`.

@@ -1,4 +1,4 @@
-//! How long a particle's next step may be.
+//! The length of a particle's next step.
 //!
 //! Steps are powers of two and compared by exact powers of them: neither root nor logarithm can differ from machine to
 //! machine.
@@ -152,7 +152,7 @@ pub fn longest_at(longest: f64, time: f64) -> f64 {
     if divisor < longest { divisor } else { longest }
 }
 
-/// The shortest step that can be told from 0 at `time`.
+/// The shortest step that still advances `time`.
 #[inline(always)]
 pub fn lowest_step(max_step: f64, time: f64) -> f64 {
     let least = max_step * SMALLEST_RATIO;
@@ -161,7 +161,7 @@ pub fn lowest_step(max_step: f64, time: f64) -> f64 {
     if spacing > least { spacing } else { least }
 }
 
-/// How accurate steps are to be.
+/// Parameters of the time-step criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Accuracy {
@@ -171,7 +171,7 @@ pub struct Accuracy {
     pub epsilon: f64,
 }
 
-/// Between which a next step is chosen.
+/// The limits of the next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// The longest, which divides the time.
@@ -180,7 +180,7 @@ pub struct Limits {
     pub shortest: f64,
 }
 
-/// What the criterion says of a particle after a step.
+/// The result of the criterion for a particle after a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// The next step.

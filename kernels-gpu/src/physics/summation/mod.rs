@@ -1,5 +1,5 @@
-//! The order in which the pulls on a body are added up. It depends on the number of bodies alone, so that every engine, whatever its
-//! lanes, threads, blocks, devices and ranks, gets the same bits.
+//! The order in which the forces on a body are added. It depends only on the number of bodies, so every engine gets the same bits,
+//! whatever its lanes, threads, blocks, devices and ranks.
 //!
 //! - [`all_pairs`]: of N-body runs, by tiles, rows and chunks of bodies
 //! - [`partial_sums`]: of star clusters, by interleaved partial sums that are folded
