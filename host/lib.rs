@@ -18,11 +18,12 @@
 #[doc(inline)]
 pub use trisolar_systems::*;
 
-/// The kernels, which the build script has made of `kernels-gpu`.
+/// The kernels, which the build script has made of `kernels-gpu`. A program has them without naming them; a static library for another
+/// language, from which linkers take only what is referred to, must refer to them.
 #[cfg(feature = "gpu")]
 #[trisolar_systems::gpu::linkme::distributed_slice(trisolar_systems::gpu::MODULES)]
 #[linkme(crate = trisolar_systems::gpu::linkme)]
-static KERNELS: gpu::Module = gpu::Module {
+pub static KERNELS: gpu::Module = gpu::Module {
     origin: env!("TRISOLAR_PTX_ORIGIN"),
     text: gpu::Text::Lzma(include_bytes!(concat!(
         env!("OUT_DIR"),

@@ -243,6 +243,7 @@ fn compute(
             )
         },
     };
+    keep_kernels();
     let computed = divergence::run(spec, &run, &callback)?;
     let checked = Resolution::check(computed.resolution, most);
     *out = Box::into_raw(Box::new(Map::new(computed)?));
@@ -467,6 +468,7 @@ pub unsafe extern "C" fn trisolar_devices(json: *mut *mut c_char) -> Status {
     guard(|| {
         // SAFETY: the caller's promise, see the module.
         let out = unsafe { boundary::output(json, "json")? };
+        keep_kernels();
         *out = boundary::c_string(&trisolar::machine::inventory().to_string()).into_raw();
         Ok(())
     })
@@ -479,4 +481,10 @@ pub unsafe extern "C" fn trisolar_string_free(string: *mut c_char) {
         // SAFETY: the caller's promise, see the module: from CString::into_raw, not freed before.
         drop(unsafe { CString::from_raw(string) });
     }
+}
+
+/// Refers to the kernels: of a static library linkers take only what is referred to.
+fn keep_kernels() {
+    #[cfg(feature = "gpu")]
+    std::hint::black_box(&trisolar::KERNELS);
 }
