@@ -1,6 +1,118 @@
-//! What the compiler cannot hold about the layers.
+//! Each package knows only those below it. The compiler holds what the manifests say; this holds the manifests.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The host's packages from the ground up, with what each may depend on of this workspace.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("trisolar-io", &[]),
+    ("trisolar-simd", &["kernels-gpu"]),
+    ("trisolar-device", &["cuda_std", "libcuda_lazy", "trisolar-io"]),
+    (
+        "trisolar-run",
+        &["trisolar-device", "trisolar-io", "trisolar-simd"],
+    ),
+    ("trisolar-spec", &["kernels-gpu"]),
+    (
+        "trisolar-bodies",
+        &["kernels-gpu", "trisolar-io", "trisolar-spec"],
+    ),
+    ("trisolar-map", GROUND),
+    ("trisolar-nbody", GROUND),
+    ("trisolar-cluster", GROUND),
+    ("trisolar-encounters", GROUND),
+    // Of systems only this one stands on another.
+    (
+        "trisolar-zoom",
+        &[
+            "kernels-gpu",
+            "trisolar-device",
+            "trisolar-io",
+            "trisolar-map",
+            "trisolar-run",
+            "trisolar-spec",
+        ],
+    ),
+    ("trisolar-explore", &[]),
+];
+
+/// What is below all systems.
+const GROUND: &[&str] = &[
+    "cuda_std",
+    "kernels-gpu",
+    "trisolar-bodies",
+    "trisolar-device",
+    "trisolar-io",
+    "trisolar-run",
+    "trisolar-simd",
+    "trisolar-spec",
+];
+
+/// Who alone may name a crate.
+const ALONE: &[(&str, &str)] = &[
+    ("nvml-wrapper", "trisolar-device"),
+    ("mpi", "trisolar-run"),
+    ("clap", "trisolar-cli"),
+];
+
+/// What each package of the workspace depends on, tests aside.
+fn packages() -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "cargo metadata: {output:?}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let dependencies = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|d| d["kind"] != "dev")
+            .map(|d| text(&d["name"]))
+            .collect()
+    };
+    let all = metadata["packages"].as_array().unwrap().iter();
+    all.map(|p| (text(&p["name"]), dependencies(p))).collect()
+}
+
+#[test]
+fn each_package_knows_only_those_below_it() {
+    let packages = packages();
+    for (name, allowed) in LAYERS {
+        let known = packages
+            .get(*name)
+            .unwrap_or_else(|| panic!("there is no package {name}"));
+        for other in known.iter().filter(|d| packages.contains_key(*d)) {
+            assert!(
+                allowed.contains(&other.as_str()),
+                "{name} depends on {other}, which is not below it"
+            );
+        }
+    }
+    let listed = |name: &str| LAYERS.iter().any(|(known, _)| *known == name);
+    let above = ["trisolar-cli", "trisolar-python", "trisolar-systems"];
+    for name in packages.keys().filter(|n| n.starts_with("trisolar-")) {
+        assert!(
+            listed(name) || above.contains(&name.as_str()),
+            "{name} has no place among the layers"
+        );
+    }
+}
+
+#[test]
+fn one_place_names_mpi_nvml_and_the_command_line() {
+    for (name, dependencies) in packages() {
+        for (dependency, alone) in ALONE {
+            assert!(
+                name == *alone || !dependencies.iter().any(|d| d == dependency),
+                "{name} depends on {dependency}, which is {alone}'s"
+            );
+        }
+    }
+}
 
 fn sources(folder: &Path, list: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
