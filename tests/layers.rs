@@ -10,7 +10,10 @@ use serde_json::Value;
 const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-io", &[]),
     ("trisolar-simd", &["kernels-gpu"]),
-    ("trisolar-device", &["cuda_std", "libcuda_lazy", "trisolar-io"]),
+    (
+        "trisolar-device",
+        &["cuda_std", "libcuda_lazy", "trisolar-io"],
+    ),
     (
         "trisolar-run",
         &["trisolar-device", "trisolar-io", "trisolar-simd"],

@@ -61,8 +61,14 @@ fn an_instance_that_is_not_exported_is_an_error_that_names_it() {
     // SAFETY: nobody else uses the buffer.
     let failed = unsafe { device.launch::<Ramp<f64>>(Grid::new(1, 1), (x.slice_mut(), 1.0)) };
     let said = failed.unwrap_err().to_string();
-    assert!(said.starts_with("the emulator: finding a kernel failed: "), "{said}");
-    assert!(said.contains("Ramp<f64> is not among the exported instances"), "{said}");
+    assert!(
+        said.starts_with("the emulator: finding a kernel failed: "),
+        "{said}"
+    );
+    assert!(
+        said.contains("Ramp<f64> is not among the exported instances"),
+        "{said}"
+    );
     assert!(device.prepare(Entry::of::<Ramp<f64>>(), None).is_err());
     assert_eq!(Entry::of::<Ramp<f32>>().name(), Some("ramp_f32"));
 }
