@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{DivergenceMap, Points, Quantity, Scale, Specification, ValueSlice};
 use trisolar_io::IoError;
-use trisolar_io::colour::{ColourMap, Spacing};
+use trisolar_io::colour::{ColourMap, ColourRange, Spacing};
 use trisolar_io::format::Format;
 use trisolar_io::npy::Element as _;
 use trisolar_io::npz::NpzWriter;
@@ -149,10 +149,12 @@ impl Output {
                 };
                 let steps = specification.steps as u32;
                 let shown = |value| quantity.shown(value, steps);
+                let values_of = values;
                 let values = picture_of(values, width, height, shown).averaged(style.shrink);
                 let look = Look {
                     colour_map: style.colormap,
                     spacing: spacing(quantity),
+                    range: range(quantity, values_of),
                     ..Look::default()
                 };
                 if self.format == Format::Tiff {
@@ -177,6 +179,29 @@ pub fn picture_of<'a>(
     shown: impl Fn(f64) -> f64 + Sync + 'a,
 ) -> Map<'a> {
     each_type!(values, v => Map::mapped(v, width, height, move |x| shown(x.to_f64())))
+}
+
+/// The share of pixels below and above the range of colours of a quantity with linear colours.
+const BEYOND: f64 = 0.005;
+/// The most values that the range is taken from, spread evenly over the map.
+const SAMPLE: usize = 1 << 20;
+
+/// What the ends of the colours stand for. Linear colours of values that are not counts of steps leave out half a percent of the
+/// pixels at either end: a few close encounters, such as those that a step is too long for, would leave all others one colour.
+pub fn range(quantity: Quantity, values: ValueSlice<'_>) -> ColourRange {
+    if quantity.counts_steps() || quantity.scale() != Scale::Linear {
+        return ColourRange::Whole;
+    }
+    let step = values.len().div_ceil(SAMPLE).max(1);
+    let sample = (0..values.len()).step_by(step);
+    let sample = sample.map(|place| values.get(place));
+    let mut sample: Vec<f64> = sample.filter(|value| value.is_finite()).collect();
+    sample.sort_by(f64::total_cmp);
+    let beyond = (sample.len() as f64 * BEYOND) as usize;
+    match (sample.get(beyond), sample.iter().nth_back(beyond)) {
+        (Some(low), Some(high)) if low < high => ColourRange::Fixed(*low, *high),
+        _ => ColourRange::Whole,
+    }
 }
 
 /// How a quantity's colours are spaced.

@@ -368,7 +368,11 @@ fn draw(
     let map = output::picture_of(values, width, height, shown);
     let look = Look {
         colour_map: style.colormap,
-        range: style.colours.range(most),
+        range: if quantity.counts_steps() {
+            style.colours.range(most)
+        } else {
+            output::range(quantity, values)
+        },
         spacing: output::spacing(quantity),
         ..Look::default()
     };

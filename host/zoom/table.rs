@@ -10,7 +10,7 @@ use super::vary::Vary;
 use trisolar_io::IoError;
 use trisolar_io::colour::ColourRange;
 use trisolar_io::picture::{self, Look, TileLabels, Tiles};
-use trisolar_map::output;
+use trisolar_map::{ValueSlice, output};
 
 /// All maps of a sequence on one page.
 #[derive(Debug)]
@@ -98,10 +98,12 @@ impl<'a> ContactSheet<'a> {
             // The same colours in all maps, which beside each other are to be compared.
             let mut range: Option<[f64; 2]> = None;
             for frame in *frames {
-                for value in values(frame)?
-                    .into_iter()
-                    .filter(|v| look.spacing.counts(*v))
-                {
+                let values = values(frame)?;
+                let found = match output::range(quantity, ValueSlice::F64(&values)) {
+                    ColourRange::Fixed(low, high) => vec![low, high],
+                    ColourRange::Whole => values,
+                };
+                for value in found.into_iter().filter(|v| look.spacing.counts(*v)) {
                     let [low, high] = range.unwrap_or([value; 2]);
                     range = Some([low.min(value), high.max(value)]);
                 }
