@@ -13,7 +13,7 @@ use kernels_gpu::kernels::{
     MapDivergenceExplicitEulerF64,
 };
 use kernels_gpu::ladder::Plan;
-use kernels_gpu::methods::MapArguments;
+use kernels_gpu::methods::MapEntry;
 use kernels_gpu::quantity::Divergence;
 use trisolar_device::{Buffer, Code, Device, Entry, Grid, Queue};
 
@@ -93,7 +93,7 @@ enum Kernel {
     OfPixel(Entry<(Plan, *mut u32)>),
     Memory(Entry<(Plan, *mut f64, *mut u32)>),
     Fetch(Entry<(Plan, *const AtomicU32, *mut u32)>),
-    Tuned(Entry<MapArguments<Divergence, MassiveThread<Divergence, ExplicitEuler, f64>, Starts>>),
+    Tuned(MapEntry<Divergence, MassiveThread<Divergence, ExplicitEuler, f64>, Starts>),
 }
 
 impl Kernel {

@@ -116,10 +116,6 @@ pub struct Launch<'a> {
 ///
 /// # Errors
 /// All methods: [`GpuError::Call`] with device and call, [`GpuError::OutOfMemory`] for memory.
-#[expect(
-    clippy::missing_errors_doc,
-    reason = "they are those of the trait, said once"
-)]
 pub trait Device: fmt::Debug + Send + Sync {
     /// `gpu` or `emulator`.
     fn name(&self) -> &'static str;

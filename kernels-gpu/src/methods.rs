@@ -11,7 +11,7 @@
 mod host;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::{Compiled, Entries, MapArguments, Visitor};
+pub use host::{Compiled, Entries, MapArguments, MapEntry, Visitor};
 
 /// The table of methods. Calls `$callback` (the path of a macro, in braces) once for each row: with the context, and type and name of a
 /// quantity, an integrator and a precision, and `uniform` if there is a kernel for masses that are the same for all pixels.

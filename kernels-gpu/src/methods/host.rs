@@ -28,13 +28,16 @@ pub type MapArguments<Q, T, S> = (
     S,
 );
 
+/// A kernel of fetching threads.
+pub type MapEntry<Q, T, S> = Entry<MapArguments<Q, T, S>>;
+
 /// A method's kernels.
 #[derive(Debug)]
 pub struct Entries<Q: Quantity, P: Precision, I: MapIntegrator> {
     /// That of [`map`](fn@crate::kernels::map).
-    pub map: Entry<MapArguments<Q, MassiveThread<Q, I, P>, Starts>>,
+    pub map: MapEntry<Q, MassiveThread<Q, I, P>, Starts>,
     /// That of [`map_uniform`](fn@crate::kernels::map_uniform), if there is one.
-    pub map_uniform: Option<Entry<MapArguments<Q, Thread<Q, I, P>, *const Point>>>,
+    pub map_uniform: Option<MapEntry<Q, Thread<Q, I, P>, *const Point>>,
 }
 
 /// A quantity of the table.
