@@ -124,7 +124,14 @@ mod tests {
         let style = Style::default();
         for frame in &frames {
             let times: Vec<u32> = (0..20).map(|i| i * (frame.index + 1)).collect();
-            write(frame, &times, 100, &style, folder).expect("writes");
+            write(
+                frame,
+                trisolar_map::ValueSlice::U32(&times),
+                100,
+                &style,
+                folder,
+            )
+            .expect("writes");
         }
         frames
     }
