@@ -192,7 +192,7 @@ pub fn compute_on(
     let streamed = result?;
     Ok(Effort {
         elapsed: streamed.ran.elapsed,
-        pixel_steps: partial.steps(),
+        pixel_steps: partial.steps_taken(),
         engine: format!("{}: {}", streamed.engine, streamed.device),
         notes: streamed.ran.notes,
     })

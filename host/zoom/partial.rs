@@ -101,7 +101,7 @@ impl Partial {
     }
 
     /// The steps of the pixels put since the frame was opened.
-    pub fn steps(&self) -> u64 {
+    pub fn steps_taken(&self) -> u64 {
         self.lock().taken
     }
 
@@ -361,7 +361,7 @@ mod tests {
         let partial = open();
         partial.put(4, ValueSlice::U32(&[1, 2, 3])).expect("writes");
         partial.put(0, ValueSlice::U32(&[4, 5])).expect("writes");
-        assert_eq!(partial.steps(), 15);
+        assert_eq!(partial.steps_taken(), 15);
         drop(partial);
         let whole = std::fs::read(&path).expect("reads");
         let first = HEAD + 12;
