@@ -98,6 +98,9 @@ impl EncountersProblem {
     }
 }
 
+/// Name and unit of an axis of a map.
+type Axis = (&'static str, &'static str);
+
 /// Encounters that have ended.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersFound {
@@ -138,7 +141,7 @@ impl EncountersFound {
 
     /// Width and height, if it is a map, and the names and units of its axes.
     #[getter]
-    fn map(&self) -> Option<([u64; 2], Vec<(&'static str, &'static str)>)> {
+    fn map(&self) -> Option<([u64; 2], Vec<Axis>)> {
         let spec = self.valid.specification();
         let size = spec.size?;
         let mut axes: Vec<_> = spec.varied().collect();
