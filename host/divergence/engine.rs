@@ -238,7 +238,7 @@ impl DivergenceMap {
 /// Computes a map on the engine that `options` ask for. Whoever computes many maps keeps the [`Devices`] open and calls
 /// [`Devices::run`].
 ///
-/// With [`Backend::Auto`], GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
+/// With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
 /// remaining pixels. The notes of the result mention both.
 ///
 /// # Errors
