@@ -84,7 +84,6 @@ fn compute(
 /// Every engine on every case, against one lane on one thread.
 pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
-    #[cfg(feature = "gpu")]
     let gpus: Vec<_> = (trisolar::gpu::devices().unwrap_or_default().iter())
         .map(|device| (device.index, trisolar::gpu::open(device.index)))
         .collect();
