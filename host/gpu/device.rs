@@ -341,7 +341,7 @@ impl Gpu {
         }
     }
 
-    /// Whether blocks of a grid may wait for each other, see [`Kernel::launch_cooperative`].
+    /// Whether blocks of a grid may wait for each other, see [`Grid::cooperative`](crate::Grid::cooperative).
     ///
     /// # Errors
     /// [`GpuError::Call`].

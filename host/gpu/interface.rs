@@ -324,7 +324,7 @@ impl dyn Device {
     /// Queues a launch of a kernel that was chosen at run time.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
+    /// As of a launch by the kernel's type.
     ///
     /// # Safety
     /// As there.

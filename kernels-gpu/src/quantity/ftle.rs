@@ -21,7 +21,7 @@ use crate::physics::three_body::Relative;
 use crate::{PerLane, Real, Vec3};
 
 /// The finite-time Lyapunov exponent (1 / time). The tangent vector's squared length is kept between 2 to the powers of
-/// ±[`LIMIT`](Self::LIMIT).
+/// ±`LIMIT`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ftle<const LIMIT: i32 = 256>;
 
