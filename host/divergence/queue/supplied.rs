@@ -101,10 +101,11 @@ mod tests {
     use super::*;
     use crate::Unattended;
     use crate::sink::Memory;
+    use crate::value::{ValueSlice, ValueType, ValueVec};
 
     #[test]
     fn a_device_waits_for_pixels_that_may_come_and_is_done_when_none_will() {
-        let sink = Memory::new(10).expect("memory");
+        let sink = Memory::new(ValueType::U32, 10).expect("memory");
         let queue = Queue::new(&[], 5, &[4], &sink, &Unattended);
         queue.open();
         let share = queue.share(0);
@@ -122,12 +123,14 @@ mod tests {
             while share.wait().expect("nothing fails") {
                 for span in share.draw(Pace::default(), 3, 1).expect("draws").spans {
                     let times: Vec<u32> = span.clone().map(|n| n as u32).collect();
-                    share.deliver(span.start, &times).expect("delivers");
+                    share
+                        .deliver(span.start, ValueSlice::U32(&times))
+                        .expect("delivers");
                 }
             }
         });
         assert!(share.is_over().expect("nothing failed"));
         assert_eq!(queue.delivered(), [10]);
-        assert_eq!(sink.into_times(), (0..10).collect::<Vec<u32>>());
+        assert_eq!(sink.into_values(), ValueVec::U32((0..10).collect()));
     }
 }
