@@ -90,7 +90,7 @@ fn what_cannot_be_is_refused_by_name() {
         ("--max-steps 0", &["--max-steps"]),
         ("--steps-per-period 1", &["--steps-per-period", "from 10"]),
         ("--max-error -1", &["--max-error"]),
-        ("--gpus 2", &["--gpus", "--backend gpu"]),
+        ("--gpus 2", &["--gpus", "--backend cpu uses no GPU"]),
         ("--gpus 0", &["--gpus"]),
         ("--out a.txt", &["--out", ".npz, .csv or .png"]),
         ("--out a.png", &["--out", "--map"]),

@@ -221,7 +221,7 @@ pub(crate) struct SpecificationArgs {
     /// All precisions except fast give the same bits on every machine; on a CPU fast is f64.
     #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::precision)]
     precision: Option<Precision>,
-    /// Integrator of the trajectories; all except the default need --precision f64 [default: explicit-euler]
+    /// Integrator of the trajectories; all except the default need the precision f64 [default: explicit-euler]
     /// explicit-euler: order 1, the cheapest
     /// symplectic-euler: order 1, symplectic, the same cost
     /// leapfrog: order 2, symplectic, the same cost

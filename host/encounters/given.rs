@@ -85,9 +85,10 @@ fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::E
         Whole(u64),
         Real(f64),
     }
-    match Number::deserialize(deserializer)? {
-        Number::Whole(n) => Ok(Some(n)),
-        Number::Real(x) => match whole_number(x) {
+    match Option::<Number>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Number::Whole(n)) => Ok(Some(n)),
+        Some(Number::Real(x)) => match whole_number(x) {
             Some(n) => Ok(Some(n)),
             None => Err(serde::de::Error::custom(format!(
                 "{x} must be a whole number of at least 0"
