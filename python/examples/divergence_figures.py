@@ -56,7 +56,7 @@ later = {
 }
 row("steps", later)
 for title, map in later.items():
-    print(f"{title}: {100 * map.never_parted / map.times.size:.1f} % have not parted")
+    print(f"{title}: {100 * (map.never_parted or 0) / map.times.size:.1f} % have not parted")
 
 # %% Arithmetics: single precision is grainy, an f32 root in the denominators is not
 arithmetics = {

@@ -121,7 +121,7 @@ def test_wrong_values_are_named(options: dict[str, Any], kind: type[Exception], 
 
 
 def test_large_errors_are_warnings_or_failures() -> None:
-    rough = {"n": 20, "order": 2, "steps_per_period": 30, "max_time": 300.0}
+    rough: dict[str, Any] = {"n": 20, "order": 2, "steps_per_period": 30, "max_time": 300.0}
     with pytest.warns(trisolar.AccuracyWarning, match="energy of"):
         with pytest.warns(trisolar.TrisolarWarning, match="are open"):
             trisolar.encounters(**rough)

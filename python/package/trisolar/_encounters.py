@@ -119,10 +119,8 @@ class Encounters:
             raise ImportError("to_pandas() needs pandas: pip install pandas") from error
         flat = self._records.ravel()
         frame = pandas.DataFrame({name: flat[name] for name in flat.dtype.names or ()})
-        categories = list(ENCOUNTER_OUTCOMES.values())
-        outcomes = pandas.Categorical.from_codes(
-            frame["outcome"].to_numpy().astype(np.int8), categories=categories
-        )
+        kinds = pandas.CategoricalDtype(list(ENCOUNTER_OUTCOMES.values()))
+        outcomes = pandas.Categorical.from_codes(flat["outcome"].astype(np.int64), dtype=kinds)
         frame["outcome"] = outcomes
         frame.index.name = "run"
         return frame
