@@ -42,7 +42,8 @@ def test_files_pickles_and_specifications_give_the_same_values(quantity: str, tm
 
 def test_the_closest_approach_is_at_most_the_distance_at_the_start() -> None:
     map = trisolar.divergence(quantity="closest-approach", masses=(1, 1, 1), **OPTIONS)
-    assert (map.values <= np.sqrt(344)).all(), "the distance of bodies 2 and 3"
+    # The root of the kernels is within an ULP of NumPy's.
+    assert (map.values <= np.nextafter(np.sqrt(344), np.inf)).all(), "the distance of bodies 2 and 3"
     assert (map.values > 0).all()
 
 
