@@ -27,7 +27,7 @@ const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1
 const END: f64 = 2.0;
 /// Particle steps and |dE/E| of that code at the orders 4 and 6.
 const KNOWN: (&str, [f64; 2], [f64; 2]) = (
-    "another code, 4 and 6",
+    "independent C++ program, 4 and 6",
     [496_195.0, 192_964.0],
     [1.38e-9, 6.5e-9],
 );
@@ -52,7 +52,7 @@ fn main() -> Result<(), Error> {
 
 /// Times and core radii of a run of that code at order 6.
 const KNOWN_CORES: (&str, [f64; 4], [f64; 4]) = (
-    "another code, order 6",
+    "independent C++ program, order 6",
     [5.0, 185.0, 385.0, 425.0],
     [0.31, 0.154, 0.034, 0.030],
 );

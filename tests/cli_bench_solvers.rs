@@ -1,4 +1,4 @@
-//! `trisolar bench solvers` measures and prints what the textbook's tables hold.
+//! `trisolar bench solvers` measures and prints what the tables of Pacheco & Malensek (2021) hold.
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn all_tables_are_measured() {
             "{table}"
         );
     }
-    // The textbook's numbers stand beside those of its runs.
+    // The numbers of Pacheco & Malensek (2021) stand beside those of its runs.
     let book = rows
         .iter()
         .find(|r| r["table"] == "7.3" && r["workers"] == 2 && r["name"] == "forces cyclic");

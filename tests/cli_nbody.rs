@@ -10,7 +10,7 @@ fn nbody() -> Command {
     command
 }
 
-/// The textbook's states of four bodies, at t = 0 and t = 1.
+/// The states of four bodies in Pacheco & Malensek (2021), at t = 0 and t = 1.
 const TEXTBOOK: &str = "0.00
   0  0.000e+00    0.000e+00    0.000e+00    3.000e+04
   1  1.000e+05    0.000e+00    0.000e+00   -3.000e+04

@@ -21,7 +21,7 @@ use super::queue::Share;
 use super::team::{self, Worker};
 use super::value::Value;
 use super::{Specification, Validated};
-use trisolar_run::{EngineError, Monitor};
+use trisolar_run::{EngineError, Monitor, Workers};
 use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use trisolar_simd::{F32x8, F32x16, F64x4, F64x8};
@@ -29,8 +29,7 @@ use trisolar_simd::{F32x8, F32x16, F64x4, F64x8};
 /// Computes maps on the CPU.
 #[derive(Debug)]
 pub struct CpuEngine {
-    pool: rayon::ThreadPool,
-    simd: Simd,
+    workers: Workers,
 }
 
 impl CpuEngine {
@@ -47,30 +46,12 @@ impl CpuEngine {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, EngineError> {
-        assert!(
-            Simd::available().contains(&simd),
-            "{simd} is not available on this machine"
-        );
-        let given = threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-        });
-        let fail = |reason: String| EngineError::Threads { given, reason };
-        if given == 0 {
-            return Err(fail("must be at least 1".into()));
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(given)
-            .build()
-            .map_err(|e| fail(e.to_string()))?;
-        Ok(Self { pool, simd })
+        let workers = Workers::with_simd(threads, simd)?;
+        Ok(Self { workers })
     }
 
-    pub(super) fn pool(&self) -> &rayon::ThreadPool {
-        &self.pool
-    }
-
-    pub(super) fn simd(&self) -> Simd {
-        self.simd
+    pub(super) fn workers(&self) -> &Workers {
+        &self.workers
     }
 }
 
@@ -80,13 +61,7 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = self.pool.current_num_threads();
-        let s = if threads == 1 { "" } else { "s" };
-        format!(
-            "{}, {}, {threads} thread{s}",
-            trisolar_run::machine::cpu_name(),
-            self.simd
-        )
+        self.workers.in_words()
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
@@ -101,10 +76,12 @@ impl Worker for CpuEngine {
 
     fn capacity(&self, specification: &Specification) -> u64 {
         let (precision, integrator) = (&specification.precision, &specification.integrator);
-        let lanes = LanesOf { simd: self.simd };
+        let lanes = LanesOf {
+            simd: self.workers.simd(),
+        };
         let quantity = specification.quantity;
         let lanes = quantity.with_method(precision.kind(), integrator.name(), lanes);
-        (self.pool.current_num_threads() * lanes.unwrap_or(1)) as u64
+        (self.workers.threads() * lanes.unwrap_or(1)) as u64
     }
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
@@ -114,9 +91,9 @@ impl Worker for CpuEngine {
         if !shared.begin() {
             return share.check();
         }
-        let results = self.pool.broadcast(|context| {
+        let results = self.workers.broadcast(|context| {
             work(
-                self.simd,
+                self.workers.simd(),
                 task.spec.specification(),
                 &shared,
                 context.index(),
@@ -143,8 +120,8 @@ impl<'a> Shared<'a> {
             spec,
             job,
             share,
-            lanes: engine.simd.lanes() as u64,
-            steps: (0..engine.pool.current_num_threads())
+            lanes: engine.workers.simd().lanes() as u64,
+            steps: (0..engine.workers.threads())
                 .map(|_| AtomicU64::new(0))
                 .collect(),
             began: Mutex::new(None),

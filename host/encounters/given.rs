@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::parameter::{AT_REST, range};
+use super::spec::wrong;
 use super::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
@@ -113,14 +114,6 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     Ok(parts.map(|part| part.trim().to_owned()).collect())
 }
 
-fn wrong(option: &'static str, given: impl ToString, allowed: impl Into<String>) -> SpecError {
-    SpecError {
-        option,
-        given: given.to_string(),
-        allowed: allowed.into(),
-    }
-}
-
 /// The parameter of a setup that an option names.
 fn parameter(
     setup: Setup,
@@ -167,27 +160,34 @@ impl Choices<'_> {
 }
 
 impl Given {
-    /// Parameters with an option of their own: their names, the option and the value.
-    fn fixed(&self) -> impl Iterator<Item = (&'static str, &'static str, f64)> {
-        let mass = |i: usize| self.masses.map(|masses| masses[i]);
-        let own = [
-            ("a", self.a),
-            ("e", self.e),
-            ("inclination", self.inclination),
-            ("node", self.node),
-            ("argument", self.argument),
-            ("phase", self.phase),
-            ("distance", self.distance),
-            ("v-inf", self.v_inf),
-            ("impact", self.impact),
-            ("x", self.x),
-            ("y", self.y),
-        ];
-        let masses = [("mass1", mass(0)), ("mass2", mass(1)), ("mass3", mass(2))];
+    /// Parameters with an option of their own, which has the parameter's name.
+    fn own(&mut self) -> [(&'static str, &mut Option<f64>); 11] {
+        [
+            ("a", &mut self.a),
+            ("e", &mut self.e),
+            ("inclination", &mut self.inclination),
+            ("node", &mut self.node),
+            ("argument", &mut self.argument),
+            ("phase", &mut self.phase),
+            ("distance", &mut self.distance),
+            ("v-inf", &mut self.v_inf),
+            ("impact", &mut self.impact),
+            ("x", &mut self.x),
+            ("y", &mut self.y),
+        ]
+    }
+
+    /// Parameters that are fixed: their names, the options that fix them and the values.
+    fn fixed(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let masses = ["mass1", "mass2", "mass3"].into_iter();
+        let masses = masses.zip(self.masses.into_iter().flatten());
         let masses = masses.map(|(name, value)| (name, "masses", value));
-        let own = own.map(|(name, value)| (name, name, value));
-        let all = masses.into_iter().chain(own);
-        all.filter_map(|(name, option, value)| Some((name, option, value?)))
+        let mut given = self.clone();
+        let own = given.own().map(|(name, value)| (name, *value));
+        let own = own
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, name, value?)));
+        masses.chain(own).collect()
     }
 
     /// Takes every value that is not given from `under`. Parameters are one value: choices of `under` for parameters that are given
@@ -383,7 +383,13 @@ impl Given {
             let ranged = |law: &str| format!("{name}={law}:{low}:{high}");
             match choice {
                 Choice::Fixed(x) if x == AT_REST => {}
-                Choice::Fixed(x) => given.set(name, x),
+                // Masses have one option for all three.
+                Choice::Fixed(x) => {
+                    let field = given.own().into_iter().find(|(own, _)| *own == name);
+                    if let Some((_, field)) = field {
+                        *field = Some(x);
+                    }
+                }
                 Choice::Region => given.draw.push(format!("{name}=region")),
                 Choice::Uniform(_) => given.draw.push(ranged("uniform")),
                 Choice::Isotropic(_) => given.draw.push(ranged("isotropic")),
@@ -402,26 +408,6 @@ impl Given {
             }
         }
         given
-    }
-
-    /// Fixes a parameter that has an option of its own.
-    fn set(&mut self, name: &str, x: f64) {
-        let field = match name {
-            "a" => &mut self.a,
-            "e" => &mut self.e,
-            "inclination" => &mut self.inclination,
-            "node" => &mut self.node,
-            "argument" => &mut self.argument,
-            "phase" => &mut self.phase,
-            "distance" => &mut self.distance,
-            "v-inf" => &mut self.v_inf,
-            "impact" => &mut self.impact,
-            "x" => &mut self.x,
-            "y" => &mut self.y,
-            // Masses have one option for all three.
-            _ => return,
-        };
-        *field = Some(x);
     }
 }
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use kernels_gpu::encounters::{Outcome, Record};
 
-use super::parameter::Choice;
 use super::summary::{body_name, is_open};
 use super::{Ensemble, Validated};
 use trisolar_io::IoError;
@@ -62,27 +61,21 @@ pub fn outcome_map(
         .zip(COLOURS)
         .map(|(name, colour)| Class { name, colour })
         .collect();
-    let axis = |columns: bool| {
-        let found = specification.varied().find(|(_, _, choice)| match choice {
-            Choice::Columns(_) => columns,
-            Choice::Rows(_) => !columns,
-            _ => false,
-        });
+    let [x, y] = specification.axes().map(|found| {
         // A map of one axis has a single row.
-        let (name, unit, [low, high]) = found.map_or(("", "", [0.0, 1.0]), |(_, p, choice)| {
-            (p.name, p.unit, choice.range())
-        });
+        let (name, unit, [low, high]) =
+            found.map_or(("", "", [0.0, 1.0]), |(p, range)| (p.name, p.unit, range));
         Axis {
             name: name.to_owned(),
             unit: unit.to_owned(),
             centre: low / 2.0 + high / 2.0,
             span: high - low,
         }
-    };
+    });
     let labels = Labels {
         title: format!("{}, {} encounters", specification.setup, spec.runs()),
-        x: axis(true),
-        y: axis(false),
+        x,
+        y,
         value: "time of the end".into(),
         unit: String::new(),
     };

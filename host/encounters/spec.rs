@@ -230,7 +230,12 @@ pub struct Validated {
     stages: [Stage; MOST_STAGES],
 }
 
-fn wrong(option: &'static str, given: impl ToString, allowed: impl Into<String>) -> SpecError {
+/// The error for a value that is not allowed.
+pub(super) fn wrong(
+    option: &'static str,
+    given: impl ToString,
+    allowed: impl Into<String>,
+) -> SpecError {
     SpecError {
         option,
         given: given.to_string(),
@@ -270,6 +275,18 @@ impl Specification {
         let all = self.setup.parameters().iter().enumerate();
         all.map(|(place, p)| (place, p, self.choice(p)))
             .filter(|(_, _, choice)| choice.varies())
+    }
+
+    /// The parameters along the columns and the rows of a map, with their ranges.
+    pub fn axes(&self) -> [Option<(&'static Parameter, [f64; 2])>; 2] {
+        let axis = |is: fn(&Choice) -> bool| {
+            let found = self.varied().find(|(_, _, choice)| is(choice));
+            found.map(|(_, parameter, choice)| (parameter, choice.range()))
+        };
+        [
+            axis(|choice| matches!(choice, Choice::Columns(_))),
+            axis(|choice| matches!(choice, Choice::Rows(_))),
+        ]
     }
 
     /// As JSON text.

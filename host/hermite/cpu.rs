@@ -107,13 +107,7 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = self.workers.threads();
-        let s = if threads == 1 { "" } else { "s" };
-        format!(
-            "{}, {}, {threads} thread{s}",
-            trisolar_run::machine::cpu_name(),
-            self.workers.simd()
-        )
+        self.workers.in_words()
     }
 
     fn workers(&self) -> &Workers {

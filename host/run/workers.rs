@@ -51,9 +51,7 @@ impl Workers {
             Simd::available().contains(&simd),
             "{simd} is not available on this machine"
         );
-        let given = threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-        });
+        let given = threads.unwrap_or_else(crate::machine::threads);
         let fail = |reason: String| EngineError::Threads { given, reason };
         if given == 0 {
             return Err(fail("must be at least 1".into()));
@@ -86,6 +84,14 @@ impl Workers {
             .map_or_else(rayon::current_num_threads, |pool| {
                 pool.current_num_threads()
             })
+    }
+
+    /// The CPU, the instruction set and the number of threads, for reports.
+    pub fn in_words(&self) -> String {
+        let threads = self.threads();
+        let s = if threads == 1 { "" } else { "s" };
+        let cpu = crate::machine::cpu_name();
+        format!("{cpu}, {}, {threads} thread{s}", self.simd)
     }
 
     /// The instruction set.

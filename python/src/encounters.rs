@@ -144,18 +144,8 @@ impl EncountersFound {
     fn map(&self) -> Option<([u64; 2], Vec<Axis>)> {
         let spec = self.valid.specification();
         let size = spec.size?;
-        let mut axes: Vec<_> = spec.varied().collect();
-        axes.retain(|(_, _, choice)| {
-            matches!(
-                choice,
-                encounters::Choice::Columns(_) | encounters::Choice::Rows(_)
-            )
-        });
-        axes.sort_by_key(|(_, _, choice)| matches!(choice, encounters::Choice::Rows(_)));
-        Some((
-            size,
-            axes.iter().map(|(_, p, _)| (p.name, p.unit)).collect(),
-        ))
+        let axes = spec.axes().into_iter().flatten();
+        Some((size, axes.map(|(p, _)| (p.name, p.unit)).collect()))
     }
 
     /// The summary as JSON.

@@ -1,4 +1,5 @@
-//! Bodies from files: the textbook's text, CSV, npz, TIPSY ([`read`](fn@read)), with what they tell beside the bodies ([`Carried`]).
+//! Bodies from files: the text format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with what the files say beside the bodies
+//! ([`Carried`]).
 
 mod carried;
 mod read;

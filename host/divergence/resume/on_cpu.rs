@@ -23,8 +23,8 @@ impl Stepper for CpuEngine {
             return share.check();
         }
         let results = self
-            .pool()
-            .broadcast(|context| work(self.simd(), task, &shared, context.index()));
+            .workers()
+            .broadcast(|context| work(self.workers().simd(), task, &shared, context.index()));
         results.into_iter().collect()
     }
 }
