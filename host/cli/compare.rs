@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use trisolar::divergence::{
-    self, Backend, Comparison, DivergenceMap, Integrator, Precision, Quantity, Resolution,
+    self, Backend, Comparison, DivergenceMap, Given, Integrator, Precision, Quantity, Resolution,
     RunOptions, SpecError, Specification, Validated, grain,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::io::picture::{self, Look, Map};
 use trisolar::output;
 use trisolar::run::Outputs;
+use trisolar::spec::Parameters as _;
 use trisolar::zoom::short;
 
-use super::divergence::SpecificationArgs;
+use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::report::{self, Lines};
 use super::{Failure, config, interrupt, values};
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     )]
     modes: Vec<Mode>,
     #[command(flatten)]
-    specification: SpecificationArgs,
+    specification: ParameterArgs<Given>,
     /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
@@ -184,13 +185,13 @@ fn warnings(rows: &[Row]) -> Vec<String> {
 impl Args {
     /// The map in each mode, and the share of unresolved pixels that is allowed.
     fn specifications(&self) -> Result<(Modes, Option<f64>), Failure> {
-        let mut given = self.specification.given();
+        let mut given = self.specification.values.clone();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
         let refused = |error: &SpecError| {
             let of_mode = matches!(error.option, "integrator" | "precision");
-            let on_command_line = self.specification.has(error.option) || of_mode;
+            let on_command_line = self.specification.values.has(error.option) || of_mode;
             Failure::specification(error, on_command_line, self.config.as_deref())
         };
         let most = given.checked_max_error().map_err(|e| refused(&e))?;

@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
-    OneOrTwo, Plane, Points, Precision, Preset, Quantity, Resolution, RunOptions, SpecError,
-    Specification, Start, Validated,
+    self, Backend, Computer, Driver, Given, GpuChoice, MapBackend, Points, Preset, Resolution,
+    RunOptions, SpecError, Specification, Validated,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::output::{Output, Style};
 use trisolar::run::{self, Claim, Paths, RecordError};
+use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::Outcome;
+use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::ranks::Team;
 use super::report;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     )]
     preset: Option<Preset>,
     #[command(flatten)]
-    specification: SpecificationArgs,
+    specification: ParameterArgs<Given>,
 
     /// Read start states from a file instead of using a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers per
     /// point (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also their velocities) or 21 (also their masses)
@@ -161,156 +161,6 @@ impl OutputArgs {
     }
 }
 
-/// The options of a [`Specification`]; defaults are those of the library.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Specification")]
-pub(crate) struct SpecificationArgs {
-    /// Pixels: width and height, or one number for a square [default: 300x300]
-    #[arg(long, value_name = "W[xH]", allow_hyphen_values = true, value_parser = values::size)]
-    size: Option<OneOrTwo<u64>>,
-    /// Centre of the map along the two spanned axes (length) [default: 0,0]
-    #[arg(long, value_name = "X,Y", allow_hyphen_values = true, value_parser = values::pair)]
-    center: Option<[f64; 2]>,
-    /// Extent of the map along the two spanned axes (length); one number makes pixels square [default: 40]
-    #[arg(long, value_name = "SX[,SY]", allow_hyphen_values = true, value_parser = values::one_or_two)]
-    span: Option<OneOrTwo<f64>>,
-    /// Which two coordinates of the grid body the map spans: xy, xz or yz [default: xy]
-    #[arg(long, value_name = "PLANE", allow_hyphen_values = true, value_parser = values::plane)]
-    plane: Option<Plane>,
-    /// Which body is the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3 [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::body)]
-    body: Option<u8>,
-    /// Masses of the bodies (mass); 0 for a test body [default: 10,20,30]
-    #[arg(long, value_name = "M1,M2,M3", allow_hyphen_values = true, value_parser = values::triple)]
-    masses: Option<[f64; 3]>,
-    /// Start positions (length), bodies separated by colons; for the grid body only the coordinate outside the plane is used
-    /// [default: 0,0,-11:0,0,0:10,10,12]
-    #[arg(long, value_name = "X,Y,Z:X,Y,Z:X,Y,Z", allow_hyphen_values = true, value_parser = values::three_vectors)]
-    positions: Option<[DVec3; 3]>,
-    /// Start velocities (length / time), bodies separated by colons [default: -3,0,0:0,0,0:3,0,0]
-    #[arg(long, value_name = "X,Y,Z:X,Y,Z:X,Y,Z", allow_hyphen_values = true, value_parser = values::three_vectors)]
-    velocities: Option<[DVec3; 3]>,
-    /// Gravitational constant (length^3 / mass / time^2) [default: 9.8]
-    #[arg(long, value_name = "G", allow_hyphen_values = true, value_parser = values::number)]
-    g: Option<f64>,
-    /// Softening length (length) [default: 0]
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
-    softening: Option<f64>,
-    /// Steps after which a pixel counts as never parted, 1 to 4294967294 [default: 50000]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::steps)]
-    steps: Option<u64>,
-    /// Time step (time) [default: 0.001]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = values::number)]
-    dt: Option<f64>,
-    /// Shift of the grid body's twin (length); one number for all three axes [default: 0.001]
-    #[arg(long, value_name = "D|DX,DY,DZ", allow_hyphen_values = true, value_parser = values::one_or_three)]
-    shift: Option<OneOrThree>,
-    /// Distance up to which the grid body counts as together with its twin (length) [default: 0.5]
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = values::number)]
-    critical_distance: Option<f64>,
-    // Its help is that of the table of quantities.
-    #[arg(long, value_name = "NAME", help = quantity_help(), allow_hyphen_values = true, value_parser = values::quantity)]
-    quantity: Option<Quantity>,
-    /// Arithmetic [default: f64]
-    /// f64: 64 bits, IEEE; the reference
-    /// fast: 64 bits with the GPU's approximate root; equal up to rounding, a quarter faster on a GPU
-    /// mixed: 64 bits with a 32-bit root; a little faster, noisy where pixels are closer than 1e-3
-    /// f32: 32 bits; more than twice as fast, grainy
-    /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than f64
-    /// float-float: pairs of f32, 44 bits; slower, except on GPUs whose 64-bit arithmetic is very slow
-    /// All precisions except fast give the same bits on every machine; on a CPU fast is f64.
-    #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::precision)]
-    precision: Option<Precision>,
-    /// Integrator of the trajectories; all except the default need the precision f64 [default: explicit-euler]
-    /// explicit-euler: order 1, the cheapest
-    /// symplectic-euler: order 1, symplectic, the same cost
-    /// leapfrog: order 2, symplectic, the same cost
-    /// velocity-verlet: order 2, symplectic, the positions of leapfrog, costs a little more
-    /// forest-ruth: order 4, symplectic, costs three times as much
-    /// adams-bashforth-2: order 2, costs a little more
-    /// adams-bashforth-4: order 4 with --start runge-kutta, costs a little more
-    /// runge-kutta-4: order 4, costs four times as much
-    /// hermite-4: order 4, costs twice as much
-    #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::integrator)]
-    integrator: Option<Integrator>,
-    /// First steps of the adams-bashforth integrators: euler (as in Badger's study; reduces the order to 2) or runge-kutta
-    /// [default: euler]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = values::start)]
-    start: Option<Start>,
-    /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
-    /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. A share well above 0.1 is a warning in any case
-    #[arg(long, value_name = "X", help_heading = "Accuracy", allow_hyphen_values = true, value_parser = values::number)]
-    max_error: Option<f64>,
-}
-
-/// What `--quantity` can be, a line each.
-fn quantity_help() -> String {
-    let mut text = format!(
-        "What is computed of each pixel [default: {}]",
-        Quantity::default()
-    );
-    for quantity in Quantity::ALL {
-        let (help, unit) = (quantity.help(), quantity.unit());
-        text.push_str(&format!("\n{quantity} ({unit}): {help}"));
-    }
-    text.push_str(
-        "\nEach is there in f64, by every integrator; divergence in the other precisions too.",
-    );
-    text
-}
-
-impl SpecificationArgs {
-    pub(crate) fn given(&self) -> Given {
-        Given {
-            size: self.size,
-            center: self.center,
-            span: self.span,
-            plane: self.plane,
-            body: self.body,
-            masses: self.masses,
-            positions: self.positions,
-            velocities: self.velocities,
-            g: self.g,
-            softening: self.softening,
-            steps: self.steps,
-            dt: self.dt,
-            shift: self.shift,
-            critical_distance: self.critical_distance,
-            quantity: self.quantity,
-            precision: self.precision,
-            integrator: self.integrator,
-            start: self.start,
-            max_error: self.max_error,
-        }
-    }
-
-    /// Whether the command line has this option.
-    pub(crate) fn has(&self, option: &str) -> bool {
-        match option {
-            "size" => self.size.is_some(),
-            "center" => self.center.is_some(),
-            "span" => self.span.is_some(),
-            "plane" => self.plane.is_some(),
-            "body" => self.body.is_some(),
-            "masses" => self.masses.is_some(),
-            "positions" => self.positions.is_some(),
-            "velocities" => self.velocities.is_some(),
-            "g" => self.g.is_some(),
-            "softening" => self.softening.is_some(),
-            "steps" => self.steps.is_some(),
-            "dt" => self.dt.is_some(),
-            "shift" => self.shift.is_some(),
-            "critical-distance" => self.critical_distance.is_some(),
-            "quantity" => self.quantity.is_some(),
-            "precision" => self.precision.is_some(),
-            "integrator" => self.integrator.is_some(),
-            "start" => self.start.is_some(),
-            "max-error" => self.max_error.is_some(),
-            _ => false,
-        }
-    }
-}
-
 impl Args {
     /// The specification: command line over configuration file over preset over `under`, the map that is gone on with, or else
     /// the defaults; and the share of unresolved pixels that is allowed. Its points are those of the file.
@@ -319,7 +169,7 @@ impl Args {
         under: Option<&Specification>,
         points: Option<&Path>,
     ) -> Result<(Validated, Option<f64>), Failure> {
-        let mut given = self.specification.given();
+        let mut given = self.specification.values.clone();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
@@ -331,7 +181,8 @@ impl Args {
         }
         let refused = |error: SpecError| {
             let config = self.config.as_deref();
-            let on_command_line = self.specification.has(error.option) || error.option == "points";
+            let on_command_line =
+                self.specification.values.has(error.option) || error.option == "points";
             Failure::specification(&error, on_command_line, config)
         };
         let most = given.checked_max_error().map_err(refused)?;
@@ -340,7 +191,9 @@ impl Args {
             None => specification.validate(),
             Some(path) => {
                 let points = Points::read(path).map_err(|e| refuse(path, "--points", &e))?;
-                if let Some(key) = (points.replaces().iter()).find(|k| self.specification.has(k)) {
+                if let Some(key) =
+                    (points.replaces().iter()).find(|k| self.specification.values.has(k))
+                {
                     let reason = format!("the points stand in for --{key}; leave one of them out");
                     return Err(refuse(path, "--points", &reason));
                 }

@@ -15,6 +15,7 @@ mod explore;
 mod failure;
 mod interrupt;
 mod nbody;
+mod parameters;
 mod progress;
 mod ranks;
 mod report;

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Computer, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification, differences,
+    Computer, Given, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification,
+    differences,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Outputs, Paths, Record};
+use trisolar::spec::Parameters as _;
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
-use super::divergence::SpecificationArgs;
+use super::parameters::ParameterArgs;
 use super::ranks::Team;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
@@ -80,7 +82,7 @@ pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
 #[derive(Debug, clap::Args)]
 pub(crate) struct SequenceArgs {
     #[command(flatten)]
-    pub(crate) specification: SpecificationArgs,
+    pub(crate) specification: ParameterArgs<Given>,
     /// Read the specification from a TOML file; options on the command line override it
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     config: Option<PathBuf>,
@@ -146,7 +148,7 @@ impl SequenceArgs {
     /// What every map starts out from: command line over configuration file over `center`, if neither has one, over defaults.
     /// Checked as a map of its own, so that bad values are named as options.
     pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
-        let mut given = self.specification.given();
+        let mut given = self.specification.values.clone();
         if let Some(path) = &self.config {
             given = given.over(config::load(path)?);
         }
@@ -162,12 +164,12 @@ impl SequenceArgs {
 
     fn refused(&self, error: &SpecError) -> Failure {
         let config = self.config.as_deref();
-        Failure::specification(error, self.specification.has(error.option), config)
+        Failure::specification(error, self.specification.values.has(error.option), config)
     }
 
     /// The share of unresolved pixels that is allowed in a sequence that goes on: the one that it has, unless another one is given.
     pub(crate) fn max_error_over(&self, has: Option<f64>) -> Result<Option<f64>, Failure> {
-        let given = self.specification.given().checked_max_error();
+        let given = self.specification.values.clone().checked_max_error();
         Ok(given.map_err(|error| self.refused(&error))?.or(has))
     }
 
@@ -216,7 +218,7 @@ impl SequenceArgs {
             extends: &[],
             elsewhere: &["Specification", "max_error"],
         })?;
-        let here = Specification::from(self.specification.given().over(base.into()));
+        let here = Specification::from(self.specification.values.clone().over(base.into()));
         if here != *base {
             let what = differences(base, &here);
             let reason = format!("it holds another sequence: {what} differs");

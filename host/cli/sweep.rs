@@ -22,7 +22,7 @@ use super::{Failure, interrupt, report};
 #[command(
     args_override_self = true,
     about = "Compute a map for each value of a parameter, or each pair of values of two",
-    after_help = format!("NAME is one of {}.", Parameter::NAMES)
+    after_help = format!("NAME is one of {}.", Parameter::names())
 )]
 pub(crate) struct Args {
     /// The parameter and its values: FROM:TO:COUNT for evenly spaced ones (as mass2=5:40:16), FROM:TO:COUNT:log for a constant

@@ -82,7 +82,7 @@ fn schedules() -> String {
          document: {}\n\
          video:    {}\n\
          Both go to (5.30031, -0.45) unless --center says otherwise.",
-        trisolar::divergence::Parameter::NAMES,
+        trisolar::divergence::Parameter::names(),
         rules(Preset::Document),
         rules(Preset::Video),
     )

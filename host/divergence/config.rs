@@ -4,42 +4,12 @@ use std::fmt::Write as _;
 
 use crate::{Given, Points, Specification};
 
+use trisolar_spec::Parameters as _;
 pub use trisolar_spec::{ParseError, parse_as};
-
-/// What each key means, in the order of the file.
-const MEANINGS: [(&str, &str); 18] = [
-    ("size", "pixels: width, height"),
-    (
-        "center",
-        "centre of the map along the spanned axes (length)",
-    ),
-    ("span", "extent of the map along the spanned axes (length)"),
-    ("plane", "coordinates the map spans: xy, xz or yz"),
-    ("body", "which body is placed by the grid: 1, 2 or 3"),
-    ("masses", "of bodies 1, 2, 3 (mass)"),
-    ("positions", "of bodies 1, 2, 3: [x, y, z] (length)"),
-    ("velocities", "of bodies 1, 2, 3: [x, y, z] (length / time)"),
-    ("g", "gravitational constant (length^3 / mass / time^2)"),
-    ("softening", "(length)"),
-    ("steps", "steps after which a pixel counts as never parted"),
-    ("dt", "time step (time)"),
-    ("shift", "of the grid body's twin: [x, y, z] (length)"),
-    (
-        "critical_distance",
-        "up to which the twins count as together (length)",
-    ),
-    ("quantity", "what is computed of each pixel"),
-    (
-        "precision",
-        "f64, fast, mixed, f32, fixed:BITS or float-float",
-    ),
-    ("integrator", "what steps the trajectories"),
-    ("start", "of multistep integrators: euler or runge-kutta"),
-];
 
 /// The keys, in the order of the file.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    MEANINGS.into_iter().map(|(key, _)| key)
+    Given::DECLARATIONS.iter().map(|parameter| parameter.name)
 }
 
 /// Reads TOML text; keys that are missing stay open.
@@ -65,7 +35,8 @@ pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> St
     }
     let mut text =
         String::from("# A Trisolar divergence map: trisolar divergence --config THIS_FILE\n");
-    for (key, meaning) in MEANINGS {
+    for parameter in Given::DECLARATIONS {
+        let (key, meaning) = (parameter.name, parameter.brief());
         let Some(value) = values.get(key) else {
             continue;
         };
@@ -86,7 +57,8 @@ mod tests {
             ..Specification::default()
         };
         let written = toml::Table::try_from(&specification).unwrap();
-        assert_eq!(written.len(), MEANINGS.len());
+        // The limit of errors is no part of a specification.
+        assert_eq!(written.len() + 1, Given::DECLARATIONS.len());
         let given = parse(&to_text(&specification)).unwrap();
         assert_eq!(Specification::from(given), specification);
     }

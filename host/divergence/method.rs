@@ -7,6 +7,7 @@ use std::str::FromStr;
 use kernels_gpu::map::FirstSteps;
 use kernels_gpu::number::Precision as Number;
 use serde::{Deserialize, Serialize};
+use trisolar_spec::read;
 
 macro_rules! define {
     ([] $($rows:tt)*) => {
@@ -172,6 +173,9 @@ pub enum Start {
 }
 
 impl Start {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Euler, Self::RungeKutta];
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -192,11 +196,7 @@ impl FromStr for Start {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "euler" => Ok(Self::Euler),
-            "runge-kutta" => Ok(Self::RungeKutta),
-            _ => Err("must be euler or runge-kutta".into()),
-        }
+        read::named(&Self::ALL, Self::name, text)
     }
 }
 

@@ -57,7 +57,7 @@ pub use sink::Sink;
 pub(crate) use spec::json as specification_json;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
-    differences,
+    differences, steps,
 };
 pub use trisolar_bodies::Points;
 pub use trisolar_run::{

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use glam::DVec3;
 
-use super::Specification;
+use trisolar_spec::Parameters as _;
+
+use super::{Given, Specification};
 
 /// A number that a sequence of maps can vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +26,60 @@ pub enum Parameter {
     Shift,
     /// Number of steps; a fraction is cut off.
     Steps,
-    /// Time step (time).
-    Dt,
-    /// Gravitational constant (length³ / mass / time²).
-    G,
-    /// Softening length (length).
-    Softening,
-    /// Distance up to which twins count as together (length).
-    CriticalDistance,
+    /// A parameter of one number.
+    Scalar(Scalar),
+}
+
+/// A parameter of one number, by its name in the table of declarations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scalar(&'static str);
+
+impl Scalar {
+    /// All of them.
+    fn all() -> impl Iterator<Item = Self> {
+        // The limit of errors is no part of a specification.
+        let mut given = Given::from(&Specification::default());
+        let names = Given::DECLARATIONS.iter().map(|parameter| parameter.name);
+        names
+            .map(Self)
+            .filter(move |scalar| scalar.field(&mut given).is_some_and(|x| x.is_some()))
+    }
+
+    fn field(self, given: &mut Given) -> Option<&mut Option<f64>> {
+        given.field_mut(self.0)?.as_any().downcast_mut()
+    }
+
+    fn get(self, specification: &Specification) -> f64 {
+        let value = self.field(&mut specification.into()).copied().flatten();
+        value.expect("a parameter of one number")
+    }
+
+    fn set(self, specification: &mut Specification, value: f64) {
+        let mut given = Given::from(&*specification);
+        *self.field(&mut given).expect("a parameter of one number") = Some(value);
+        *specification = given.into();
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.replace('_', "-"))
+    }
 }
 
 impl Parameter {
-    /// The accepted names, for messages.
-    pub const NAMES: &str = "mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1, \
-                             center2, span, shift, steps, dt, g, softening or critical-distance";
+    /// The accepted names, in words.
+    pub fn names() -> String {
+        let mut names = String::from(
+            "mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1, center2, span, shift, steps",
+        );
+        let scalars: Vec<String> = Scalar::all().map(|scalar| scalar.to_string()).collect();
+        for (n, name) in (1..).zip(&scalars) {
+            names += if n == scalars.len() { " or " } else { ", " };
+            names += name;
+        }
+        names
+    }
 
     /// Sets the value in a specification. [`Specification::validate`] checks whether the value is allowed.
     ///
@@ -54,10 +96,7 @@ impl Parameter {
             Self::Shift => s.shift = DVec3::splat(value),
             Self::Steps if value >= 0.0 && value < 2f64.powi(64) => s.steps = value as u64,
             Self::Steps => return Err(format!("{value} is no number of steps")),
-            Self::Dt => s.dt = value,
-            Self::G => s.g = value,
-            Self::Softening => s.softening = value,
-            Self::CriticalDistance => s.critical_distance = value,
+            Self::Scalar(scalar) => scalar.set(s, value),
         }
         Ok(())
     }
@@ -73,10 +112,7 @@ impl Parameter {
             Self::Span => s.span[0],
             Self::Shift => s.shift.x,
             Self::Steps => s.steps as f64,
-            Self::Dt => s.dt,
-            Self::G => s.g,
-            Self::Softening => s.softening,
-            Self::CriticalDistance => s.critical_distance,
+            Self::Scalar(scalar) => scalar.get(s),
         }
     }
 }
@@ -112,13 +148,12 @@ impl FromStr for Parameter {
             "span" => Some(Self::Span),
             "shift" => Some(Self::Shift),
             "steps" => Some(Self::Steps),
-            "dt" => Some(Self::Dt),
-            "g" => Some(Self::G),
-            "softening" => Some(Self::Softening),
-            "critical-distance" => Some(Self::CriticalDistance),
-            other => with_body(other),
+            other => match Scalar::all().find(|scalar| scalar.to_string() == other) {
+                Some(scalar) => Some(Self::Scalar(scalar)),
+                None => with_body(other),
+            },
         };
-        found.ok_or_else(|| format!("unknown parameter '{text}'; it must be {}", Self::NAMES))
+        found.ok_or_else(|| format!("unknown parameter '{text}'; it must be {}", Self::names()))
     }
 }
 
@@ -133,10 +168,7 @@ impl fmt::Display for Parameter {
             Self::Span => f.write_str("span"),
             Self::Shift => f.write_str("shift"),
             Self::Steps => f.write_str("steps"),
-            Self::Dt => f.write_str("dt"),
-            Self::G => f.write_str("g"),
-            Self::Softening => f.write_str("softening"),
-            Self::CriticalDistance => f.write_str("critical-distance"),
+            Self::Scalar(scalar) => scalar.fmt(f),
         }
     }
 }

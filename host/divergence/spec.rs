@@ -14,9 +14,8 @@ use super::method::{Precision, Start};
 use super::quantity::Quantity;
 use super::value::ValueType;
 use trisolar_bodies::Points;
-use trisolar_spec::Integrator;
-pub use trisolar_spec::OneOrTwo;
-use trisolar_spec::SpecError;
+use trisolar_spec::{Integrator, Parameters as _, SpecError, parameters, read};
+pub use trisolar_spec::{OneOrThree, OneOrTwo};
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
@@ -99,63 +98,118 @@ impl Default for Specification {
 
 const DEFAULT_SPAN: f64 = 40.0;
 
-/// One value for all components, or a vector.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "must be one number, or three numbers in brackets: [x, y, z]"
-)]
-pub enum OneOrThree {
-    /// The same number along x, y and z.
-    One(f64),
-    /// A vector.
-    Three(DVec3),
+parameters! {
+    /// The values of a [`Specification`] that a user gives, in a configuration file or on the command line. Missing values have their
+    /// defaults, and three values can be abbreviated.
+    pub struct Given {
+        "Specification" {
+            /// Pixels: width and height, or one number for a square
+            size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300x300";
+            /// Centre of the map along the two spanned axes
+            center: Option<[f64; 2]> = "X,Y" => read::pair, unit "length", default "0,0";
+            /// Extent of the map along the two spanned axes
+            span: Option<OneOrTwo<f64>> = "SX[,SY]" => read::one_or_two, unit "length",
+                then "; one number makes pixels square", default "40";
+            /// Which two coordinates of the grid body the map spans: xy, xz or yz
+            plane: Option<Plane> = "PLANE" => |text| read::named(&Plane::ALL, Plane::name, text), default "xy",
+                where { choices: Some(|| Plane::ALL.map(|plane| plane.name().to_owned()).into()) };
+            /// Which body is the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3
+            body: Option<u8> = "N" => body, default "1", where { choices: Some(|| ["1", "2", "3"].map(str::to_owned).into()) };
+            /// Masses of the bodies
+            masses: Option<[f64; 3]> = "M1,M2,M3" => read::triple, unit "mass", then "; 0 for a test body", default "10,20,30";
+            /// Start positions
+            positions: Option<[DVec3; 3]> = "X,Y,Z:X,Y,Z:X,Y,Z" => read::three_vectors, unit "length",
+                then ", bodies separated by colons; for the grid body only the coordinate outside the plane is used",
+                default "0,0,-11:0,0,0:10,10,12";
+            /// Start velocities
+            velocities: Option<[DVec3; 3]> = "X,Y,Z:X,Y,Z:X,Y,Z" => read::three_vectors, unit "length / time",
+                then ", bodies separated by colons", default "-3,0,0:0,0,0:3,0,0";
+            /// Gravitational constant
+            g: Option<f64> = "G" => read::number, unit "length^3 / mass / time^2", default "9.8";
+            /// Softening length
+            softening: Option<f64> = "LENGTH" => read::number, unit "length", default "0";
+            /// Steps after which a pixel counts as never parted, 1 to 4294967294
+            steps: Option<u64> = "N" => steps, default "50000";
+            /// Time step
+            dt: Option<f64> = "TIME" => read::number, unit "time", default "0.001";
+            /// Shift of the grid body's twin
+            shift: Option<OneOrThree> = "D|DX,DY,DZ" => read::one_or_three, unit "length",
+                then "; one number for all three axes", default "0.001";
+            /// Distance up to which the grid body counts as together with its twin
+            critical_distance: Option<f64> = "LENGTH" => read::number, unit "length", default "0.5";
+            /// What is computed of each pixel
+            quantity: Option<Quantity> = "NAME" => read::parsed, default "divergence", where {
+                lines: Some(quantities),
+                choices: Some(|| Quantity::ALL.iter().map(ToString::to_string).collect()),
+            };
+            /// Arithmetic
+            precision: Option<Precision> = "NAME" => read::parsed, default "f64", where {
+                lines: Some(|| PRECISIONS.into()),
+                choices: Some(|| Precision::ALL.iter().map(ToString::to_string).collect()),
+            };
+            /// Integrator of the trajectories; all except the default need the precision f64
+            integrator: Option<Integrator> = "NAME" => read::parsed, default "explicit-euler", where {
+                lines: Some(|| INTEGRATORS.into()),
+                choices: Some(|| Integrator::ALL.iter().map(ToString::to_string).collect()),
+            };
+            /// First steps of the adams-bashforth integrators: euler (as in Badger's study; reduces the order to 2) or runge-kutta
+            start: Option<Start> = "NAME" => read::parsed, default "euler",
+                where { choices: Some(|| Start::ALL.map(|start| start.name().to_owned()).into()) };
+        }
+        "Accuracy" {
+            /// Fail (exit code 1), after writing all files, if more than this share of the pixels is unresolved: two bodies come so close
+            /// that the step is too long for them (G·M/r³·dt² > 1) before the twins part. A share well above 0.1 is a warning in any case
+            max_error: Option<f64> = "X" => read::number;
+        }
+    }
 }
 
-/// The values of a [`Specification`] that a user gives, in a configuration file or on the command line. Missing values have their
-/// defaults, and three values can be abbreviated.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Given {
-    /// Pixels; one number for a square.
-    pub size: Option<OneOrTwo<u64>>,
-    /// As in [`Specification`].
-    pub center: Option<[f64; 2]>,
-    /// Extent (length). One number (the default is 40) is that along the first axis; the second then has the
-    /// length that makes pixels square.
-    pub span: Option<OneOrTwo<f64>>,
-    /// As in [`Specification`].
-    pub plane: Option<Plane>,
-    /// As in [`Specification`].
-    pub body: Option<u8>,
-    /// As in [`Specification`].
-    pub masses: Option<[f64; 3]>,
-    /// As in [`Specification`].
-    pub positions: Option<[DVec3; 3]>,
-    /// As in [`Specification`].
-    pub velocities: Option<[DVec3; 3]>,
-    /// As in [`Specification`].
-    pub g: Option<f64>,
-    /// As in [`Specification`].
-    pub softening: Option<f64>,
-    /// As in [`Specification`].
-    pub steps: Option<u64>,
-    /// As in [`Specification`].
-    pub dt: Option<f64>,
-    /// Shift of the twin (length); one number for all three components.
-    pub shift: Option<OneOrThree>,
-    /// As in [`Specification`].
-    pub critical_distance: Option<f64>,
-    /// As in [`Specification`].
-    pub quantity: Option<Quantity>,
-    /// As in [`Specification`].
-    pub precision: Option<Precision>,
-    /// As in [`Specification`].
-    pub integrator: Option<Integrator>,
-    /// As in [`Specification`].
-    pub start: Option<Start>,
-    /// The share of unresolved pixels above which the map is a failure; no part of a [`Specification`]: it changes no value.
-    pub max_error: Option<f64>,
+/// What `--precision` can be.
+const PRECISIONS: &str = "\
+f64: 64 bits, IEEE; the reference
+fast: 64 bits with the GPU's approximate root; equal up to rounding, a quarter faster on a GPU
+mixed: 64 bits with a 32-bit root; a little faster, noisy where pixels are closer than 1e-3
+f32: 32 bits; more than twice as fast, grainy
+fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than f64
+float-float: pairs of f32, 44 bits; slower, except on GPUs whose 64-bit arithmetic is very slow
+All precisions except fast give the same bits on every machine; on a CPU fast is f64.";
+
+/// What `--integrator` can be.
+const INTEGRATORS: &str = "\
+explicit-euler: order 1, the cheapest
+symplectic-euler: order 1, symplectic, the same cost
+leapfrog: order 2, symplectic, the same cost
+velocity-verlet: order 2, symplectic, the positions of leapfrog, costs a little more
+forest-ruth: order 4, symplectic, costs three times as much
+adams-bashforth-2: order 2, costs a little more
+adams-bashforth-4: order 4 with --start runge-kutta, costs a little more
+runge-kutta-4: order 4, costs four times as much
+hermite-4: order 4, costs twice as much";
+
+/// What `--quantity` can be, a line each.
+fn quantities() -> String {
+    let mut text = String::new();
+    for quantity in Quantity::ALL {
+        let (help, unit) = (quantity.help(), quantity.unit());
+        text.push_str(&format!("{quantity} ({unit}): {help}\n"));
+    }
+    text.push_str(
+        "Each is there in f64, by every integrator; divergence in the other precisions too.",
+    );
+    text
+}
+
+/// A number of steps; its range is checked with the other values.
+///
+/// # Errors
+/// What is allowed, for what is no whole number.
+pub fn steps(text: &str) -> Result<u64, String> {
+    read::unchecked(text, 1..=MAX_STEPS)
+}
+
+/// A body's number.
+fn body(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "must be 1, 2 or 3".into())
 }
 
 impl Given {
@@ -173,27 +227,7 @@ impl Given {
     /// These values, merged over those of `under`.
     #[must_use]
     pub fn over(self, under: Self) -> Self {
-        Self {
-            size: self.size.or(under.size),
-            center: self.center.or(under.center),
-            span: self.span.or(under.span),
-            plane: self.plane.or(under.plane),
-            body: self.body.or(under.body),
-            masses: self.masses.or(under.masses),
-            positions: self.positions.or(under.positions),
-            velocities: self.velocities.or(under.velocities),
-            g: self.g.or(under.g),
-            softening: self.softening.or(under.softening),
-            steps: self.steps.or(under.steps),
-            dt: self.dt.or(under.dt),
-            shift: self.shift.or(under.shift),
-            critical_distance: self.critical_distance.or(under.critical_distance),
-            quantity: self.quantity.or(under.quantity),
-            precision: self.precision.or(under.precision),
-            integrator: self.integrator.or(under.integrator),
-            start: self.start.or(under.start),
-            max_error: self.max_error.or(under.max_error),
-        }
+        self.merged_over(under)
     }
 }
 
@@ -277,6 +311,18 @@ pub enum Plane {
 }
 
 impl Plane {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Xy, Self::Xz, Self::Yz];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xy => "xy",
+            Self::Xz => "xz",
+            Self::Yz => "yz",
+        }
+    }
+
     /// Indices of the two spanned coordinates.
     pub fn axes(self) -> [usize; 2] {
         match self {

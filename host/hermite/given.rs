@@ -4,56 +4,90 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{FileError, particles, read};
-use super::spec::MAX_BODIES;
+use super::files::{self, FileError};
+use super::spec::{MAX_BODIES, MAX_NEIGHBOURS};
 use super::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated, models};
 use trisolar_bodies::Model;
 use trisolar_bodies::files::Carried;
 use trisolar_run::Paths;
 use trisolar_run::max_error;
+use trisolar_spec::{Parameters as _, parameters, read};
 
-/// Start and integration under the names of the options; what is not given has its default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Given {
-    /// File of particles to start from.
-    pub input: Option<PathBuf>,
-    /// Start model \[plummer\].
-    pub model: Option<StartModel>,
-    /// Dimensionless central potential of the King model \[6\].
-    pub w0: Option<f64>,
-    /// Particles of the model \[1024\].
-    pub n: Option<usize>,
-    /// Its seed \[1\].
-    pub seed: Option<u64>,
-    /// As in [`Specification`] \[6\].
-    pub order: Option<Order>,
-    /// As in [`Specification`] \[that of the file, or 4/n\].
-    pub softening: Option<f64>,
-    /// As in [`Specification`] \[0.1, 0.5, 0.75 at order 4, 6, 8\].
-    pub eta: Option<f64>,
-    /// As in [`Specification`] \[0.01, 0.1, 0.1 at order 4, 6, 8\].
-    pub eta_start: Option<f64>,
-    /// As in [`Specification`] \[0.0625\].
-    pub max_step: Option<f64>,
-    /// As in [`Specification`].
-    pub min_step: Option<f64>,
-    /// As in [`Specification`] \[1\].
-    pub iterations: Option<u32>,
-    /// As in [`Specification`] \[f64\].
-    pub precision: Option<Precision>,
-    /// How forces are evaluated \[plain\].
-    pub scheme: Option<Scheme>,
-    /// Ahmad–Cohen: number of neighbours that a particle should have \[the square root of n, from 10 to 50\].
-    pub neighbours: Option<u32>,
-    /// Ahmad–Cohen: accuracy parameter of the steps of regular forces \[0.1\].
-    pub eta_regular: Option<f64>,
-    /// Time to stop at \[1 after the start\].
-    pub end: Option<f64>,
-    /// Time between two looks at the particles \[0.25\].
-    pub every: Option<f64>,
-    /// A relative error of the energy above which the run is a failure \[none\].
-    pub max_error: Option<f64>,
+/// The heading of parameters of a start.
+const START: &str = "Start";
+
+parameters! {
+    /// Start and integration under the names of the options; what is not given has its default.
+    pub struct Given {
+        START {
+            /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY); any other name is text
+            input: Option<PathBuf> = "FILE", where { conflicts: &["model", "w0", "n", "seed"] };
+            /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening
+            model: Option<StartModel> = "NAME" => |text| read::named(&StartModel::ALL, StartModel::name, text), default "plummer";
+            /// Dimensionless central potential of the King model, 0.1 to 16
+            w0: Option<f64> = "W0" => read::number, default "6";
+            /// Particles of the model, 2 to 16777216
+            n: Option<usize> = "N" => particles, default "1024";
+            /// Seed of the model
+            seed: Option<u64> = "SEED" => read::parsed, default "1";
+        }
+        "Integration" {
+            /// Order of the scheme: 4, 6 or 8
+            order: Option<Order> = "P" => order, default "6; 4 with --scheme ahmad-cohen";
+            /// Softening length
+            softening: Option<f64> = "LENGTH" => read::number, unit "length",
+                default "that of the file, or 4/n; 0 for burrau and figure-eight";
+            /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992)
+            eta: Option<f64> = "ETA" => read::number, default "0.1, 0.5, 0.75 at order 4, 6, 8";
+            /// Accuracy parameter of the first step
+            eta_start: Option<f64> = "ETA" => read::number, default "0.01, 0.1, 0.1 at order 4, 6, 8";
+            /// Longest step, a power of two
+            max_step: Option<f64> = "TIME" => read::number, unit "time", default "0.0625";
+            /// Shortest step, a power of two
+            min_step: Option<f64> = "TIME" => read::number, unit "time",
+                then "; without it, a step that is too small to advance the time is an error";
+            /// Evaluations and corrections per step, n of P(EC)^n, 1 to 100
+            iterations: Option<u32> = "N" => |text| read::unchecked(text, 1..=100), default "1";
+            /// Precision of pairs: f64, or split-f32 (f32 pairs, positions and accelerations as sums of two f32)
+            precision: Option<Precision> = "NAME" => read::parsed, default "f64";
+            /// How forces are evaluated: plain (all at the same steps), or ahmad-cohen (those of neighbours at shorter steps, order 4;
+            /// Ahmad & Cohen 1973)
+            scheme: Option<Scheme> = "NAME" => |text| read::named(&Scheme::ALL, Scheme::name, text), default "plain";
+            /// Number of neighbours that a particle should have in the Ahmad-Cohen scheme, 1 to 4096
+            neighbours: Option<u32> = "N" => |text| read::unchecked(text, 1..=u64::from(MAX_NEIGHBOURS)),
+                default "the square root of n, from 10 to 50";
+            /// Accuracy parameter of the steps of regular forces in the Ahmad-Cohen scheme
+            eta_regular: Option<f64> = "ETA" => read::number, default "0.1";
+            /// Time at which the run ends, on the clock of the file if it has one
+            end: Option<f64> = "TIME" => read::number, default "1 after the start";
+        }
+        "Output" {
+            /// Time between two lines of diagnostics
+            every: Option<f64> = "TIME" => read::number, default "0.25";
+        }
+        "Accuracy" {
+            /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at any line of diagnostics; without
+            /// --max-error, an error above 0.01 is a warning
+            max_error: Option<f64> = "X" => read::number;
+        }
+    }
+}
+
+/// A number of particles of a model.
+///
+/// # Errors
+/// What is allowed.
+pub fn particles(text: &str) -> Result<usize, String> {
+    read::whole(text, 2..=MAX_BODIES as u64)
+}
+
+/// The order of a scheme.
+///
+/// # Errors
+/// What is allowed.
+pub fn order(text: &str) -> Result<Order, String> {
+    let order = text.parse().ok().and_then(|n: u32| Order::try_from(n).ok());
+    order.ok_or_else(|| "must be 4, 6 or 8".into())
 }
 
 impl Paths for Given {
@@ -169,27 +203,7 @@ impl Given {
         } else {
             under
         };
-        Self {
-            input: self.input.or(under.input),
-            model: self.model.or(under.model),
-            w0: self.w0.or(under.w0),
-            n: self.n.or(under.n),
-            seed: self.seed.or(under.seed),
-            order: self.order.or(under.order),
-            softening: self.softening.or(under.softening),
-            eta: self.eta.or(under.eta),
-            eta_start: self.eta_start.or(under.eta_start),
-            max_step: self.max_step.or(under.max_step),
-            min_step: self.min_step.or(under.min_step),
-            iterations: self.iterations.or(under.iterations),
-            precision: self.precision.or(under.precision),
-            scheme: self.scheme.or(under.scheme),
-            neighbours: self.neighbours.or(under.neighbours),
-            eta_regular: self.eta_regular.or(under.eta_regular),
-            end: self.end.or(under.end),
-            every: self.every.or(under.every),
-            max_error: self.max_error.or(under.max_error),
-        }
+        self.merged_over(under)
     }
 
     /// That there can be such a limit of the error.
@@ -212,14 +226,7 @@ impl Given {
     /// Without what belongs to a start.
     #[must_use]
     pub fn without_start(self) -> Self {
-        Self {
-            input: None,
-            model: None,
-            w0: None,
-            n: None,
-            seed: None,
-            ..self
-        }
+        self.without(START)
     }
 
     /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well; from a start at time 0 on.
@@ -354,12 +361,12 @@ impl Given {
             (Some(bodies), None) => self.told(bodies, carried, "the bodies"),
             (None, Some(path)) => {
                 let name = path.display().to_string();
-                let file = read(path)?;
+                let file = files::read(path)?;
                 let carried = Carried {
                     g: file.carried.g.or(Some(file.usual_g)),
                     ..file.carried
                 };
-                self.told(particles(&file.bodies, 1.0), carried, &name)
+                self.told(files::particles(&file.bodies, 1.0), carried, &name)
             }
             (None, None) => Ok(Started {
                 bodies: self.modelled()?,

@@ -25,7 +25,7 @@ pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Part
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{Ended, Engine, Forces, HermiteError, Lists, Motion, Route, Stretch};
-pub use given::{Given, GivenError, Scheme, StartModel, Times};
+pub use given::{Given, GivenError, Scheme, StartModel, Times, order, particles};
 pub use run::{Look, RunError, integrate};
 pub use schedule::Schedule;
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};

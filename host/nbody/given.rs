@@ -5,61 +5,92 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{BodyFile, Carried, FileError, read};
-use super::spec::named;
+use super::files::{self, BodyFile, Carried, FileError};
+use super::spec::{MAX_STEPS, named};
 use super::{
-    Bodies, EnergyLooks, Integrator, Model, ModelError, Precision, Solver, SpecError,
+    Bodies, EnergyLooks, Integrator, MAX_BODIES, Model, ModelError, Precision, Solver, SpecError,
     Specification, Validated,
 };
 use trisolar_run::Paths;
 use trisolar_run::max_error;
+use trisolar_spec::{Parameters as _, parameters, read};
 
-/// Start and integration under the names of the options. The model or file determines values that are not given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Given {
-    /// Start model \[plummer\].
-    pub model: Option<ModelName>,
-    /// File of bodies to start from.
-    pub input: Option<PathBuf>,
-    /// Bodies: of a model, or those that the file must have.
-    pub n: Option<usize>,
-    /// Seed of a random model \[1\].
-    pub seed: Option<u64>,
-    /// Cube: half its edge (length) \[1\].
-    pub half_width: Option<f64>,
-    /// Cube: largest component of a velocity (length / time) \[0\].
-    pub speed: Option<f64>,
-    /// Cube: least and greatest mass \[all equal, 1 together\].
-    pub masses: Option<[f64; 2]>,
-    /// Sphere: its radius (length) \[1\].
-    pub radius: Option<f64>,
-    /// Kepler: half the major axis (length) \[1\].
-    pub semi_major: Option<f64>,
-    /// Kepler: eccentricity \[0.5\].
-    pub eccentricity: Option<f64>,
-    /// Kepler: mass of the second body, that of the first being 1 \[1\].
-    pub mass_ratio: Option<f64>,
-    /// As in [`Specification`] \[that of the model's units, or what the file tells\].
-    pub g: Option<f64>,
-    /// As in [`Specification`] \[what the file tells, or 0\].
-    pub softening: Option<f64>,
-    /// As in [`Specification`] \[one that suits the model, what the file tells, or 0.001\].
-    pub dt: Option<f64>,
-    /// As in [`Specification`] \[1000\].
-    pub steps: Option<u64>,
-    /// As in [`Specification`] \[those of the model or file\].
-    pub dimensions: Option<u8>,
-    /// As in [`Specification`].
-    pub integrator: Option<Integrator>,
-    /// As in [`Specification`].
-    pub solver: Option<Solver>,
-    /// As in [`Specification`].
-    pub precision: Option<Precision>,
-    /// When the energy is evaluated \[ends\].
-    pub energy: Option<EnergyLooks>,
-    /// A relative error of the energy above which the run is a failure \[none\].
-    pub max_error: Option<f64>,
+/// The heading of parameters of a start.
+const START: &str = "Start";
+
+parameters! {
+    /// Start and integration under the names of the options. The model or file determines values that are not given.
+    pub struct Given {
+        START {
+            /// Start model: plummer, cube, sphere, kepler, burrau, figure-eight, lagrange, line (of Pacheco & Malensek 2021),
+            /// outer-planets, or six-bodies (masses 1 to 10 in a cube of side 10, 5000000 steps of 1e-5; Bertinelli 2024/25)
+            model: Option<ModelName> = "NAME" => read::parsed, default "plummer", where { conflicts: &["input"] };
+            /// Start from a file of bodies
+            input: Option<PathBuf> = "FILE";
+            /// Number of bodies of a model, or the number that the file must have
+            n: Option<usize> = "N" => |text| read::whole(text, 1..=MAX_BODIES as u64), default "1024; line: 4";
+            /// Seed of a random model
+            seed: Option<u64> = "SEED" => read::parsed, default "1";
+            /// cube: half the length of an edge
+            half_width: Option<f64> = "LENGTH" => read::number, unit "length", default "1";
+            /// cube: largest component of a velocity
+            speed: Option<f64> = "SPEED" => read::number, unit "length / time", default "0";
+            /// cube: smallest and largest mass
+            masses: Option<[f64; 2]> = "LOW,HIGH" => read::pair, default "equal masses, 1 in total";
+            /// sphere: radius
+            radius: Option<f64> = "LENGTH" => read::number, unit "length", default "1";
+            /// kepler: semi-major axis
+            semi_major: Option<f64> = "LENGTH" => read::number, unit "length", default "1";
+            /// kepler: eccentricity, from 0 to below 1
+            eccentricity: Option<f64> = "E" => read::number, default "0.5";
+            /// kepler: mass of the second body; the first has mass 1
+            mass_ratio: Option<f64> = "RATIO" => read::number, default "1";
+        }
+        "Integration" {
+            /// Gravitational constant
+            g: Option<f64> = "G" => read::number, unit "length^3 / mass / time^2",
+                default "that of the model's units or of the file; if the file has none, 6.673e-11 for text in the format of Pacheco & \
+                         Malensek (2021) and 1 for others";
+            /// Softening length
+            softening: Option<f64> = "LENGTH" => read::number, unit "length", default "that of the file, or 0";
+            /// Time step
+            dt: Option<f64> = "TIME" => read::number, unit "time", default "one that suits the model, that of the file, or 0.001";
+            /// Number of steps
+            steps: Option<u64> = "N" => steps, default "1000";
+            /// Dimensions: 2 (the plane z = 0) or 3
+            dimensions: Option<u8> = "D" => dimensions, default "3; 2 for line, for texts of 5 columns and for files that say so";
+            /// explicit-euler, symplectic-euler, leapfrog, velocity-verlet, forest-ruth, adams-bashforth-2, adams-bashforth-4 or
+            /// runge-kutta-4
+            integrator: Option<Integrator> = "NAME" => |text| Integrator::named(text, Integrator::of_any_bodies()),
+                default "velocity-verlet; explicit-euler with --format textbook";
+            /// Solver: basic (each pair is evaluated twice) or reduced (each pair once); their sums differ in the last bits
+            solver: Option<Solver> = "NAME" => read::parsed, default "reduced";
+            /// Arithmetic: f64 (the same bits on every machine), f32 (fast on a GPU; GPUs and CPUs give different bits) or float-float
+            /// (pairs of f32, 44 bits)
+            precision: Option<Precision> = "NAME" => read::parsed, default "f64";
+        }
+        "Accuracy" {
+            /// When to evaluate the energy, from which the error of the run follows: ends (at the start and at the end; takes a time
+            /// proportional to the square of the number of bodies) or none (the error is then not known)
+            energy: Option<EnergyLooks> = "NAME" => read::parsed, default "ends";
+            /// Fail (exit code 1), after writing all files, if the relative energy error exceeds X at the end or at any record; without
+            /// --max-error, an error above 0.01 is a warning
+            max_error: Option<f64> = "X" => read::number;
+        }
+    }
+}
+
+/// A number of steps, of a run or between two records.
+///
+/// # Errors
+/// What is allowed.
+pub fn steps(text: &str) -> Result<u64, String> {
+    read::whole(text, 1..=MAX_STEPS)
+}
+
+fn dimensions(text: &str) -> Result<u8, String> {
+    let allowed = |_| "must be 2 or 3".to_owned();
+    read::whole(text, 2..=3).map_err(allowed)
 }
 
 named! {
@@ -133,56 +164,6 @@ impl From<SpecError> for GivenError {
     }
 }
 
-/// What is done to every field.
-macro_rules! fields {
-    ($($field:ident)*) => {
-        impl Given {
-            /// These values, merged over those of `under`. If these values name another start, the start in `under` is ignored.
-            #[must_use]
-            pub fn over(self, under: Self) -> Self {
-                let under = if self.model.is_some() || self.input.is_some() {
-                    under.without_start()
-                } else {
-                    under
-                };
-                Self { $($field: self.$field.or(under.$field),)* }
-            }
-
-            /// Whether an option is given, by its name on the command line.
-            pub fn has(&self, option: &str) -> bool {
-                match option.replace('-', "_").as_str() {
-                    $(stringify!($field) => self.$field.is_some(),)*
-                    _ => false,
-                }
-            }
-        }
-    };
-}
-
-fields! {
-    model
-    input
-    n
-    seed
-    half_width
-    speed
-    masses
-    radius
-    semi_major
-    eccentricity
-    mass_ratio
-    g
-    softening
-    dt
-    steps
-    dimensions
-    integrator
-    solver
-    precision
-    energy
-    max_error
-}
-
 impl Paths for Given {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         self.input.iter_mut().collect()
@@ -190,22 +171,21 @@ impl Paths for Given {
 }
 
 impl Given {
+    /// These values, merged over those of `under`. If these values name another start, the start in `under` is ignored.
+    #[must_use]
+    pub fn over(self, under: Self) -> Self {
+        let under = if self.model.is_some() || self.input.is_some() {
+            under.without_start()
+        } else {
+            under
+        };
+        self.merged_over(under)
+    }
+
     /// Without what belongs to a start.
     #[must_use]
     pub fn without_start(self) -> Self {
-        Self {
-            g: self.g,
-            softening: self.softening,
-            dt: self.dt,
-            steps: self.steps,
-            dimensions: self.dimensions,
-            integrator: self.integrator,
-            solver: self.solver,
-            precision: self.precision,
-            energy: self.energy,
-            max_error: self.max_error,
-            ..Self::default()
-        }
+        self.without(START)
     }
 
     /// The problem of the given model or file, and all values of the run, including the defaults.
@@ -261,7 +241,7 @@ impl Given {
             return other("--seed needs a random --model");
         }
         self.refuse_parameters("--input", &[])?;
-        let file = read(path)?;
+        let file = files::read(path)?;
         let has = file.bodies.len();
         if let Some(n) = self.n.filter(|n| *n != has) {
             return Err(GivenError::Value {
@@ -430,26 +410,19 @@ impl Given {
         }
     }
 
-    /// Refuses parameters of models, by name (such as `--radius`), where only those in `allowed` have an effect.
+    /// Refuses parameters of models, by name, where only those in `allowed` have an effect.
     ///
     /// # Errors
     /// [`GivenError::Other`].
-    pub fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), GivenError> {
-        let given = [
-            ("--half-width", self.half_width.is_some()),
-            ("--speed", self.speed.is_some()),
-            ("--masses", self.masses.is_some()),
-            ("--radius", self.radius.is_some()),
-            ("--semi-major", self.semi_major.is_some()),
-            ("--eccentricity", self.eccentricity.is_some()),
-            ("--mass-ratio", self.mass_ratio.is_some()),
-        ];
-        let mut surplus = given
-            .iter()
-            .filter(|(name, given)| *given && !allowed.contains(name));
+    fn refuse_parameters(&self, what: &str, allowed: &[&str]) -> Result<(), GivenError> {
+        let of_all = ["model", "input", "n", "seed"];
+        let of_models = Self::DECLARATIONS.iter().filter(|d| d.heading == START);
+        let mut surplus = of_models
+            .map(|declaration| declaration.name)
+            .filter(|name| !of_all.contains(name) && !allowed.contains(name) && self.has(name));
         match surplus.next() {
-            Some((name, _)) => {
-                let reason = format!("{name} cannot be used with {what}");
+            Some(name) => {
+                let reason = format!("--{} cannot be used with {what}", name.replace('_', "-"));
                 Err(GivenError::Other(reason))
             }
             None => Ok(()),
@@ -466,7 +439,7 @@ impl Given {
                     mass: self.masses.unwrap_or([1.0, 1.0]),
                     whole_masses: self.masses.is_some(),
                 },
-                &["--half-width", "--speed", "--masses"],
+                &["half_width", "speed", "masses"],
             ),
             ModelName::SixBodies => (
                 Model::Cube {
@@ -481,7 +454,7 @@ impl Given {
                 Model::Sphere {
                     radius: self.radius.unwrap_or(1.0),
                 },
-                &["--radius"],
+                &["radius"],
             ),
             ModelName::Kepler => (
                 Model::Kepler {
@@ -489,7 +462,7 @@ impl Given {
                     e: self.eccentricity.unwrap_or(0.5),
                     ratio: self.mass_ratio.unwrap_or(1.0),
                 },
-                &["--semi-major", "--eccentricity", "--mass-ratio"],
+                &["semi_major", "eccentricity", "mass_ratio"],
             ),
             ModelName::Burrau => (Model::Burrau, &[]),
             ModelName::FigureEight => (Model::FigureEight, &[]),

@@ -14,7 +14,7 @@ pub use choose::{FEW, Options, engine, engine_on_ranks};
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use engine::{Engine, LowerParts, Run};
-pub use given::{Given, GivenError, ModelName};
+pub use given::{Given, GivenError, ModelName, steps};
 pub use kernel::{NbodyKernel, Plan};
 pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
 pub use spec::{

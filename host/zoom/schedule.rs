@@ -50,11 +50,7 @@ fn variable(name: &str, frame: u32, frames: u32, base: &Specification) -> f64 {
         "frames" => f64::from(frames),
         "t" if frames > 1 => f64::from(frame) / f64::from(frames - 1),
         "t" => 0.0,
-        "span" => Parameter::Span.get(base),
-        "shift" => Parameter::Shift.get(base),
-        "steps" => Parameter::Steps.get(base),
-        "dt" => Parameter::Dt.get(base),
-        _ => f64::NAN,
+        name => name.parse().map_or(f64::NAN, |p: Parameter| p.get(base)),
     }
 }
 

@@ -30,7 +30,10 @@ mod _trisolar {
     #[pymodule_export]
     use super::specification::{Options, Specification, sweep_frames, zoom_frames};
     use super::*;
+    use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};
+    use trisolar::spec::{Declaration, Parameters};
+    use trisolar::{divergence, hermite, nbody};
 
     /// The version of the library.
     #[pymodule_export]
@@ -41,6 +44,21 @@ mod _trisolar {
     #[pyfunction]
     fn configuration_text(path: std::path::PathBuf) -> PyResult<String> {
         read::text(&path, Limit::CONFIGURATION).map_err(|e| super::errors::file(&e))
+    }
+
+    /// Names of the parameters of a system.
+    #[pyfunction]
+    fn parameters(system: &str) -> PyResult<Vec<&'static str>> {
+        let declarations: &[Declaration] = match system {
+            "cluster" => hermite::Given::DECLARATIONS,
+            "divergence" => divergence::Given::DECLARATIONS,
+            "nbody" => nbody::Given::DECLARATIONS,
+            _ => return Err(PyValueError::new_err(format!("there is no {system}"))),
+        };
+        Ok(declarations
+            .iter()
+            .map(|parameter| parameter.name)
+            .collect())
     }
 
     /// What there is to compute on, as JSON: what `trisolar devices --json` prints.

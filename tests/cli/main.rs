@@ -14,6 +14,7 @@ mod help;
 mod machine;
 mod nbody;
 mod outputs;
+mod parameters;
 mod points;
 mod reading;
 mod resume;

@@ -61,9 +61,9 @@ impl Begun {
     /// A new run.
     pub(super) fn begin(args: &Args) -> Result<Self, Failure> {
         let output = args.output.clone();
-        let given = args.given();
+        let given = args.given.values.clone();
         let mut declared = output.declared()?;
-        if let Some(path) = &args.input {
+        if let Some(path) = &args.given.values.input {
             declared.input("--input", path);
         }
         let claim = declared.claim()?;
@@ -111,7 +111,7 @@ impl Begun {
         let given: Given = record.get(START)?;
         let mut has = with_paths(&given);
         has.append(&mut with_paths(&output));
-        let mut here = with_paths(&args.given());
+        let mut here = with_paths(&args.given.values);
         here.append(&mut with_paths(&args.output));
         typed.refuse_others(&Resumed {
             file: path,
@@ -120,7 +120,7 @@ impl Begun {
             extends: &["end"],
             elsewhere: &["max_error"],
         })?;
-        let asked = args.given();
+        let asked = &args.given.values;
         (asked.check_max_error()).map_err(|e| refused_given(args, e))?;
         let max_error = asked.max_error.or(given.max_error);
 
@@ -137,7 +137,7 @@ impl Begun {
         };
         let had = times_of(&given)?;
         let extended = Given {
-            end: Some(args.end.or(given.end).unwrap_or(start_time + 1.0)),
+            end: Some(asked.end.or(given.end).unwrap_or(start_time + 1.0)),
             ..given
         };
         let times = times_of(&extended)?;

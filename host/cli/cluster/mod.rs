@@ -50,7 +50,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     let begun = match &args.resume {
         // Before anything is read, as far as it is known.
         None => {
-            args.options(args.given().scheme)?;
+            args.options(args.given.values.scheme)?;
             Begun::begin(&args)?
         }
         Some(path) => Begun::resume(&args, typed, path)?,
@@ -682,7 +682,7 @@ fn file_failed(error: FileError) -> Failure {
 
 /// What cannot be started from, in the words of the command line.
 fn refused_given(args: &Args, error: GivenError) -> Failure {
-    match (error, &args.input) {
+    match (error, &args.given.values.input) {
         (GivenError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
         (GivenError::File(e), Some(path)) => refused(path, "--input", &e),
         (error, _) => Failure::Failed(error.to_string()),

@@ -1,13 +1,12 @@
-//! What the page needs to know of parameters, and a specification in the forms that users copy. Names and help are those of the
-//! command line's options, defaults those of the library.
+//! What the page needs to know of parameters, and a specification in the forms that users copy. Names, units
+//! and help are those of the parameters' declarations, as on the command line.
 
-use clap::Args as _;
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Integrator, Plane, Precision, Preset, Specification, Start};
+use trisolar::divergence::{Given, Integrator, Preset, Specification};
 use trisolar::io::colour::ColourMap;
+use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
 
-use super::super::divergence::SpecificationArgs;
 use super::maps::view_of;
 
 /// The parameters that the view sets.
@@ -30,37 +29,24 @@ fn group(name: &str) -> &'static str {
     }
 }
 
-/// The options of the command line.
-fn options() -> clap::Command {
-    SpecificationArgs::augment_args(clap::Command::new("trisolar"))
+/// The parameters on the page.
+fn shown() -> impl Iterator<Item = &'static Declaration> {
+    let all = Given::DECLARATIONS.iter();
+    all.filter(|parameter| is_shown(parameter.name))
 }
 
 /// Names of all parameters.
 pub(super) fn names() -> Vec<String> {
-    let options = options();
-    let names = options
-        .get_arguments()
-        .map(|option| option.get_id().to_string());
-    names.filter(|name| is_shown(name)).collect()
+    shown().map(|parameter| parameter.name.into()).collect()
 }
 
 /// The values a parameter can have, if they can be counted.
-fn choices(name: &str) -> Option<Vec<Value>> {
-    Some(match name {
-        "plane" => [Plane::Xy, Plane::Xz, Plane::Yz]
-            .map(|plane| json!(plane))
-            .into(),
-        "body" => [1, 2, 3].map(Value::from).into(),
-        "precision" => Precision::ALL.map(|precision| json!(precision)).into(),
-        "integrator" => Integrator::ALL
-            .iter()
-            .map(|integrator| json!(integrator))
-            .collect(),
-        "start" => [Start::Euler, Start::RungeKutta]
-            .map(|start| json!(start))
-            .into(),
-        _ => return None,
-    })
+fn choices(parameter: &Declaration, default: &Value) -> Option<Vec<Value>> {
+    let value = |text: String| match default {
+        Value::Number(_) => text.parse().map_or(Value::Null, Value::Number),
+        _ => Value::String(text),
+    };
+    Some((parameter.choices?)().into_iter().map(value).collect())
 }
 
 /// What kind of value it is, by its default.
@@ -74,33 +60,17 @@ fn kind(default: &Value) -> &'static str {
     }
 }
 
-/// The unit that a help text names in its first parentheses.
-fn unit(help: &str) -> Option<&str> {
-    const UNITS: [&str; 5] = ["length", "length^3", "mass", "time", "time^2"];
-    let (_, rest) = help.split_once('(')?;
-    let (unit, _) = rest.split_once(')')?;
-    unit.split(" / ")
-        .all(|word| UNITS.contains(&word))
-        .then_some(unit)
-}
-
 /// Everything.
 pub(super) fn of(device: &str, has_gpu: bool) -> Value {
     let defaults = json!(Specification::default());
-    let options = options();
-    let parameters: Vec<Value> = options
-        .get_arguments()
-        .filter(|option| is_shown(option.get_id().as_str()))
-        .map(|option| {
-            let name = option.get_id().as_str();
-            let help = option
-                .get_help()
-                .map(ToString::to_string)
-                .unwrap_or_default();
+    let parameters: Vec<Value> = shown()
+        .map(|parameter| {
+            let name = parameter.name;
             let default = &defaults[name];
+            let unit = Some(parameter.unit).filter(|unit| !unit.is_empty());
             json!({
-                "name": name, "kind": kind(default), "unit": unit(&help), "default": default,
-                "choices": choices(name), "help": help, "group": group(name),
+                "name": name, "kind": kind(default), "unit": unit, "default": default,
+                "choices": choices(parameter, default), "help": parameter.help(), "group": group(name),
             })
         })
         .collect();
@@ -187,16 +157,10 @@ fn zoom_rates() -> Value {
 /// The values that differ from their defaults, in the order of the options.
 fn differing(specification: &Specification) -> Map<String, Value> {
     let (values, defaults) = (json!(specification), json!(Specification::default()));
-    let options = options();
-    let names = options
-        .get_arguments()
-        .map(|option| option.get_id().to_string());
+    let names = Given::DECLARATIONS.iter().map(|parameter| parameter.name);
     names
-        .filter(|name| values[name] != defaults[name] || RECTANGLE.contains(&name.as_str()))
-        .map(|name| {
-            let value = values[&name].clone();
-            (name, value)
-        })
+        .filter(|name| values[name] != defaults[name] || RECTANGLE.contains(name))
+        .map(|name| (name.to_owned(), values[name].clone()))
         .collect()
 }
 

@@ -236,7 +236,10 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
     refuse_gpus(args, team)?;
     let outputs = Outputs::new(&args.output)?;
     let mut declared = outputs.declared();
-    for (option, path) in [("--config", &args.config), ("--input", &args.given.input)] {
+    for (option, path) in [
+        ("--config", &args.config),
+        ("--input", &args.given.values.input),
+    ] {
         if let Some(path) = path {
             declared.input(option, path);
         }
@@ -321,7 +324,7 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
     if output.every.is_none() {
         has.insert("every".into(), output.spacing.into());
     }
-    let mut here = with_paths(&args.given.given());
+    let mut here = with_paths(&args.given.values);
     here.append(&mut with_paths(&args.output));
     here.append(&mut plain(&Bits::typed(args)));
     typed.refuse_others(&Resumed {
@@ -348,7 +351,7 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
     }
     record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
     let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
-    let start = Start::resumed(path, given, args.given.steps, regular)?;
+    let start = Start::resumed(path, given, args.given.values.steps, regular)?;
     let spec = start.problem.specification();
     record.extend(START, "steps", spec.steps);
     // Its user may have changed it since.

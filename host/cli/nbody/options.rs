@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
 use trisolar::io::plot::{Theme, View};
-use trisolar::nbody::{Partials, Schedule};
+use trisolar::nbody::{Given, Partials, Schedule, steps};
 use trisolar::run::Paths;
 
 use super::super::explore::live::LiveArgs;
+use super::super::parameters::ParameterArgs;
 use super::super::values;
-use super::given::{GivenArgs, steps};
 
 /// Integrate bodies that all attract each other. Without options: 1024 bodies of a Plummer sphere, 1000 steps.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ use super::given::{GivenArgs, steps};
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub given: GivenArgs,
+    pub given: ParameterArgs<Given>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --steps extends the run
     #[arg(

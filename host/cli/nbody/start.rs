@@ -8,6 +8,7 @@ use trisolar::nbody::{
     Bodies, Given, GivenError, Integrator, LowerParts, Snapshot, SpecError, Specification,
     Validated,
 };
+use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
 use super::given;
@@ -32,7 +33,7 @@ pub(super) struct Start {
 impl Args {
     /// The largest energy error that is allowed, if one is given.
     pub(super) fn max_error(&self) -> Result<Option<f64>, Failure> {
-        let given = self.given.given();
+        let given = &self.given.values;
         let checked = given.check_max_error();
         checked.map_err(|error| refused(error, |option| format!("--{option}")))?;
         Ok(given.max_error)
@@ -40,7 +41,7 @@ impl Args {
 
     /// The start that the options, a configuration file, or both ask for.
     pub(super) fn start(&self) -> Result<Start, Failure> {
-        let here = self.given.given();
+        let here = &self.given.values;
         let mut given = match &self.config {
             Some(path) => here.clone().over(given::load(path)?),
             None => here.clone(),

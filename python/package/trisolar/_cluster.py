@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Spec, bodies_of, merged, names, source, told_of, wholes
+from ._spec import Spec, bodies_of, merged, names, parameters, source, told_of, wholes
 
 LAGRANGE_FRACTIONS: Tuple[float, ...] = tuple(_trisolar.lagrange_fractions())
 """The fractions of the mass whose radii :attr:`ClusterState.lagrange_radii` holds."""
@@ -219,27 +219,7 @@ def cluster(
 
     A large energy error at the end gives an :class:`AccuracyWarning`, a subclass of ``UserWarning``.
     """
-    options: Dict[str, object] = {
-        "input": None if input is None else str(input),
-        "model": model,
-        "w0": w0,
-        "n": n,
-        "seed": seed,
-        "order": order,
-        "softening": softening,
-        "eta": eta,
-        "eta_start": eta_start,
-        "max_step": max_step,
-        "min_step": min_step,
-        "iterations": iterations,
-        "precision": precision,
-        "scheme": scheme,
-        "neighbours": neighbours,
-        "eta_regular": eta_regular,
-        "end": end,
-        "every": every,
-        "max_error": max_error,
-    }
+    options = parameters("cluster", locals())
     names(backend=backend, block_step=block_step)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)

@@ -24,6 +24,7 @@ from ._spec import (
     merged,
     names,
     numbers,
+    parameters,
     source,
     wholes,
 )
@@ -395,27 +396,7 @@ def divergence(
     Doubtful values (pixels that are not square, a shift close to rounding) give a :class:`TrisolarWarning`, a time step that
     is too long for the bodies gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
-    options: Dict[str, object] = {
-        "size": size,
-        "center": center,
-        "span": span,
-        "plane": plane,
-        "body": body,
-        "masses": masses,
-        "positions": positions,
-        "velocities": velocities,
-        "g": g,
-        "softening": softening,
-        "steps": steps,
-        "dt": dt,
-        "shift": shift,
-        "critical_distance": critical_distance,
-        "quantity": quantity,
-        "precision": precision,
-        "integrator": integrator,
-        "start": start,
-        "max_error": max_error,
-    }
+    options = parameters("divergence", locals())
     how = run_options(backend, threads, gpus, driver)
     options, states = _states(spec, preset, options, points)
     specification = _specification(spec, preset, options, states)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _trisolar
 from ._progress import Progress, checked
 from ._run import Run
-from ._spec import Numbers, Spec, bodies_of, merged, names, source, told_of, wholes
+from ._spec import Numbers, Spec, bodies_of, merged, names, parameters, source, told_of, wholes
 from ._warnings import TrisolarWarning
 
 
@@ -200,29 +200,7 @@ def nbody(
     Doubtful values (such as a step too long for a close pair) give a :class:`TrisolarWarning`, a large energy error at the
     end gives an :class:`AccuracyWarning`; both are subclasses of ``UserWarning``.
     """
-    options: Dict[str, object] = {
-        "model": model,
-        "input": None if input is None else str(input),
-        "n": n,
-        "seed": seed,
-        "half_width": half_width,
-        "speed": speed,
-        "masses": masses,
-        "radius": radius,
-        "semi_major": semi_major,
-        "eccentricity": eccentricity,
-        "mass_ratio": mass_ratio,
-        "g": g,
-        "softening": softening,
-        "dt": dt,
-        "steps": steps,
-        "dimensions": dimensions,
-        "integrator": integrator,
-        "solver": solver,
-        "precision": precision,
-        "energy": energy,
-        "max_error": max_error,
-    }
+    options = parameters("nbody", locals())
     names(backend=backend, schedule=schedule, partials=partials)
     wholes(every=every, threads=threads, device=device, gpus=gpus)
     given = source(spec)

@@ -50,6 +50,12 @@ def merged(spec: Source, options: Dict[str, object]) -> Dict[str, object]:
     return {**(spec.mapping or {}), **given}
 
 
+def parameters(system: str, arguments: Mapping[str, object]) -> Dict[str, object]:
+    """The parameters of a system among the arguments of its function; paths are text."""
+    given = {name: arguments[name] for name in _trisolar.parameters(system)}
+    return {name: str(value) if isinstance(value, os.PathLike) else value for name, value in given.items()}
+
+
 def bodies_of(bodies: Any) -> Tuple[npt.NDArray[np.float64], ...]:
     """``mass`` (n), ``position`` and ``velocity`` (n, 3) or (n, 2): of a mapping, or of an object with these names."""
     arrays: List[npt.NDArray[np.float64]] = []

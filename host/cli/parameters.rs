@@ -1,0 +1,201 @@
+//! The parameters of a table as options of the command line.
+
+use std::marker::PhantomData;
+
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use clap::error::Error;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use trisolar::spec::{AnyValue, Declaration, Parameters, Read};
+
+/// Headings whose options have a place of their own, further down in the help: that of a [`PlacedArgs`].
+pub(crate) trait Later {
+    const HEADING: &str;
+}
+
+/// None.
+#[derive(Clone, Debug)]
+pub(crate) struct Nothing;
+
+impl Later for Nothing {
+    const HEADING: &str = "";
+}
+
+/// Limits of errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Accuracy;
+
+impl Later for Accuracy {
+    const HEADING: &str = "Accuracy";
+}
+
+/// The options of all parameters, and the values that are given.
+#[derive(Clone, Debug)]
+pub(crate) struct ParameterArgs<P, L = Nothing> {
+    pub(crate) values: P,
+    later: PhantomData<L>,
+}
+
+/// Where the options are whose place is not with the others. [`ParameterArgs`] has their values.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedArgs<P, L>(PhantomData<(P, L)>);
+
+/// One option.
+fn option(declaration: &Declaration) -> Arg {
+    let option = Arg::new(declaration.name)
+        // Without a feature that would make every name of the program an owned one, clap keeps names of the whole run only.
+        .long(declaration.option().leak() as &str)
+        .value_name(declaration.value)
+        .help(declaration.help())
+        .help_heading(declaration.heading)
+        .conflicts_with_all(declaration.conflicts);
+    let option = match declaration.read {
+        Read::Text(read) => option
+            .value_parser(move |text: &str| read(text))
+            .allow_hyphen_values(true),
+        Read::Path => option.value_parser(PathBufValueParser::new().map(AnyValue::new)),
+    };
+    let option = match declaration.separator {
+        Some(separator) => option.value_delimiter(separator).action(ArgAction::Append),
+        None => option,
+    };
+    match declaration.requires {
+        Some(other) => option.requires(other),
+        None => option,
+    }
+}
+
+/// Adds the options of some parameters.
+fn add(
+    command: Command,
+    declarations: &[Declaration],
+    here: impl Fn(&Declaration) -> bool,
+) -> Command {
+    let here = declarations.iter().filter(|d| here(d));
+    command.args(here.map(option))
+}
+
+impl<P: Parameters, L: Later> Args for ParameterArgs<P, L> {
+    fn augment_args(command: Command) -> Command {
+        add(command, P::DECLARATIONS, |d| d.heading != L::HEADING)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<P: Parameters, L: Later> FromArgMatches for ParameterArgs<P, L> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut options = Self {
+            values: P::default(),
+            later: PhantomData,
+        };
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        for Declaration { name, .. } in P::DECLARATIONS {
+            let given = matches.get_many::<AnyValue>(name).into_iter().flatten();
+            if let Some(field) = self.values.field_mut(name) {
+                given.for_each(|value| field.put(value));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P: Parameters, L: Later> Args for PlacedArgs<P, L> {
+    fn augment_args(command: Command) -> Command {
+        add(command, P::DECLARATIONS, |d| d.heading == L::HEADING)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<P, L> FromArgMatches for PlacedArgs<P, L> {
+    fn from_arg_matches(_: &ArgMatches) -> Result<Self, Error> {
+        Ok(Self(PhantomData))
+    }
+
+    fn update_from_arg_matches(&mut self, _: &ArgMatches) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use trisolar::hermite::Given;
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Given, String> {
+        let command = Command::new("trisolar").args_override_self(true);
+        let command = ParameterArgs::<Given, Accuracy>::augment_args(command);
+        let command = PlacedArgs::<Given, Accuracy>::augment_args(command);
+        let words = ["trisolar"].iter().chain(words).map(OsString::from);
+        let matches = command.try_get_matches_from(words);
+        let matches = matches.map_err(|error| error.to_string())?;
+        let args = ParameterArgs::<Given, Accuracy>::from_arg_matches(&matches);
+        Ok(args.map_err(|error| error.to_string())?.values)
+    }
+
+    #[test]
+    fn what_is_typed_is_given_and_the_last_of_a_kind_counts() {
+        let given = parse(&[
+            "--n=8",
+            "--max-error",
+            "1e-3",
+            "--n",
+            "16",
+            "--softening",
+            "-1",
+        ]);
+        let expected = Given {
+            n: Some(16),
+            max_error: Some(1e-3),
+            softening: Some(-1.0),
+            ..Given::default()
+        };
+        assert_eq!(given, Ok(expected));
+        assert_eq!(parse(&[]), Ok(Given::default()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_combined_is_refused_by_name() {
+        for (words, says) in [
+            (
+                &["--n", "1"][..],
+                "invalid value '1' for '--n <N>': must be a whole number from 2",
+            ),
+            (
+                &["--scheme", "x"],
+                "'x' for '--scheme <NAME>': must be plain or ahmad-cohen",
+            ),
+            (
+                &["--input", "a", "--seed", "1"],
+                "'--input <FILE>' cannot be used with '--seed <SEED>'",
+            ),
+        ] {
+            let said = parse(words).expect_err(says);
+            assert!(said.contains(says), "{said}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_need_not_be_text() {
+        use std::os::unix::ffi::OsStringExt as _;
+
+        let path = OsString::from_vec(vec![b'a', 0xff]);
+        let command = ParameterArgs::<Given>::augment_args(Command::new("trisolar"));
+        let words = ["trisolar".into(), "--input".into(), path.clone()];
+        let matches = command.try_get_matches_from(words).expect("a path");
+        let args = ParameterArgs::<Given>::from_arg_matches(&matches).expect("a path");
+        assert_eq!(args.values.input, Some(path.into()));
+    }
+}

@@ -1,0 +1,203 @@
+//! Values of parameters from the text of an option: numbers, lists of them, names. Whether a value can be computed with is checked
+//! later, together with the others; what cannot be read is refused here. Every error says what is allowed.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use glam::DVec3;
+
+use crate::{OneOrThree, OneOrTwo};
+
+/// A value that has a text form of its own, such as a name.
+///
+/// # Errors
+/// Those of the type.
+pub fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// A whole number in a range.
+///
+/// # Errors
+/// The range.
+pub fn whole<T: TryFrom<u64>>(text: &str, range: RangeInclusive<u64>) -> Result<T, String> {
+    let number = text.parse().ok().filter(|n| range.contains(n));
+    let number = number.and_then(|n| T::try_from(n).ok());
+    number.ok_or_else(|| whole_in_words(&range))
+}
+
+/// A whole number whose range is checked later, with the other values.
+///
+/// # Errors
+/// The range, for what is no whole number.
+pub fn unchecked<T: FromStr>(text: &str, range: RangeInclusive<u64>) -> Result<T, String> {
+    text.parse().map_err(|_| whole_in_words(&range))
+}
+
+fn whole_in_words(range: &RangeInclusive<u64>) -> String {
+    let (least, most) = (range.start(), range.end());
+    // Beyond 32 bits a power of two is easier to recognise than its digits.
+    let power = match most.is_power_of_two() && *most > u64::from(u32::MAX) {
+        true => format!(" (2^{})", most.ilog2()),
+        false => String::new(),
+    };
+    format!("must be a whole number from {least} to {most}{power}")
+}
+
+/// One of several values by its name.
+///
+/// # Errors
+/// The names.
+pub fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
+    let found = all.iter().copied().find(|value| name(*value) == text);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|value| name(*value)).collect();
+        let (last, others) = names.split_last().expect("there are names");
+        format!("must be {} or {last}", others.join(", "))
+    })
+}
+
+/// A number.
+///
+/// # Errors
+/// What is no number.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{} is not a number", quoted(text)))
+}
+
+/// `A,B`.
+///
+/// # Errors
+/// What is allowed.
+pub fn pair(text: &str) -> Result<[f64; 2], String> {
+    numbers(text, "two numbers separated by a comma, such as -1.5,2")
+}
+
+/// `A,B,C`.
+///
+/// # Errors
+/// What is allowed.
+pub fn triple(text: &str) -> Result<[f64; 3], String> {
+    numbers(text, "three numbers separated by commas, such as 10,20,30")
+}
+
+/// `A` or `A,B`.
+///
+/// # Errors
+/// What is allowed.
+pub fn one_or_two(text: &str) -> Result<OneOrTwo<f64>, String> {
+    if text.contains(',') {
+        let what = "one number, or two separated by a comma";
+        Ok(OneOrTwo::Two(numbers(text, what)?))
+    } else {
+        Ok(OneOrTwo::One(number(text)?))
+    }
+}
+
+/// `D` or `DX,DY,DZ`.
+///
+/// # Errors
+/// What is allowed.
+pub fn one_or_three(text: &str) -> Result<OneOrThree, String> {
+    if text.contains(',') {
+        let what = "one number, or three separated by commas";
+        Ok(OneOrThree::Three(DVec3::from(numbers(text, what)?)))
+    } else {
+        Ok(OneOrThree::One(number(text)?))
+    }
+}
+
+/// `X,Y,Z:X,Y,Z:X,Y,Z`, a vector for each body.
+///
+/// # Errors
+/// What is allowed.
+pub fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
+    let what = "three vectors separated by colons, such as 0,0,-11:0,0,0:10,10,12";
+    // Semicolons do as well, for those who quote.
+    let parts: Vec<&str> = text.split([':', ';']).collect();
+    let parts: [&str; 3] = parts
+        .try_into()
+        .map_err(|p: Vec<_>| format!("must be {what}; got {}", count(p.len(), "vector")))?;
+    let mut vectors = [DVec3::ZERO; 3];
+    for (vector, part) in vectors.iter_mut().zip(parts) {
+        *vector = DVec3::from(numbers(part, what)?);
+    }
+    Ok(vectors)
+}
+
+/// `W` or `WxH`.
+///
+/// # Errors
+/// What is allowed.
+pub fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
+    let fail = |_| {
+        "must be W or WxH, whole numbers of pixels such as 300 or 640x480, at most 4294967296 (2^32) pixels \
+         together"
+            .to_owned()
+    };
+    match text.split_once(['x', 'X']) {
+        None => Ok(OneOrTwo::One(text.trim().parse().map_err(fail)?)),
+        Some((w, h)) => Ok(OneOrTwo::Two([
+            w.trim().parse().map_err(fail)?,
+            h.trim().parse().map_err(fail)?,
+        ])),
+    }
+}
+
+fn numbers<const N: usize>(text: &str, what: &str) -> Result<[f64; N], String> {
+    let numbers = text
+        .split(',')
+        .map(number)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| format!("must be {what}; {e}"))?;
+    let given = numbers.len();
+    let got = |_| {
+        format!(
+            "must be {what}; got {} in {}",
+            count(given, "number"),
+            quoted(text)
+        )
+    };
+    numbers.try_into().map_err(got)
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_have_a_range_and_large_powers_of_two_are_named() {
+        assert_eq!(whole::<u8>("3", 2..=3), Ok(3));
+        let refused = "must be a whole number from 2 to 3";
+        for bad in ["1", "4", "-2", "2.0", ""] {
+            assert_eq!(whole::<u8>(bad, 2..=3), Err(refused.into()), "{bad}");
+        }
+        let refused = whole::<u64>("0", 1..=1 << 53).unwrap_err();
+        assert_eq!(
+            refused,
+            "must be a whole number from 1 to 9007199254740992 (2^53)"
+        );
+    }
+
+    #[test]
+    fn lists_are_refused_with_what_was_found() {
+        assert_eq!(pair("1, 2.5"), Ok([1.0, 2.5]));
+        let said = pair("1,2,3").unwrap_err();
+        assert!(said.ends_with("got 3 numbers in '1,2,3'"), "{said}");
+        let said = three_vectors("1,2,3").unwrap_err();
+        assert!(said.ends_with("got 1 vector"), "{said}");
+        assert_eq!(size("640x480"), Ok(OneOrTwo::Two([640, 480])));
+        assert!(size("640x").is_err() && size("a").is_err());
+    }
+}
