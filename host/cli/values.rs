@@ -4,7 +4,7 @@
 pub(crate) use trisolar::divergence::steps;
 use trisolar::divergence::{Backend, Driver, GpuChoice, MapBackend};
 pub(crate) use trisolar::hermite::{order, particles};
-pub(crate) use trisolar::spec::read::{number, size, triple};
+pub(crate) use trisolar::spec::read::{number, size};
 
 /// `auto`, `cpu` or `gpu`.
 pub(crate) fn backend(text: &str) -> Result<Backend, String> {

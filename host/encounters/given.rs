@@ -1,75 +1,103 @@
 //! What a user gives, under the names of the command line, and the specification that it makes.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::parameter::{AT_REST, range};
-use super::spec::wrong;
+use super::spec::{MOST_RUNS, wrong};
 use super::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
-use trisolar_spec::{OneOrTwo, SpecError};
+use trisolar_spec::{OneOrTwo, Parameters as _, SpecError, parameters, read};
 
-/// Values of a [`Specification`], all of them optional: the options of `trisolar encounters` and the keywords of Python.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Given {
-    /// What three bodies start as \[binary-single; points, if there are any\].
-    pub setup: Option<Setup>,
-    /// Number of runs \[10000; burrau: 1\].
-    #[serde(deserialize_with = "whole")]
-    pub n: Option<u64>,
-    /// Seed of all draws \[1\].
-    #[serde(deserialize_with = "whole")]
-    pub seed: Option<u64>,
-    /// Masses of bodies 1, 2 and 3.
-    pub masses: Option<[f64; 3]>,
-    /// Semi-major axis of the binary (length).
-    pub a: Option<f64>,
-    /// Eccentricity of the binary.
-    pub e: Option<f64>,
-    /// Inclination of the binary (degrees).
-    pub inclination: Option<f64>,
-    /// Longitude of the binary's ascending node (degrees).
-    pub node: Option<f64>,
-    /// Argument of the binary's pericentre (degrees).
-    pub argument: Option<f64>,
-    /// Mean anomaly of the binary (degrees).
-    pub phase: Option<f64>,
-    /// Distance of the single body (length).
-    pub distance: Option<f64>,
-    /// Velocity of the single body at infinity (length / time) \[at rest at its distance\].
-    pub v_inf: Option<f64>,
-    /// Impact parameter of the single body (length).
-    pub impact: Option<f64>,
-    /// Free fall: x of body 3 (length).
-    pub x: Option<f64>,
-    /// Free fall: y of body 3 (length).
-    pub y: Option<f64>,
-    /// Parameters that are drawn: `NAME=LAW` or `NAME=LAW:LOW:HIGH`.
-    #[serde(deserialize_with = "one_or_more")]
-    pub draw: Vec<String>,
-    /// Parameters that are axes of a map, columns first: `NAME` or `NAME=LOW:HIGH`.
-    #[serde(deserialize_with = "one_or_more")]
-    pub map: Vec<String>,
-    /// Pixels of the map: its width, or width and height \[300\].
-    pub size: Option<OneOrTwo<u64>>,
-    /// Order of the integrator \[6\].
-    pub order: Option<Order>,
-    /// Steps in a period of the tightest circular binary that the energy allows.
-    pub steps_per_period: Option<f64>,
-    /// Tolerance of jumps, or off \[1e-6\].
-    pub jump: Option<Jump>,
-    /// Where an unbound body has escaped (semi-major axes of the binary) \[20\].
-    pub escape_radius: Option<f64>,
-    /// Radii of bodies 1, 2 and 3 (length) \[0, 0, 0\].
-    pub radii: Option<[f64; 3]>,
-    /// When runs end that are still open (time) \[never\].
-    pub max_time: Option<f64>,
-    /// Steps after which runs end that are still open \[4000000\].
-    #[serde(deserialize_with = "whole")]
-    pub max_steps: Option<u64>,
-    /// Relative energy error of a run above which the computation is a failure \[none\].
-    pub max_error: Option<f64>,
+parameters! {
+    /// Values of a [`Specification`], all of them optional: the options of `trisolar encounters` and the keywords of Python.
+    pub struct Given {
+        "Start" {
+            /// Start of the three bodies: binary-single, free-fall (three bodies at rest, the first two at x = -0.5 and 0.5) or burrau
+            /// (Burrau 1913)
+            setup: Option<Setup> = "NAME" => read::parsed, default "binary-single";
+            /// Number of runs, 1 to 4294967296, such as 1e6
+            #[serde(deserialize_with = "whole")]
+            n: Option<u64> = "N" => |text| whole_in_text(text, MOST_RUNS), default "10000; burrau: 1",
+                where { conflicts: &["map"] };
+            /// Seed of all random numbers
+            #[serde(deserialize_with = "whole")]
+            seed: Option<u64> = "SEED" => read::parsed, default "1";
+            /// Masses of bodies 1, 2 (the binary) and 3
+            masses: Option<[f64; 3]> = "M1,M2,M3" => read::triple, default "15,17.5,12.5; free-fall: 1,1,1";
+            /// Semi-major axis of the binary
+            a: Option<f64> = "LENGTH" => read::number, unit "length", default "5";
+            /// Eccentricity of the binary, 0 to 0.999999
+            e: Option<f64> = "E" => read::number, default "0";
+            /// Angle between the binary's angular momentum and the direction in which the single body comes in, 0 to 180 degrees
+            inclination: Option<f64> = "DEGREES" => read::number, default "uniform; in a map 90";
+            /// Longitude of the binary's ascending node, from the y axis
+            node: Option<f64> = "DEGREES" => read::number, unit "degrees", default "0";
+            /// Argument of the binary's pericentre, from the ascending node
+            argument: Option<f64> = "DEGREES" => read::number, unit "degrees", default "0";
+            /// Mean anomaly of the binary
+            phase: Option<f64> = "DEGREES" => read::number, unit "degrees", default "uniform; in a map 0";
+            /// Distance of the single body from the binary's centre of mass, on the x axis
+            distance: Option<f64> = "LENGTH" => read::number, unit "length", default "100";
+            /// Velocity of the single body at infinity; 0 is a parabola
+            v_inf: Option<f64> = "SPEED" => read::number, unit "length / time", default "none: it is at rest at its distance";
+            /// Impact parameter of the single body
+            impact: Option<f64> = "LENGTH" => read::number, unit "length", default "0";
+            /// free-fall: x of body 3
+            x: Option<f64> = "LENGTH" => read::number, unit "length",
+                default "drawn in the region of Agekyan & Anosova (1967); in a map 0.2";
+            /// free-fall: y of body 3
+            y: Option<f64> = "LENGTH" => read::number, unit "length",
+                default "drawn in the region of Agekyan & Anosova (1967); in a map 0.5";
+            /// Draw a parameter (mass1, mass2, mass3, a, e, inclination, node, argument, phase, distance, v-inf, impact; x, y): uniform,
+            /// isotropic (inclination), thermal (e), disc (impact: uniform in its square) or region (x and y), with :LOW:HIGH where it
+            /// has no range of its own, such as inclination=isotropic or impact=disc:0:20; can be repeated
+            #[serde(deserialize_with = "one_or_more")]
+            draw: Vec<String> = "NAME=LAW,..." => read::parsed, where { separator: Some(',') };
+            /// Compute a map over two parameters (columns, then rows) or one, with a range where they have none of their own, such as
+            /// phase,inclination or a=1:10,e=0:0.9. Nothing else is drawn unless --draw says so
+            #[serde(deserialize_with = "one_or_more")]
+            map: Vec<String> = "X[=LOW:HIGH],Y[=LOW:HIGH]" => read::parsed, where { separator: Some(',') };
+            /// Pixels of the map: W or WxH
+            size: Option<OneOrTwo<u64>> = "W[xH]" => read::size, default "300", where { requires: Some("map") };
+        }
+        "Integration" {
+            /// Order of the integrator: 2, 6 or 8
+            order: Option<Order> = "P" => read::parsed, default "6";
+            /// Steps in a period of the tightest circular binary that the energy allows, 10 to 1e6
+            steps_per_period: Option<f64> = "N" => read::number, default "1000, 50, 35 at order 2, 6, 8";
+            /// Jump over excursions of the third body where what is left out of its tide is below this, 1e-12 to 1e-4; or off
+            jump: Option<Jump> = "TOLERANCE" => read::parsed, default "1e-6, beyond 31.6 semi-major axes";
+        }
+        "Ends" {
+            /// Distance at which an unbound body has escaped, 5 to 1e6
+            escape_radius: Option<f64> = "RATIO" => read::number, unit "semi-major axes of the binary", default "20";
+            /// Radii of bodies 1, 2, 3, which collide when they touch
+            radii: Option<[f64; 3]> = "R1,R2,R3" => read::triple, unit "length", default "0,0,0";
+            /// End runs that are still open at this time
+            max_time: Option<f64> = "TIME" => read::number, default "none";
+            /// End runs that are still open after so many steps, 1 to 4e9
+            #[serde(deserialize_with = "whole")]
+            max_steps: Option<u64> = "N" => |text| whole_in_text(text, 4_000_000_000), default "4000000";
+        }
+        "Accuracy" {
+            /// Fail (exit code 1), after writing all files, if the relative energy error of any run exceeds X; without --max-error, errors
+            /// above 1e-6 are a warning
+            max_error: Option<f64> = "X" => read::number;
+        }
+    }
+}
+
+/// A whole number of at least 1, also written as 1e6.
+fn whole_in_text(text: &str, most: u64) -> Result<u64, String> {
+    let text = text.trim();
+    let rounded = || Some(whole_number(text.parse().ok()?)?.to_string());
+    let rounded = if text.parse::<u64>().is_ok() {
+        None
+    } else {
+        rounded()
+    };
+    read::whole(rounded.as_deref().unwrap_or(text), 1..=most)
 }
 
 /// The whole number that a float is, such as 1e6.
@@ -160,21 +188,10 @@ impl Choices<'_> {
 }
 
 impl Given {
-    /// Parameters with an option of their own, which has the parameter's name.
-    fn own(&mut self) -> [(&'static str, &mut Option<f64>); 11] {
-        [
-            ("a", &mut self.a),
-            ("e", &mut self.e),
-            ("inclination", &mut self.inclination),
-            ("node", &mut self.node),
-            ("argument", &mut self.argument),
-            ("phase", &mut self.phase),
-            ("distance", &mut self.distance),
-            ("v-inf", &mut self.v_inf),
-            ("impact", &mut self.impact),
-            ("x", &mut self.x),
-            ("y", &mut self.y),
-        ]
+    /// The field of a parameter with an option of its own, which has the parameter's name.
+    fn own(&mut self, name: &str) -> Option<&mut Option<f64>> {
+        let field = self.field_mut(&name.replace('-', "_"))?;
+        field.as_any().downcast_mut()
     }
 
     /// Parameters that are fixed: their names, the options that fix them and the values.
@@ -183,10 +200,8 @@ impl Given {
         let masses = masses.zip(self.masses.into_iter().flatten());
         let masses = masses.map(|(name, value)| (name, "masses", value));
         let mut given = self.clone();
-        let own = given.own().map(|(name, value)| (name, *value));
-        let own = own
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, name, value?)));
+        let names = Setup::NAMED.into_iter().flat_map(Setup::parameters);
+        let own = names.filter_map(|p| Some((p.name, p.name, (*given.own(p.name)?)?)));
         masses.chain(own).collect()
     }
 
@@ -194,35 +209,7 @@ impl Given {
     /// here in another way would be contradictions, so that its draws and axes count only where none are given here.
     #[must_use]
     pub fn over(self, under: Self) -> Self {
-        let list = |own: Vec<String>, under: Vec<String>| if own.is_empty() { under } else { own };
-        Self {
-            setup: self.setup.or(under.setup),
-            n: self.n.or(under.n),
-            seed: self.seed.or(under.seed),
-            masses: self.masses.or(under.masses),
-            a: self.a.or(under.a),
-            e: self.e.or(under.e),
-            inclination: self.inclination.or(under.inclination),
-            node: self.node.or(under.node),
-            argument: self.argument.or(under.argument),
-            phase: self.phase.or(under.phase),
-            distance: self.distance.or(under.distance),
-            v_inf: self.v_inf.or(under.v_inf),
-            impact: self.impact.or(under.impact),
-            x: self.x.or(under.x),
-            y: self.y.or(under.y),
-            draw: list(self.draw, under.draw),
-            map: list(self.map, under.map),
-            size: self.size.or(under.size),
-            order: self.order.or(under.order),
-            steps_per_period: self.steps_per_period.or(under.steps_per_period),
-            jump: self.jump.or(under.jump),
-            escape_radius: self.escape_radius.or(under.escape_radius),
-            radii: self.radii.or(under.radii),
-            max_time: self.max_time.or(under.max_time),
-            max_steps: self.max_steps.or(under.max_steps),
-            max_error: self.max_error.or(under.max_error),
-        }
+        self.merged_over(under)
     }
 
     /// The specification, checked; of runs from `points`, if there are any.
@@ -313,7 +300,7 @@ impl Given {
             }
             let [w, h] = self.size.as_ref().map_or([300, 300], pixels);
             let size = if self.map.len() == 1 { [w, 1] } else { [w, h] };
-            let most = |n: &u64| (1..=super::spec::MOST_RUNS).contains(n);
+            let most = |n: &u64| (1..=MOST_RUNS).contains(n);
             spec.n = size[0].checked_mul(size[1]).filter(most).ok_or_else(|| {
                 let allowed = "must be from 1 to 4294967296 (2^32) pixels";
                 wrong("size", format!("{}x{}", size[0], size[1]), allowed)
@@ -385,8 +372,7 @@ impl Given {
                 Choice::Fixed(x) if x == AT_REST => {}
                 // Masses have one option for all three.
                 Choice::Fixed(x) => {
-                    let field = given.own().into_iter().find(|(own, _)| *own == name);
-                    if let Some((_, field)) = field {
+                    if let Some(field) = given.own(name) {
                         *field = Some(x);
                     }
                 }
@@ -470,6 +456,20 @@ mod tests {
             let text = toml::to_string(&all).expect("plain data");
             assert_eq!(toml::from_str::<Given>(&text).expect("its own text"), all);
         }
+    }
+
+    #[test]
+    fn parameters_of_starts_have_the_units_of_their_options() {
+        let mut options = 0;
+        for parameter in Setup::NAMED.into_iter().flat_map(Setup::parameters) {
+            let name = parameter.name.replace('-', "_");
+            let option = Given::DECLARATIONS.iter().find(|d| d.name == name);
+            if let Some(option) = option.filter(|option| !option.unit.is_empty()) {
+                assert_eq!(option.unit, parameter.unit, "{name}");
+                options += 1;
+            }
+        }
+        assert!(options >= 9, "{options}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ mod _trisolar {
     use pyo3::exceptions::PyValueError;
     use trisolar::io::read::{self, Limit};
     use trisolar::spec::{Declaration, Parameters};
-    use trisolar::{divergence, hermite, nbody};
+    use trisolar::{divergence, encounters, hermite, nbody};
 
     /// The version of the library.
     #[pymodule_export]
@@ -52,6 +52,7 @@ mod _trisolar {
         let declarations: &[Declaration] = match system {
             "cluster" => hermite::Given::DECLARATIONS,
             "divergence" => divergence::Given::DECLARATIONS,
+            "encounters" => encounters::Given::DECLARATIONS,
             "nbody" => nbody::Given::DECLARATIONS,
             _ => return Err(PyValueError::new_err(format!("there is no {system}"))),
         };

@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trisolar::spec::{AnyValue, Declaration, Parameters, Read};
-use trisolar::{divergence, hermite, nbody};
+use trisolar::{divergence, encounters, hermite, nbody};
 
 /// A value of a parameter.
 fn example(parameter: &Declaration) -> AnyValue {
@@ -112,6 +112,12 @@ fn nbody_has_its_parameters_everywhere() {
 fn clusters_have_their_parameters_everywhere() {
     check::<hermite::Given>("cluster");
     check_python::<hermite::Given>("_cluster.py", "cluster");
+}
+
+#[test]
+fn encounters_have_their_parameters_everywhere() {
+    check::<encounters::Given>("encounters");
+    check_python::<encounters::Given>("_encounters.py", "encounters");
 }
 
 #[test]

@@ -103,7 +103,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else if !args.quiet {
         report::to_stdout(&text(&ensemble, &summary, &written))?;
     }
-    summary.check(args.max_error).map_err(Failure::Failed)
+    summary
+        .check(args.given.values.max_error)
+        .map_err(Failure::Failed)
 }
 
 /// Everything as one object.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _trisolar
 from ._progress import Progress, watching
-from ._spec import Numbers, Spec, merged, names, numbers, source, wholes
+from ._spec import Numbers, Spec, merged, names, numbers, parameters, source, wholes
 from ._warnings import TrisolarWarning, warn_of_accuracy
 
 if TYPE_CHECKING:
@@ -261,34 +261,7 @@ def encounters(
     Energies that are wrong by more than 1e-6 give an :class:`AccuracyWarning`, runs that a limit ended a
     :class:`TrisolarWarning`; both are subclasses of ``UserWarning``.
     """
-    options: Dict[str, object] = {
-        "setup": setup,
-        "n": n,
-        "seed": seed,
-        "masses": masses,
-        "a": a,
-        "e": e,
-        "inclination": inclination,
-        "node": node,
-        "argument": argument,
-        "phase": phase,
-        "distance": distance,
-        "v_inf": v_inf,
-        "impact": impact,
-        "x": x,
-        "y": y,
-        "draw": draw,
-        "map": map,
-        "size": size,
-        "order": order,
-        "steps_per_period": steps_per_period,
-        "jump": jump,
-        "escape_radius": escape_radius,
-        "radii": radii,
-        "max_time": max_time,
-        "max_steps": max_steps,
-        "max_error": max_error,
-    }
+    options = parameters("encounters", locals())
     names(backend=backend)
     wholes(threads=threads, gpus=gpus)
     given = source(spec)
