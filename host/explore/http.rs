@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
-use crate::engine::Refusal;
+use crate::refusal::Refusal;
 
 /// How long a client may leave what it is sent unread.
 const UNREAD: Duration = Duration::from_secs(30);
