@@ -64,7 +64,7 @@ fn malformed_texts_are_refused_with_line_and_column() {
             "1 2 3 4 5 6 7\n1 2 3 4 5 6 7 8\n",
             2,
             15,
-            "'8' is too much",
+            "'8' is one value too many",
         ),
         (
             "d.txt",

@@ -23,7 +23,7 @@ pub enum ModelError {
         reason: String,
     },
     /// A model of a fixed number of bodies, and another number.
-    #[error("--n {given}: the model has {has} bodies; leave --n out")]
+    #[error("--n {given}: the model has {has} bodies; remove --n")]
     Count {
         /// Bodies asked for.
         given: usize,
@@ -163,10 +163,12 @@ impl Model {
                 .or_else(|| from_zero("least mass", low))
                 .or_else(|| from_zero("greatest mass", high))
                 .or_else(|| {
-                    (low > high).then(|| format!("least mass {low} is above greatest mass {high}"))
+                    (low > high).then(|| {
+                        format!("the least mass, {low}, is above the greatest mass, {high}")
+                    })
                 }),
             Self::Sphere { radius } => positive("radius", radius),
-            Self::Kepler { a, e, ratio } => positive("half the major axis", a)
+            Self::Kepler { a, e, ratio } => positive("the semi-major axis", a)
                 .or_else(|| from_zero("mass ratio", ratio))
                 .or_else(|| {
                     (!(0.0..1.0).contains(&e))

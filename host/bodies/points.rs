@@ -23,7 +23,7 @@ pub struct Points {
 }
 
 /// What the numbers of a point may be.
-const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (those of bodies 1, 2, 3), 18 (and \
+const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also \
                        their velocities) or 21 (and their masses)";
 
 fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
@@ -118,14 +118,14 @@ impl Points {
             if numbers.len() != expected {
                 let found = numbers.len();
                 return Err(format!(
-                    ":{}: it has {found} numbers, and the lines before have {expected}",
+                    ":{}: the line has {found} numbers, but the lines before have {expected}",
                     number + 1
                 ));
             }
             values.extend(numbers);
         }
         let Some(columns) = columns else {
-            return Err(": there are no points in it".into());
+            return Err(": it contains no points".into());
         };
         Self::new(&[values.len() / columns, columns], values)
             .map_err(|e| format!(": invalid value '{}': {}", e.given, e.allowed))

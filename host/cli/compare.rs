@@ -22,8 +22,8 @@ use super::{Failure, config, interrupt, values};
 #[command(
     args_override_self = true,
     about = "Compare precision modes or integrators on one map",
-    after_help = "equal: share of pixels with the same value as in the first mode, of divergence the same number of steps.\n\
-                  mean, largest: of the differences' absolute values, of divergence in steps.\n\
+    after_help = "equal: share of pixels with the same value as in the first mode (for divergence, the same number of steps).\n\
+                  mean, largest: absolute differences (for divergence, in steps).\n\
                   grain: share of pixels that stand out from all eight neighbours by more than a hundredth of the steps, or of the \
                   range of values that are not steps."
 )]
@@ -295,7 +295,7 @@ fn draw(
     let mut labels = output::labels(&map.specification, &format!("{name}, difference"));
     let quantity = map.specification.quantity;
     labels.value = if quantity.counts_steps() {
-        "absolute difference of the times of parting".into()
+        "absolute difference of the steps until parting".into()
     } else {
         format!("absolute difference of the {}", quantity.label())
     };

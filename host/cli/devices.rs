@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if has_fma() {
             "yes"
         } else {
-            "no: in software, with the same bits, slowly"
+            "no: computed in software, with the same bits, but slowly"
         },
     );
     if machine::available_memory() > 0 {

@@ -75,11 +75,11 @@ impl From<EngineError> for Failure {
         match error {
             EngineError::Cancelled => Self::Interrupted,
             EngineError::NoGpu(_) => Self::Failed(format!(
-                "{error}\nhint: `trisolar devices` shows what there is; --backend cpu or auto works without a GPU"
+                "{error}\nhint: `trisolar devices` lists the devices; --backend cpu or auto works without a GPU"
             )),
             EngineError::Refused { .. } => Self::BadInput(error.to_string()),
             EngineError::OutOfMemory { .. } => Self::Failed(format!(
-                "{error}\nhint: a smaller --size needs less, and --stream keeps the map on the disk instead of in memory"
+                "{error}\nhint: use a smaller --size, or --stream, which keeps the map on the disk instead of in memory"
             )),
             error => Self::Failed(error.to_string()),
         }

@@ -39,7 +39,7 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
     }
     let refused = || {
         Failure::BadInput(format!(
-            "trisolar {command} is one process, but a launcher such as mpirun started {n}"
+            "trisolar {command} runs as one process, but a launcher such as mpirun started {n}"
         ))
     };
     // Said once, if they can agree on who says it.

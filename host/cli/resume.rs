@@ -76,7 +76,7 @@ impl Typed {
                 [] => String::new(),
                 extends => {
                     let names: Vec<String> = extends.iter().map(|e| format!("--{e}")).collect();
-                    format!("; beside --resume {} can extend it", names.join(", "))
+                    format!("; with --resume, {} can extend it", names.join(", "))
                 }
             };
             let given = given.map_or_else(String::new, in_words);

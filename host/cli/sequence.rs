@@ -97,8 +97,8 @@ pub(crate) struct SequenceArgs {
     colormap: ColourMap,
     /// Meaning of the colours. share: the share of the frame's steps that was left when the twins parted, on the same scale in
     /// every frame. steps: the number of steps left, on a scale up to the largest number of steps of any frame. frame: the number
-    /// of steps left, in each frame from its lowest to its highest value; of other quantities than divergence, whose values are not steps, there is frame only [default: share; of other quantities
-    /// frame]
+    /// of steps left, in each frame from its lowest to its highest value. Quantities other than divergence, whose values are not
+    /// steps, can only be drawn with frame [default: share; frame for other quantities than divergence]
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     colours: Option<Colours>,
 
@@ -310,7 +310,7 @@ impl SequenceArgs {
         if matches!(failure, Failure::Interrupted) && !self.quiet {
             let folder = folder.path().display();
             report::to_stderr(&format!(
-                "note: what is computed is kept in {folder}; the same command goes on from there, and so does\n\
+                "note: the computed frames are kept in {folder}; resume with the same command, or with\n\
                  trisolar {command} --resume {folder}"
             ));
         }

@@ -81,7 +81,7 @@ fn schedules() -> String {
          floor. NAME is one of {}.\n\n\
          document: {}\n\
          video:    {}\n\
-         Both go to (5.30031, -0.45) unless --center says otherwise.",
+         Both zoom in on (5.30031, -0.45) unless --center is given.",
         trisolar::divergence::Parameter::NAMES,
         rules(Preset::Document),
         rules(Preset::Video),
@@ -147,7 +147,7 @@ fn run_on(
         cache => cache,
     };
     if cache != Cache::None && computer.processes() > 1 {
-        let reason = "the states that it keeps are those of one process; leave it or mpirun out";
+        let reason = "it keeps the states of one process only; remove the option, or start the zoom without mpirun";
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
     let frames = zoom.sequence(cache)?;
@@ -261,7 +261,7 @@ impl Zoom {
         }
         let frames = zoom::zoom(&self.base, &rules, self.frames).map_err(|e| {
             Failure::BadInput(format!(
-                "{e}\nhint: --set, --preset and --frames say what it is"
+                "{e}\nhint: --set, --preset and --frames determine it"
             ))
         })?;
         let refused = frames.iter().find(|f| !can_resume(&f.specification));
@@ -312,14 +312,14 @@ fn cache_in_words(cache: Cache, report: &CacheReport) -> String {
     if cache == Cache::Exact {
         let continued = share(report.continued, report.pixels);
         return format!(
-            "{reused:.2} % of the pixels were there, {continued:.2} % went on from a stored state"
+            "{reused:.2} % of the pixels were reused, {continued:.2} % continued from a stored state"
         );
     }
     if report.checked == 0 {
-        return format!("{reused:.2} % of the pixels were taken over");
+        return format!("{reused:.2} % of the pixels were reused");
     }
     format!(
-        "{reused:.2} % of the pixels were taken over. Of {} that were computed as well, {:.2} % were right; the error is {:.1} steps \
+        "{reused:.2} % of the pixels were reused. Of {} reused pixels that were also computed, {:.2} % were correct; the error is {:.1} steps \
          on average, {} at most",
         report::grouped(report.checked),
         share(report.right, report.checked),

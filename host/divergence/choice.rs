@@ -53,7 +53,7 @@ pub(super) fn devices(
         }
     }
     if options.driver == Driver::Single {
-        notes.push("the single driver drives GPUs only: the CPU computes as it always does".into());
+        notes.push("the driver single only drives GPUs; the CPU computes as usual".into());
     }
     Ok((Chosen::Cpu(devices.cpu(options.threads)?), notes))
 }
@@ -63,8 +63,8 @@ fn mixed(specification: &Specification, with_cpu: bool) -> Option<String> {
     let portable = specification.precision.is_portable();
     (with_cpu && !portable).then(|| {
         format!(
-            "with --precision {} pixels may differ in the last bits between GPU and CPU, and which computes a pixel is \
-             not the same every time",
+            "with --precision {} pixels may differ in the last bits between GPU and CPU, and \
+             different runs distribute the pixels differently",
             specification.precision
         )
     })

@@ -14,8 +14,8 @@ const MEANINGS: [(&str, &str); 18] = [
         "centre of the map along the spanned axes (length)",
     ),
     ("span", "extent of the map along the spanned axes (length)"),
-    ("plane", "coordinates the map spans: xy, xz or yz"),
-    ("body", "which body is placed by the grid: 1, 2 or 3"),
+    ("plane", "coordinates that the map spans: xy, xz or yz"),
+    ("body", "body whose start position the grid sets: 1, 2 or 3"),
     ("masses", "of bodies 1, 2, 3 (mass)"),
     ("positions", "of bodies 1, 2, 3: [x, y, z] (length)"),
     ("velocities", "of bodies 1, 2, 3: [x, y, z] (length / time)"),
@@ -23,18 +23,21 @@ const MEANINGS: [(&str, &str); 18] = [
     ("softening", "(length)"),
     ("steps", "steps after which a pixel counts as never parted"),
     ("dt", "time step (time)"),
-    ("shift", "of the grid body's twin: [x, y, z] (length)"),
+    ("shift", "shift of the grid body's twin: [x, y, z] (length)"),
     (
         "critical_distance",
-        "up to which the twins count as together (length)",
+        "distance up to which the twins count as together (length)",
     ),
     ("quantity", "what is computed of each pixel"),
     (
         "precision",
         "f64, fast, mixed, f32, fixed:BITS or float-float",
     ),
-    ("integrator", "what steps the trajectories"),
-    ("start", "of multistep integrators: euler or runge-kutta"),
+    ("integrator", "integrator of the trajectories"),
+    (
+        "start",
+        "first steps of multistep integrators: euler or runge-kutta",
+    ),
 ];
 
 /// The keys, in the order of the file.

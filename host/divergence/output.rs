@@ -13,7 +13,7 @@ use trisolar_io::picture::{self, Axis, Labels, Look, Map};
 /// How pictures look.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// The picture alone, a pixel of the map each, without axes and colour bar.
+    /// Write the picture without axes and colour bar, with one pixel per pixel of the map.
     pub bare: bool,
     /// Its colours.
     pub colormap: ColourMap,

@@ -74,7 +74,7 @@ impl Resolution {
         (self.share > UNRESOLVED_LIMIT + 2.0 * variance.sqrt()).then(|| {
             format!(
                 "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1, and such a \
-                 pixel shows an effect of the step; take a smaller --dt or a --softening",
+                 pixel shows an effect of the step; use a smaller --dt or a larger --softening",
                 self.in_words()
             )
         })

@@ -393,7 +393,7 @@ impl Specification {
 
     fn check_bodies(&self) -> Result<(), SpecError> {
         if !self.masses.iter().all(|m| m.is_finite() && *m >= 0.0) {
-            let allowed = "each must be a finite number of at least 0 (0 is a test body, which feels without \
+            let allowed = "each must be a finite number of at least 0 (0 is a test body, which is attracted without \
                            pulling)";
             return Err(SpecError::new("masses", list(&self.masses), allowed));
         }
@@ -720,7 +720,7 @@ impl Validated {
         let pixel = [0, 1].map(|k| s.span[k] / s.size[k] as f64);
         if self.points.is_none() && (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
             found.push(format!(
-                "pixels are not square: the lengths they cover along the two axes are as {:.4} to 1; --span with one \
+                "pixels are not square: their lengths along the two axes have the ratio {:.4}; --span with one \
                  number makes them square",
                 pixel[0] / pixel[1]
             ));
@@ -741,7 +741,7 @@ impl Validated {
             .fold(0.0, f64::max);
         if twins && worst > 0.01 {
             found.push(format!(
-                "rounding changes the shift by up to {:.0} %, since it is close to the resolution of the positions",
+                "rounding changes the shift by up to {:.0} %, because the shift is close to the resolution of the positions",
                 worst * 100.0
             ));
         }
@@ -749,7 +749,7 @@ impl Validated {
             if self.points.is_none() && s.size[k] > 1 && self.finest_step(k) == 0.0 {
                 let name = ["x", "y", "z"][axis];
                 found.push(format!(
-                    "pixels side by side start at the same {name}: the span is at the limit of 64-bit numbers"
+                    "neighbouring pixels start at the same {name}: the span is at the limit of 64-bit numbers"
                 ));
             }
         }

@@ -144,7 +144,7 @@ const RECORD: &str = ".part.json";
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is one already, which must not be lost.
-    #[error("{} holds an unfinished map; --resume goes on with it; remove it and {} to begin anew", .part.display(), .record.display())]
+    #[error("{} holds an unfinished map; resume it with --resume, or remove it and {} to start again", .part.display(), .record.display())]
     Unfinished {
         /// The map.
         part: PathBuf,
@@ -152,7 +152,7 @@ pub enum StoreError {
         record: PathBuf,
     },
     /// It is of another map.
-    #[error("{} is of another map: {what} differs; give the options it was begun with, or another --out", .part.display())]
+    #[error("{} belongs to another map: {what} differs; give the options with which it was begun, or another --out", .part.display())]
     Other {
         /// The map.
         part: PathBuf,
@@ -308,7 +308,7 @@ impl Store {
         };
         let Some(read) = Record::read(&record)? else {
             if part.exists() {
-                let reason = "it holds nothing for certain, for there is no record of it".into();
+                let reason = "there is no record of its finished pixels".into();
                 return Err(malformed(&part, reason).into());
             }
             return Ok(None);

@@ -41,9 +41,9 @@ impl Guard {
     /// What is missing.
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.get_all(header::HOST).iter().count() != 1 {
-            return Err("a request needs one Host");
+            return Err("a request needs exactly one Host header");
         }
-        let host = text(headers, "host").ok_or("Host is no text")?;
+        let host = text(headers, "host").ok_or("the Host header is not text")?;
         // A page of another site can have its name resolved to this machine; the browser still says that name.
         if self.token.is_none() && !is_loopback_name(host) {
             return Err("Host must be this machine");

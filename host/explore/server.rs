@@ -266,10 +266,7 @@ async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
         "/api/orbit" => app.orbit(read(request).await?).await,
         "/api/line" => app.line(read(request).await?).await,
         "/api/pause" => app.pause(&read(request).await?),
-        _ => Err(Failure::new(
-            StatusCode::NOT_FOUND,
-            "there is no such thing",
-        )),
+        _ => Err(Failure::new(StatusCode::NOT_FOUND, "there is no such page")),
     }
 }
 
@@ -281,7 +278,7 @@ fn allowed(is_allowed: bool, answer: impl FnOnce() -> Response<Reply>) -> Answer
 }
 
 fn wrong_method() -> Failure {
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "another method is needed")
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed")
 }
 
 fn bad(message: &str) -> Failure {
@@ -431,7 +428,9 @@ impl App {
     fn tiles(&self, asked: Tiles) -> Answer {
         let (map, scheduler) = self.map(&asked.specification)?;
         if asked.tiles.is_empty() || asked.tiles.len() > MAX_TILES {
-            return Err(bad(&format!("a request is of 1 to {MAX_TILES} tiles")));
+            return Err(bad(&format!(
+                "a request must be for 1 to {MAX_TILES} tiles"
+            )));
         }
         for tile in &asked.tiles {
             let checked = tile.check().and_then(|()| map.check(tile));
@@ -475,7 +474,7 @@ impl App {
         let busy = |_| {
             Failure::new(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "too much is being computed",
+                "too many computations are running",
             )
         };
         let _waits = self
@@ -515,7 +514,7 @@ impl App {
         }
         let tile = asked.tile;
         if tile.pixels != 1 {
-            return Err(bad("an orbit is that of a tile of one pixel"));
+            return Err(bad("an orbit needs a tile of one pixel"));
         }
         let checked = tile.check().and_then(|()| map.check(&tile));
         checked?;
@@ -535,7 +534,9 @@ impl App {
             from, to, count, ..
         } = asked;
         if !(2..=MAX_POINTS).contains(&count) {
-            return Err(bad(&format!("a line has from 2 to {MAX_POINTS} points")));
+            return Err(bad(&format!(
+                "a line must have from 2 to {MAX_POINTS} points"
+            )));
         }
         let ends = [from, to];
         if !ends.iter().flatten().all(|x| x.is_finite()) {

@@ -57,19 +57,19 @@ impl Options {
         };
         let gpus = self.gpus.unwrap_or(1);
         if gpus > 1 && !on_gpus {
-            let allowed = "more than 1 goes with --backend gpu";
+            let allowed = "more than 1 needs --backend gpu";
             return wrong("--gpus", gpus.to_string(), allowed);
         }
         if self.gpus.is_some() && self.backend == Backend::Cpu {
-            let allowed = "--backend cpu uses no GPU; leave one of them out";
+            let allowed = "--backend cpu uses no GPU; remove one of the two options";
             return wrong("--gpus", gpus.to_string(), allowed);
         }
         let device = self.block_step == BlockStep::By(BlockSteps::Device);
         let allowed = match (device, gpus) {
             (false, _) => return Ok(()),
-            (true, _) if !on_gpus => "goes with --backend gpu",
-            (true, 2..) => "goes with one GPU: --gpus 1",
-            (true, _) if scheme == Some(Scheme::AhmadCohen) => "goes with --scheme plain",
+            (true, _) if !on_gpus => "needs --backend gpu",
+            (true, 2..) => "works on one GPU only: --gpus 1",
+            (true, _) if scheme == Some(Scheme::AhmadCohen) => "needs --scheme plain",
             (true, _) => return Ok(()),
         };
         wrong("--block-step", self.block_step.name().to_owned(), allowed)

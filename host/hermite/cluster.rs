@@ -257,7 +257,7 @@ impl<'e> Cluster<'e> {
         }
     }
 
-    /// What it is integrated with.
+    /// The specification of the integration.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }
@@ -638,7 +638,7 @@ fn correct_each<R>(
     }
 }
 
-/// How accurate steps are to be.
+/// Parameters of the time-step criterion.
 pub(super) fn accuracy(spec: &Specification) -> Accuracy {
     Accuracy {
         eta: spec.eta,

@@ -150,7 +150,7 @@ pub trait Engine {
 
     /// Why the engine cannot perform whole block steps by itself; `None` if it can.
     fn no_block_steps(&self) -> Option<String> {
-        Some("it makes no block steps by itself".into())
+        Some("it does not perform whole block steps".into())
     }
 
     /// Makes block steps by itself.
@@ -180,7 +180,7 @@ pub enum HermiteError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The engine does not make whole block steps.
-    #[error("{device} makes no whole block steps: {reason}")]
+    #[error("{device} does not perform whole block steps: {reason}")]
     NoBlockSteps {
         /// The device in words.
         device: String,
@@ -207,7 +207,7 @@ pub enum HermiteError {
     },
     /// A position or velocity is no number any more.
     #[error(
-        "time {time}: the position of body {body} is no finite number any more: it came too near to another one for \
+        "time {time}: the position of body {body} is no longer a finite number: it came too close to another one for \
          its step"
     )]
     NotFinite {

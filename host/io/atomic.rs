@@ -296,7 +296,10 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
             io::ErrorKind::NotFound => IoError::System {
                 path: path.to_owned(),
                 operation: "write",
-                source: io::Error::new(e.kind(), "it is a symbolic link that points nowhere"),
+                source: io::Error::new(
+                    e.kind(),
+                    "it is a symbolic link to a file that does not exist",
+                ),
             },
             _ => IoError::system(path, "write", e),
         })?

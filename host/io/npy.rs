@@ -236,7 +236,7 @@ fn read_values<T: Element>(
     }
     if reader.read(&mut [0])? != 0 {
         return Err(ReadError::Malformed(format!(
-            "it goes on after the {n} values of its shape"
+            "it has more bytes than the {n} values of its shape"
         )));
     }
     if cfg!(target_endian = "big") {

@@ -73,7 +73,7 @@ pub fn check_memory(path: &Path, bytes: u64) -> Result<(), IoError> {
         return Ok(());
     }
     let reason = format!(
-        "it would take {} of memory, and {} are free",
+        "it needs {} of memory, and {} are free",
         in_words(bytes),
         in_words(available)
     );
@@ -191,7 +191,7 @@ pub fn text(path: &Path, limit: Limit) -> Result<String, IoError> {
 
 /// Makes room for what is to be read.
 fn reserve(path: &Path, bytes: &mut Vec<u8>, length: usize) -> Result<(), IoError> {
-    let refused = |_| too_large(path, "the system does not give memory for it".into());
+    let refused = |_| too_large(path, "the system does not have enough memory for it".into());
     bytes.try_reserve_exact(length).map_err(refused)
 }
 

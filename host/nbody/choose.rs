@@ -48,7 +48,7 @@ impl Options {
     pub fn check(&self) -> Result<(), EngineError> {
         match self.asked_for_gpus() {
             Some((option, given)) if self.backend == Backend::Cpu => {
-                let reason = "--backend cpu uses no GPU; leave one of them out";
+                let reason = "--backend cpu uses no GPU; remove one of the two options";
                 Err(EngineError::refused(option, given, reason))
             }
             _ => Ok(()),

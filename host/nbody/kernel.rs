@@ -275,7 +275,9 @@ impl Plan {
         if self.kernel == NbodyKernel::Equal {
             let mass = &problem.bodies().mass;
             if let Some(other) = mass.iter().position(|m| *m != mass[0]) {
-                return fail(format!("body {other} has not the mass of body 0"));
+                return fail(format!(
+                    "the mass of body {other} differs from that of body 0"
+                ));
             }
         }
         if self.splits == 0 {

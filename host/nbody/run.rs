@@ -53,8 +53,8 @@ impl fmt::Display for NotFinite {
         };
         write!(
             f,
-            "step {step} (time {time}): coordinates or velocities of {bodies} {listed}{more} are not finite numbers any more, \
-             usually because bodies came too close to each other for the time step: take a smaller --dt or a --softening"
+            "step {step} (time {time}): coordinates or velocities of {bodies} {listed}{more} are no longer finite \
+             numbers, usually because bodies came too close to each other for the time step: use a smaller --dt or a larger --softening"
         )
     }
 }

@@ -118,14 +118,16 @@ impl RunOptions {
     pub fn check(&self) -> Result<(), EngineError> {
         let on_cpu = self.backend == Backend::Cpu;
         if on_cpu && self.gpus != GpuChoice::Auto {
-            let reason = "--backend cpu uses no GPU; leave one of them out";
+            let reason = "--backend cpu uses no GPU; remove one of the two options";
             return Err(EngineError::refused("gpus", self.gpus, reason));
         }
         if self.driver == Driver::Single {
             let reason = match (on_cpu, self.with_cpu) {
                 (false, false) => return Ok(()),
-                (true, _) => "it drives GPUs, and --backend cpu uses none; leave one of them out",
-                (_, true) => "it drives GPUs only, and --backend gpu+cpu has the CPU take part",
+                (true, _) => {
+                    "it drives GPUs, and --backend cpu uses none; remove one of the two options"
+                }
+                (_, true) => "it only drives GPUs, and --backend gpu+cpu also uses the CPU",
             };
             return Err(EngineError::refused("driver", "single", reason));
         }

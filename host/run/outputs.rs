@@ -231,7 +231,7 @@ impl Entry {
                     format!("it is the input '{path}' of {option}, which would be overwritten")
                 }
                 Role::Working => {
-                    format!("it is '{path}', which {option} needs while the run lasts")
+                    format!("it is '{path}', which {option} needs during the run")
                 }
                 Role::File | Role::Folder(_) => {
                     format!("it is the same as '{path}' of {option}; each output needs a file of its own")

@@ -69,7 +69,7 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// A later version wrote it.
-    #[error("{} was written by {program}, which keeps more than this version knows of", .path.display())]
+    #[error("{} was written by {program}, which records more than this version can read", .path.display())]
     Newer {
         /// The checkpoint.
         path: PathBuf,
@@ -190,7 +190,8 @@ impl Record {
                 ..
             }) => {
                 let reason = format!(
-                    "it holds an unfinished run ({progress}); trisolar {command} --resume goes on with it; remove it to begin anew"
+                    "it holds an unfinished run ({progress}); resume it with trisolar {command} --resume, or \
+                     remove it to start again"
                 );
                 Err(Refused::new(option, path, reason))
             }
@@ -293,7 +294,8 @@ impl Record {
         let there = Sum::of_file(path).map_err(|e| refuse(e.to_string()))?;
         match there {
             Some(sum) if !self.sums(path).contains(&sum) => Err(refuse(
-                "it is not what this run has written there, and would be overwritten; move it away to go on".into(),
+                "its contents differ from what this run wrote, and it would be overwritten; move it \
+                 away to resume the run".into(),
             )),
             _ => Ok(()),
         }
@@ -535,7 +537,7 @@ mod tests {
             "c.npz is a checkpoint of `trisolar nbody`"
         );
         let newer = json.replace("\"format\":1", "\"format\":2");
-        assert!(said(read(&newer, "nbody")).contains("more than this version"));
+        assert!(said(read(&newer, "nbody")).contains("more than this version can read"));
         assert!(said(read("{}", "nbody")).contains("damaged"));
     }
 }

@@ -85,10 +85,7 @@ impl Colours {
     pub fn labels(self, quantity: Quantity, most: u32) -> (String, &'static str) {
         match self {
             Self::Share => ("share of the steps left when the twins part".into(), ""),
-            Self::Steps => (
-                format!("time left of {most} steps when the twins part"),
-                "steps",
-            ),
+            Self::Steps => (format!("steps left of {most} when the twins part"), "steps"),
             Self::Frame => (quantity.label().into(), quantity.unit()),
         }
     }

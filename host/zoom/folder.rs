@@ -64,7 +64,7 @@ pub enum FolderError {
     },
     /// It holds files of these names that are of no sequence.
     #[error(
-        "{path} holds {name}, which would be overwritten, and no sequence that it is of; choose another folder"
+        "{path} holds {name}, which would be overwritten, but no sequence to which it belongs; choose another folder"
     )]
     Foreign {
         /// The folder.
@@ -163,7 +163,7 @@ impl Folder {
             .map_err(|e| none(&format!("holds a sequence.json that is damaged: {e}")))?;
         match contents.get(RUN) {
             None => Err(none(
-                "holds a sequence of an older version, which did not record what was asked for; the command that began it goes on with it",
+                "holds a sequence of an older version, which did not record its options; resume it with the command that began it",
             )),
             Some(run) => Ok(Record::from_json(&run.to_string(), &file, command)?),
         }

@@ -305,26 +305,26 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
     let text = match read::text(&path, Limit::RECORD) {
         Ok(text) => text,
         Err(IoError::NotFound { .. }) => return Ok(State::Unfinished),
-        Err(IoError::Malformed { .. }) => return damaged(&path, "it is not whole"),
+        Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
         Err(error) => return Err(error),
     };
     let object: Option<Value> = serde_json::from_str(&text).ok();
     let Some(Value::Object(mut object)) = object else {
-        return damaged(&path, "it is not whole");
+        return damaged(&path, "it is incomplete");
     };
     let written = object.remove("crc32");
     let object = Value::Object(object);
     if written.is_none() {
         return damaged(
             &path,
-            "it does not say what its files contain, for an older version wrote it",
+            "it has no checksums of its files, because an older version wrote it",
         );
     }
     if written != Some(checksum(&object).into()) {
         return damaged(&path, "its bytes have changed");
     }
     if object["specification"] != json!(frame.specification.specification()) {
-        return damaged(&path, "it is of another map");
+        return damaged(&path, "it belongs to another map");
     }
     for extension in ["png", "npy"] {
         if extension == "npy" && !style.npy {
@@ -333,7 +333,7 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
         let path = name(extension);
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let Ok(sum) = serde_json::from_value::<Sum>(object["files"][&*file].clone()) else {
-            return damaged(&path, "nothing is known of it");
+            return damaged(&path, "there is no record of it");
         };
         if let Some(what) = sum.difference(&path)? {
             return damaged(&path, &what);

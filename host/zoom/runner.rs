@@ -251,7 +251,7 @@ fn one(
 
 /// What is said of a frame whose files were damaged.
 pub(super) fn computed_anew(what: &str) -> String {
-    format!("{what}; the frame was computed anew")
+    format!("{what}; the frame was computed again")
 }
 
 /// How far every frame is.

@@ -131,7 +131,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Document, Self::Video, Self::None];
 
-    /// As it is written.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Document => "document",

@@ -11,7 +11,7 @@ use trisolar_map::{Parameter, SpecError, Specification, Validated};
 pub struct Frame {
     /// Its place, from 0.
     pub index: u32,
-    /// What it is of.
+    /// The specification of the map.
     pub specification: Validated,
     /// The parameters that the sequence sets, by name.
     pub set: Vec<Setting>,

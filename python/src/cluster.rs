@@ -204,7 +204,7 @@ fn compute(
         error.look(total);
         *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
             errors: Some([error.last(), error.largest()]),
-            warning: error.warning("take a smaller eta or a softening"),
+            warning: error.warning("use a smaller eta or a larger softening"),
         };
         sink.give(Item::State(State { look, bodies }))?;
         let checked = error.check(most);

@@ -245,7 +245,7 @@ fn compute(
             *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
                 errors: Some([error.last(), error.largest()]),
                 warning: error
-                    .warning("take smaller steps (dt), a softening or another integrator"),
+                    .warning("use a smaller dt, a larger softening or another integrator"),
             };
             checked = error.check(watched.most);
         }

@@ -67,7 +67,7 @@ impl Specification {
                 let points = Points::new(&shape, values).map_err(failed)?;
                 if let Some(key) = points.replaces().iter().find(|key| among_options(key)) {
                     return Err(PyValueError::new_err(format!(
-                        "the points stand in for '--{key}': leave one of them out"
+                        "the points replace '--{key}': remove one of the two"
                     )));
                 }
                 specification.validate_points(points)

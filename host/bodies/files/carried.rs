@@ -77,7 +77,7 @@ impl Carried {
         }
         let json = line.trim_start_matches("# trisolar ");
         let read = serde_json::from_str(json);
-        Some(read.map_err(|e| format!("what trisolar has written about the bodies: {e}")))
+        Some(read.map_err(|e| format!("the comment with values of the bodies: {e}")))
     }
 
     /// That the numbers can be used, and that there is a name for each of `n` bodies.

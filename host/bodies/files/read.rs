@@ -163,7 +163,10 @@ fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
             return Err(place.error(end, reason));
         }
         if let Some(surplus) = words.get(names.len()) {
-            return Err(place.error(surplus, format!("'{surplus}' is too much: {}", expected())));
+            return Err(place.error(
+                surplus,
+                format!("'{surplus}' is one value too many: {}", expected()),
+            ));
         }
         let (mut words, mut names) = (&words[..], names);
         if names.len() == NAMED.len() {
@@ -370,7 +373,7 @@ fn filled(
     usual_g: f64,
 ) -> Result<BodyFile, FileError> {
     if bodies.is_empty() {
-        return Err(contents(path, "there are no bodies in it".into()));
+        return Err(contents(path, "it contains no bodies".into()));
     }
     let told = carried.check(bodies.len());
     told.map_err(|reason| contents(path, reason))?;

@@ -20,7 +20,7 @@ use crate::{Failure, interrupt, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Measure divergence maps: every engine beside the plain loop and the machine's limit"
+    about = "Measure divergence maps: every engine, the plain loop and the limit of the machine"
 )]
 pub(crate) struct Args {
     /// Pixels: width and height, or one number for a square [default: 100 on the CPU, 24 for its
@@ -306,7 +306,7 @@ fn table(
         ));
     }
     text.push_str(
-        "\n\nsteps/s: pixel-steps a second, each of which advances a system and its twin",
+        "\n\nsteps/s: pixel-steps per second; a pixel-step advances a system and its twin",
     );
     text
 }

@@ -150,7 +150,7 @@ impl Begun {
                 checkpoint.series.pop();
             } else if times.end == had.end {
                 notes.push(format!(
-                    "the run had ended before, at time {last}; --end extends it"
+                    "the run has already ended, at time {last}; --end extends it"
                 ));
             }
         }

@@ -27,7 +27,7 @@ pub(crate) use options::Args;
 use outputs::{OutputArgs, plot_path};
 
 /// What to do about a large error of the energy.
-const ADVICE: &str = "take a smaller --eta or a --softening";
+const ADVICE: &str = "use a smaller --eta or a larger --softening";
 
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 11] = [
@@ -315,10 +315,12 @@ impl<'a> Run<'a> {
             Some(path) => {
                 let (path, time) = (path.display(), self.on_the_clock(self.cluster.time()));
                 format!(
-                    "note: {path} holds time {time}; --resume goes on from it: trisolar cluster --resume {path}"
+                    "note: {path} holds the run at time {time}; resume it with: trisolar cluster --resume {path}"
                 )
             }
-            None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
+            None => {
+                "note: the run cannot be resumed; --checkpoint FILE makes a run resumable".into()
+            }
         });
     }
 
@@ -367,8 +369,9 @@ impl<'a> Run<'a> {
     fn warnings(&self) -> Vec<String> {
         let abrupt = self.cluster.abrupt().map(|worst| {
             format!(
-                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
-                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
+                "{} steps were at least 8 times too long; the worst was at time {}: bodies {} and {} at a distance of \
+                 {:.3e}. \
+                 Close pairs are not regularised: check the energy error, and use a smaller --eta or a larger --softening",
                 report::grouped(self.cluster.counters().abrupt),
                 self.on_the_clock(worst.time),
                 worst.body,
@@ -474,7 +477,7 @@ impl<'a> Run<'a> {
             "energy",
             &[
                 line(&time, &total, "since the start"),
-                line(&time, &local, "since the line before"),
+                line(&time, &local, "since the previous line"),
             ],
             axis("time", "", Division::Linear),
             axis("|dE/E|", "", Division::Logarithmic),
@@ -509,7 +512,11 @@ impl<'a> Run<'a> {
             "steps",
             &[line(&lengths, &share, "")],
             axis("time step", "time", Division::Logarithmic),
-            axis("share of steps up to it", "", Division::Logarithmic),
+            axis(
+                "share of steps up to this length",
+                "",
+                Division::Logarithmic,
+            ),
         )?;
         Ok(())
     }
@@ -618,7 +625,7 @@ impl<'a> Run<'a> {
         );
         if counters.regular_steps > 0 {
             let text = format!(
-                "{} regular steps, {:.1} neighbours in the mean, {} lists too long and taken again",
+                "{} regular steps, {:.1} neighbours on average, {} lists too long and built again",
                 report::grouped(counters.regular_steps),
                 counters.irregular_pairs as f64
                     / (counters.steps + counters.regular_steps).max(1) as f64,

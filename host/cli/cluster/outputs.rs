@@ -121,7 +121,7 @@ impl OutputArgs {
         let there = self.snapshots_there();
         if let (Some(folder), Some((_, path))) = (&self.snapshots, there.first()) {
             let reason = format!(
-                "there are snapshots of another run in it ({}); choose another folder, or remove them",
+                "the folder has snapshots of another run ({}); choose another folder, or remove them",
                 path.file_name().unwrap_or_default().display()
             );
             return Err(Refused::new("--snapshots", folder, reason).into());
@@ -150,7 +150,7 @@ impl OutputArgs {
             };
             if let Some(what) = sum.difference(&path)? {
                 said.push(format!(
-                    "{}: {what}; the run has passed it and does not write it again",
+                    "{}: {what}; the run is past this snapshot and does not write it again",
                     path.display()
                 ));
             }

@@ -40,7 +40,7 @@ pub(super) fn run(
     if resume && !resumed {
         outcome
             .notes
-            .push("there was nothing to go on with: the map was begun anew".into());
+            .push("there was no unfinished map to resume; a new map was begun".into());
     }
 
     let mapped = store.values()?;
@@ -113,7 +113,7 @@ fn compute(
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
         pixels: valid.pixels(),
         engine: "none",
-        device: "all pixels were there".into(),
+        device: "all pixels were already computed".into(),
         elapsed: Duration::ZERO,
         quantity: valid.specification().quantity,
         statistics: Statistics::default(),
@@ -174,7 +174,7 @@ fn kept(message: &str, store: &Store) -> Failure {
 fn how_to_go_on(store: &Store) -> String {
     let part = store.part();
     format!(
-        "what is computed is kept in {}; the same command with --resume goes on from there, and so does\n\
+        "the computed pixels are kept in {}; resume with the same command and --resume, or with\n\
          trisolar divergence --resume {}",
         part.display(),
         store::name_of(part).display()

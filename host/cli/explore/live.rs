@@ -51,7 +51,7 @@ impl LiveArgs {
         let mut shown = None;
         if let Some(option) = self.serve.given().filter(|_| !self.live) {
             let message =
-                format!("{option} says where --live shows the run: give --live, or leave it out");
+                format!("{option} only has an effect with --live: add --live, or remove {option}");
             return Err(Failure::BadInput(message));
         }
         if self.live {

@@ -172,7 +172,7 @@ impl FromPage for Given {
         // One at a time, so that a refusal names the parameter.
         for (name, one) in object {
             if !known.contains(name) {
-                let allowed = format!("there is no such parameter; there are {}", known.join(", "));
+                let allowed = format!("unknown parameter; must be one of {}", known.join(", "));
                 return Err(Refusal::new(name, one, allowed));
             }
             let alone = json!({ name: one });

@@ -11,7 +11,7 @@ use super::outputs::Outputs;
 use super::start::Start;
 
 /// What the user can do about a large error.
-const ADVICE: &str = "take smaller steps (--dt), a --softening or another --integrator";
+const ADVICE: &str = "use a smaller --dt, a larger --softening or another --integrator";
 
 /// The energy of a run.
 pub(super) struct Energy<'a> {

@@ -98,7 +98,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     }
     if start.from.step == spec.steps {
         notes.push(format!(
-            "the run had ended before, after {} steps; --steps extends it",
+            "the run has already ended, after {} steps; --steps extends it",
             spec.steps
         ));
     }
@@ -173,10 +173,10 @@ fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
         Some(path) => {
             let path = path.display();
             format!(
-                "note: {path} holds step {step}; --resume goes on from it: trisolar nbody --resume {path}"
+                "note: {path} holds the run at step {step}; resume it with: trisolar nbody --resume {path}"
             )
         }
-        None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
+        None => "note: the run cannot be resumed; --checkpoint FILE makes a run resumable".into(),
     }
 }
 
@@ -334,7 +334,7 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
     given.max_error = args.max_error()?.or(given.max_error);
     if team.size() > 1 && bits.partials == Partials::Threads {
         let reason = format!(
-            "the run of {} has --partials threads, which is for one process; leave mpirun out",
+            "the run of {} has --partials threads, which works in one process only; start it without mpirun",
             path.display()
         );
         return Err(Failure::BadInput(reason));
@@ -386,7 +386,8 @@ fn refuse_gpus(args: &Args, team: &Team) -> Result<(), Failure> {
     if team.size() > 1
         && let Some((option, given)) = options.asked_for_gpus()
     {
-        let reason = "bodies shared among MPI ranks are integrated on CPUs; leave it out";
+        let reason =
+            "bodies that are divided among MPI ranks are integrated on CPUs; remove the option";
         return Err(Failure::value(
             &given.to_string(),
             &format!("--{option}"),
@@ -430,7 +431,7 @@ fn ended(error: RunError<Failure>) -> Failure {
 fn failed(error: EngineError) -> Failure {
     match error {
         EngineError::OutOfMemory { .. } => {
-            Failure::Failed(format!("{error}\nhint: fewer bodies (--n) need less"))
+            Failure::Failed(format!("{error}\nhint: use fewer bodies (--n)"))
         }
         error => error.into(),
     }

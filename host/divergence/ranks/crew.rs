@@ -251,7 +251,7 @@ impl Proxy<'_> {
                 }
                 Heard::Message(_) | Heard::Nothing => {}
                 Heard::Over => {
-                    let reason = "it is gone".into();
+                    let reason = "it has ended".into();
                     return Err(fail(share, self.failure(None, reason)));
                 }
             }

@@ -66,7 +66,7 @@ impl Post {
             let Some((task, message)) = Message::from_bytes(&bytes) else {
                 // Another version of this program: its messages mean nothing here.
                 eprintln!(
-                    "error: rank {from} is not the same program as rank {}",
+                    "error: rank {from} runs a different build of the program than rank {}",
                     world.number()
                 );
                 world.abort(1);

@@ -81,7 +81,7 @@ impl Local<'_> {
         };
         let valid = (self.points)(specification)?;
         if valid.points().map(|points| points.checksum()) != Some(checksum) {
-            return Err("--points: the file is not the one that rank 0 has read".into());
+            return Err("--points: the file differs from the one that rank 0 has read".into());
         }
         Ok(valid)
     }

@@ -71,7 +71,7 @@ impl Header {
         };
         if length > LONGEST {
             return Err(malformed(&format!(
-                "its header is said to have {length} bytes, and those of arrays have at most {LONGEST}"
+                "its header claims {length} bytes, and the header of an array has at most {LONGEST}"
             )));
         }
         let mut text = String::new();

@@ -102,7 +102,7 @@ pub fn classes(
         return Err(refuse("a map needs a class and a value for each pixel"));
     }
     if (map.of_pixels.iter()).any(|class| usize::from(*class) >= map.classes.len()) {
-        return Err(refuse("a pixel has a class that there is not"));
+        return Err(refuse("a pixel has a class that does not exist"));
     }
     for axis in [&labels.x, &labels.y] {
         if !(axis.centre.is_finite() && axis.span.is_finite() && axis.span > 0.0) {

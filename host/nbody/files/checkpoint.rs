@@ -170,7 +170,7 @@ fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileE
     if numbers.shape != [looks, Moment::NUMBERS] || positions.shape != [k, n, 3] {
         return Err(FileError::Contents {
             path: path.to_owned(),
-            reason: "the arrays of its history do not belong together".into(),
+            reason: "the arrays of its history are inconsistent".into(),
         });
     }
     let rows = numbers.values.chunks_exact(Moment::NUMBERS);

@@ -63,7 +63,7 @@ fn encode(rgb: &[u8], (width, height): (u32, u32)) -> Result<Vec<u8>, String> {
     // "RIFF", a length, "WEBP", and then the one chunk.
     match bytes.get(12..16) {
         Some(b"VP8L") => Ok(bytes.split_off(12)),
-        _ => Err("the encoder gave another chunk than VP8L".into()),
+        _ => Err("the encoder returned a chunk that is not VP8L".into()),
     }
 }
 

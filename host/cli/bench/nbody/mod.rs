@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(count) = args.gpus.as_ref().and_then(|list| list.first())
         && args.backend == Backend::Cpu
     {
-        let reason = "--backend cpu measures no GPU; leave one of them out";
+        let reason = "--backend cpu measures no GPU; remove one of the two options";
         return Err(Failure::value(&count.to_string(), "--gpus", reason));
     }
     let mut outputs = Outputs::new();

@@ -22,8 +22,8 @@ const PULLS: u64 = 200_000_000_000;
 
 pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> {
     tables.heading(
-        "Table 7.7: seconds a step, one core (f64, reduced) beside a GPU (f32). ~: scaled as N² from the largest measured. The \
-         textbook's ratios are in parentheses.",
+        "Table 7.7: seconds per step on one core (f64, reduced) and on a GPU (f32). ~: scaled as N² from the largest measured \
+         number of particles. The ratios of Pacheco & Malensek (2021) are in parentheses.",
     );
     let (gpu, said) = match gpu() {
         Ok(engine) => {

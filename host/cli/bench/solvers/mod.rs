@@ -25,7 +25,7 @@ use crate::{Failure, interrupt, report, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Measure N-body solvers: the textbook's tables anew, and its C loops beside ours on one core"
+    about = "Measure N-body solvers: the tables of Pacheco & Malensek (2021), and Trisolar beside C loops after them on one core"
 )]
 pub(crate) struct Args {
     /// Steps of tables 7.3, 7.5 and 7.6
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     threads::measure(&mut tables, args.steps, most, args.repeats)?;
     processes::measure(&mut tables, args.steps, most, args.repeats)?;
     graphics::measure(&mut tables, args.repeats)?;
-    tables.line("\nseconds: the fastest of the repeats; (in parentheses: what the textbook says)");
+    tables.line("\nseconds: the fastest of the repeats; in parentheses: Pacheco & Malensek (2021)");
     if let Some(path) = &args.csv {
         write_csv(path, &tables.rows)?;
     }

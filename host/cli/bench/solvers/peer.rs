@@ -31,7 +31,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         let problem = problem(BODIES, *solver, Precision::F64)?;
         let mut rivals: Vec<(String, Option<CpuEngine>)> = Vec::new();
         if compiled.is_ok() {
-            rivals.push(("textbook's C".into(), None));
+            rivals.push(("C after P&M".into(), None));
         }
         // Scalar lanes are for machines that have no others.
         let is_of_use = |s: &Simd| *s != Simd::Scalar || Simd::best() == Simd::Scalar;
@@ -90,7 +90,9 @@ fn compile(folder: &Path) -> Result<(), String> {
 }
 
 fn run(program: &Path, solver: Solver) -> Result<(f64, Bodies), Failure> {
-    let failed = |reason: String| Failure::Failed(format!("the textbook's C program: {reason}"));
+    let failed = |reason: String| {
+        Failure::Failed(format!("the C program after Pacheco & Malensek: {reason}"))
+    };
     let output = Command::new(program)
         .args([solver.name(), &BODIES.to_string(), &STEPS.to_string(), "1"])
         .output()
@@ -121,11 +123,12 @@ fn difference(a: &Bodies, b: &Bodies) -> f64 {
 
 fn report(tables: &mut Tables, measured: &[Measured], no_c: Option<&String>, agreement: f64) {
     tables.heading(&format!(
-        "One core, {BODIES} particles, {STEPS} steps: the textbook's serial loops in C ({}) beside ours, in f64 and two dimensions",
+        "One core, {BODIES} particles, {STEPS} steps: serial C loops after Pacheco & Malensek (2021) ({}) and \
+         Trisolar, in f64 and two dimensions",
         FLAGS.join(" ")
     ));
     match no_c {
-        Some(reason) => tables.line(&format!("(no C beside them: {reason})")),
+        Some(reason) => tables.line(&format!("(not compared with C: {reason})")),
         None => tables.line(&format!(
             "(positions at the end differ by {agreement:.0e} of the line's length at most)"
         )),

@@ -28,7 +28,7 @@ pub(super) fn measure(
     repeats: u32,
 ) -> Result<(), Failure> {
     tables.heading(&format!(
-        "Tables 7.5 and 7.6: MPI processes on this machine beside threads, {BODIES} particles, {steps} steps"
+        "Tables 7.5 and 7.6: MPI processes and threads on this machine, {BODIES} particles, {steps} steps"
     ));
     let problem_of = |solver| problem(BODIES, solver, Precision::F64);
     let problems = [problem_of(Solver::Basic)?, problem_of(Solver::Reduced)?];
