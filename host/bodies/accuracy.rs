@@ -46,7 +46,7 @@ pub struct EnergyError {
 }
 
 impl EnergyError {
-    /// For a run that starts with the total energy `start`; `parts` is the sum of the magnitudes of its kinetic and potential
+    /// The error of a run that starts with the total energy `start`; `parts` is the sum of the magnitudes of its kinetic and potential
     /// energy.
     pub fn new(start: f64, parts: f64) -> Self {
         Self {

@@ -15,7 +15,7 @@ use trisolar_run::{EngineError, Monitor};
 /// Computes a task on these GPUs, calling `at_start` when all are ready.
 ///
 /// # Errors
-/// The first failure: the others do not take over.
+/// The first failure of a GPU. The other GPUs do not take over its pixels.
 pub(super) fn drive(
     gpus: &[&DeviceEngine],
     task: &Task<'_>,

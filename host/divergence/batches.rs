@@ -12,7 +12,7 @@ use super::cpu::Shared;
 use super::queue::{Pace, Share};
 use trisolar_run::EngineError;
 
-/// Rounds of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
+/// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
 pub(super) const SLICE: u32 = 1 << 13;
 /// The largest batch, in pixels. A batch is large enough to last at least [`BATCH_TIME`].
 const MAX_BATCH: u64 = 1 << 12;
@@ -21,7 +21,7 @@ const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// Where pixels begin and where their results go.
 pub(super) trait Work {
-    /// What is kept of a pixel.
+    /// The data kept for a pixel.
     type Value;
 
     /// A value for each pixel of a span of numbers.
@@ -40,7 +40,7 @@ pub(super) trait Work {
 struct Batch<V> {
     first: u64,
     values: Vec<V>,
-    /// Pixels not done.
+    /// Number of unfinished pixels.
     missing: usize,
     began: Instant,
 }
@@ -49,7 +49,7 @@ struct Batch<V> {
 pub(super) struct Batches<'a, W: Work> {
     pub shared: &'a Shared<'a>,
     work: W,
-    /// Batches with pixels not done; `None` for numbers that are free.
+    /// Batches with unfinished pixels; `None` for numbers that are free.
     open: Vec<Option<Batch<W::Value>>>,
     /// The next pixel of the last batch drawn, and its end.
     next: Pixel,
@@ -74,7 +74,7 @@ impl<'a, W: Work> Batches<'a, W> {
         }
     }
 
-    /// The next pixel, of a new batch if need be.
+    /// The next pixel, from a new batch if necessary.
     #[inline(always)]
     pub fn next_pixel(&mut self) -> Option<Pixel> {
         if self.next.number == self.end && !self.draw() {
@@ -88,7 +88,7 @@ impl<'a, W: Work> Batches<'a, W> {
         Some(pixel)
     }
 
-    /// What is kept of a pixel.
+    /// The data kept for a pixel.
     #[inline(always)]
     pub fn value(&mut self, slot: u32) -> &mut W::Value {
         let (number, place) = (slot / MAX_BATCH as u32, slot % MAX_BATCH as u32);
@@ -134,7 +134,7 @@ impl<'a, W: Work> Batches<'a, W> {
         if went < SLICE && !shared.share.wait()? {
             return Ok(false);
         }
-        // There may be pixels again: some that another device had, or that another process sent.
+        // There may be new pixels: those of a device that failed, or those that another process sent.
         lanes.ask_again();
         Ok(true)
     }
@@ -145,7 +145,7 @@ impl<'a, W: Work> Batches<'a, W> {
         if self.failed.is_some() {
             return false;
         }
-        // The pixels are begun one after the other, but soon.
+        // The pixels are begun one after the other, but within a short time.
         let pace = Pace {
             backlog: 0,
             rate: self.shared.rate(),
@@ -181,7 +181,7 @@ impl<'a, W: Work> Batches<'a, W> {
         true
     }
 
-    /// Delivers a batch that is done.
+    /// Delivers a finished batch.
     #[inline(never)]
     fn deliver(&mut self, number: usize) {
         let batch = self.open[number].take().expect("it was open");

@@ -6,7 +6,7 @@ use super::fleet::FleetEngine;
 use super::{Specification, Validated};
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
 
-/// What computes a map.
+/// The engine that computes a map.
 pub(super) enum Chosen {
     /// GPUs, or GPUs and the CPU.
     Fleet(FleetEngine),
@@ -45,7 +45,7 @@ pub(super) fn devices(
             Err(error) => {
                 let reason = error.to_string();
                 let note = error.passed_over(options.backend)?;
-                // On a machine without a GPU that is news only for those who have asked for all of them.
+                // A missing GPU is only mentioned to users who asked for all GPUs.
                 let asked = (options.gpus == GpuChoice::All)
                     .then(|| format!("--gpus all: {reason}; the CPU computes instead"));
                 notes.extend(note.or(asked));

@@ -6,7 +6,7 @@ use crate::{Given, Points, Specification};
 
 pub use trisolar_spec::{ParseError, parse_as};
 
-/// What each key means, in the order of the file.
+/// The meaning of each key, in the order of the file.
 const MEANINGS: [(&str, &str); 18] = [
     ("size", "pixels: width, height"),
     (
@@ -59,7 +59,7 @@ pub fn to_text(specification: &Specification) -> String {
     to_text_for(specification, None)
 }
 
-/// The same without what points stand in for.
+/// As [`to_text`], without the values that `points` replace.
 pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> String {
     let mut values = toml::Table::try_from(specification)
         .expect("a specification is plain numbers and names below 2^63");

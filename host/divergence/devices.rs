@@ -38,7 +38,7 @@ impl Devices {
         Self::from_source(Arc::new(Driver))
     }
 
-    /// The CPU, and so many GPUs that are [emulated](super::EmulatorEngine) on it: slow, for tests of programs on machines
+    /// The CPU, and this many GPUs that are [emulated](super::EmulatorEngine) on it. They are slow and meant for tests on machines
     /// without a GPU.
     pub fn emulated(gpus: u32) -> Self {
         Self::from_source(Arc::new(Emulated { gpus }))
@@ -52,10 +52,10 @@ impl Devices {
         }
     }
 
-    /// The GPUs there are.
+    /// The available GPUs.
     ///
     /// # Errors
-    /// There is none, or no driver.
+    /// There is no GPU, or no driver.
     pub(super) fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
         self.source.list()
     }
@@ -125,12 +125,12 @@ impl Devices {
         Ok(streamed(&chosen, ran, notes))
     }
 
-    /// A GPU of this number, an open one if there is.
+    /// A handle of the GPU with this number; an open one if possible.
     pub(super) fn gpu(&self, index: u32) -> Result<LentGpu, EngineError> {
         self.gpus.take(index, || self.source.open(index))
     }
 
-    /// The CPU with so many threads.
+    /// A handle of the CPU engine with this many threads.
     pub(super) fn cpu(&self, threads: Option<usize>) -> Result<LentCpu, EngineError> {
         self.cpus.take(threads, || CpuEngine::new(threads))
     }
@@ -162,29 +162,29 @@ fn streamed(chosen: &Chosen, mut ran: super::Ran, mut notes: Vec<String>) -> Str
     }
 }
 
-/// A device that computes maps, from pixels' starts and from states under way.
+/// A device that computes pixels from their starts and from the states of unfinished computations.
 pub(super) trait Accelerator: Stepper + Send {
     /// Its number.
     fn index(&self) -> u32;
     /// Its name.
     fn name(&self) -> String;
-    /// Whether it has not failed.
+    /// Whether it can still be used, because it has not failed.
     fn usable(&self) -> bool;
-    /// What drives a real one.
+    /// The engine of a real GPU; `None` for others.
     fn driven(&self) -> Option<&DeviceEngine> {
         None
     }
 }
 
-/// Where GPUs come from.
+/// A source of GPUs.
 pub(super) trait Source: fmt::Debug + Send + Sync {
-    /// All there are.
+    /// All available GPUs.
     fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
-    /// Opens the one of this number.
+    /// Opens the GPU with this number.
     fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
 }
 
-/// The GPUs that the driver shows.
+/// The GPUs that the CUDA driver lists.
 #[derive(Debug)]
 struct Driver;
 
@@ -347,7 +347,7 @@ mod tests {
             }
         }
 
-        /// Draws something and fails, if it is time to.
+        /// Draws pixels and fails when its turn to fail has come.
         fn fails(&self, share: Share<'_>) -> Result<(), EngineError> {
             if self.index == 1 && self.works.fetch_add(1, Ordering::Relaxed) == 2 {
                 self.failed.store(true, Ordering::Relaxed);
@@ -506,7 +506,7 @@ mod tests {
             assert!(ValueVec::U32(items.ended.into_inner().expect("no panic")) == expected);
         }
         assert_eq!(notes, 1);
-        // Two handles each, and one that took the place of the failed one.
+        // Two handles of each GPU, and one that replaced the failed handle.
         assert_eq!(devices.gpus_opened(), 5);
     }
 }

@@ -1,4 +1,4 @@
-//! Several GPUs, alone or with the CPU.
+//! Computes maps on several GPUs, with or without the CPU.
 
 use std::thread;
 
@@ -16,23 +16,23 @@ const PIXELS_A_GPU: u64 = 1 << 16;
 #[derive(Debug)]
 pub struct FleetEngine {
     gpus: Vec<LentGpu>,
-    /// The CPU, which helps.
+    /// The CPU, if it computes together with the GPUs.
     cpu: Option<LentCpu>,
-    /// The CPU, which takes over if all GPUs fail.
+    /// The CPU, if it takes over when all GPUs have failed.
     reserve: Option<LentCpu>,
     driver: Driver,
 }
 
 impl FleetEngine {
-    /// The devices that `options` ask for, for a map of so many pixels; also says which of them cannot be used.
+    /// Opens the devices that `options` select for a map of this many pixels; also returns notes about those that cannot be used.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] if one that was named is not there, otherwise why none can be used.
+    /// [`EngineError::Refused`] if a named GPU does not exist; otherwise the reason why no GPU can be used.
     pub fn open(pixels: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
         Self::of(&Devices::new(), pixels, options)
     }
 
-    /// The same out of devices of which some may be open.
+    /// As [`open`](Self::open), from devices some of which may be open.
     pub(super) fn of(
         devices: &Devices,
         pixels: u64,
@@ -58,7 +58,7 @@ impl FleetEngine {
     }
 }
 
-/// Opens these GPUs at the same time.
+/// Opens these GPUs concurrently.
 fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError>) {
     let results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = chosen
@@ -80,7 +80,7 @@ fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError
     (gpus, failed)
 }
 
-/// Numbers of the GPUs to use, all of which are there.
+/// Numbers of the GPUs to use, all of which exist.
 fn choose(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
     let all = found.iter().map(|gpu| gpu.index);
     match choice {
@@ -98,7 +98,7 @@ impl Engine for FleetEngine {
         if self.cpu.is_some() { "gpu+cpu" } else { "gpu" }
     }
 
-    /// Equal names once, with their number.
+    /// Equal names are listed once, with their count.
     fn device(&self) -> String {
         let mut kinds: Vec<(String, usize)> = Vec::new();
         for gpu in &self.gpus {
@@ -130,7 +130,7 @@ impl Engine for FleetEngine {
 }
 
 impl FleetEngine {
-    /// A host thread for each device.
+    /// Runs a task with a host thread for each device.
     fn together(
         &self,
         task: &Task<'_>,
@@ -144,8 +144,8 @@ impl FleetEngine {
         team::run_from(&workers, reserve, task, monitor, at_start)
     }
 
-    /// Pixels under way. Every GPU has two handles: while one brings results back and takes new states in, or waits
-    /// for its last pixels, the other one's are computed.
+    /// Computes unfinished pixels to their ends. Every GPU has two handles: while one copies results and states or waits for its last
+    /// pixels, the GPU computes those of the other.
     pub(super) fn resume(
         &self,
         devices: &Devices,
@@ -153,7 +153,7 @@ impl FleetEngine {
         monitor: &dyn Monitor,
     ) -> Result<Ran, EngineError> {
         let numbers: Vec<u32> = self.gpus.iter().map(|gpu| gpu.index()).collect();
-        // One is enough, if there is no second one to be had.
+        // One handle is enough if a second one cannot be opened.
         let (seconds, _) = open_all(devices, &numbers);
         let gpus = self.gpus.iter().chain(&seconds);
         let gpus = gpus.map(|gpu| &***gpu as &dyn Stepper);

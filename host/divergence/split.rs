@@ -31,7 +31,7 @@ pub(super) fn evenly(spans: &[Range<u64>], parts: usize) -> Vec<Vec<Range<u64>>>
     found
 }
 
-/// Adds up what the parts report.
+/// Adds up the steps that the parts report.
 pub(super) struct Sum<'a> {
     monitor: &'a dyn Monitor,
     done: Vec<AtomicU64>,

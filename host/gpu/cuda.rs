@@ -17,10 +17,10 @@ use cuda_std::Code;
 use crate::interface::entry_name;
 use crate::{Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
-/// Memory of a device as cust knows it.
+/// Memory of a device as a type of cust.
 ///
 /// # Safety
-/// The memory is there as long as the slice is used.
+/// The memory must be allocated as long as the slice is used.
 unsafe fn slice(address: u64, bytes: usize) -> DeviceSlice<u8> {
     // SAFETY: the caller's promise.
     unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), bytes) }
@@ -34,7 +34,7 @@ fn is_full(error: &CudaError) -> bool {
 }
 
 impl Gpu {
-    /// The device as what it is.
+    /// The other device, if it is a GPU too.
     fn peer<'a>(&self, other: &'a dyn Device) -> Result<&'a Self, GpuError> {
         other
             .as_gpu()
@@ -85,7 +85,7 @@ impl Device for Gpu {
     }
 
     unsafe fn free(&self, address: u64, bytes: usize) {
-        // Nothing can be done about a failure: the device is lost.
+        // A failure is ignored, because the device is lost.
         let _ = self.enter();
         // SAFETY: the memory of a buffer that was forgotten.
         let buffer =

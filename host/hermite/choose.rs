@@ -13,17 +13,17 @@ use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
 /// a CPU needs for some units of time of 500 bodies.
 const WORTH_A_GPU: usize = 512;
 
-/// The same with neighbours, which are summed on the CPU while the GPU waits.
+/// As [`WORTH_A_GPU`], with neighbours, which are summed on the CPU while the GPU waits.
 const WORTH_A_GPU_WITH_NEIGHBOURS: usize = 8192;
 
-/// How to compute; nothing here changes a bit.
+/// Options of a computation, none of which changes a bit of the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
-    /// Threads of the CPU, whatever the engine; `None` for as many as the process may use.
+    /// Threads of the CPU with any engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
-    /// How many GPUs share the work; `None` for one, where that is worth it. As many as are asked for are used.
+    /// Number of GPUs that share the work; `None` for one GPU if the run is large enough.
     pub gpus: Option<u32>,
     /// Whether the host or the device performs block steps.
     pub block_step: BlockStep,
@@ -45,7 +45,7 @@ impl Options {
     /// Checks that the options are compatible with each other and with the scheme, if one is given.
     ///
     /// # Errors
-    /// The first incompatible value, and what it requires.
+    /// The first incompatible value, and its requirement.
     pub fn check(&self, scheme: Option<Scheme>) -> Result<(), SpecError> {
         let on_gpus = self.backend == Backend::Gpu;
         let wrong = |option, given: String, allowed: &str| {
@@ -88,10 +88,10 @@ impl Options {
         }
     }
 
-    /// Opens what a run of so many bodies is computed on. `auto` takes a GPU for many bodies if one can be used.
+    /// Opens the devices for a run of this many bodies. `auto` takes a GPU for many bodies if one can be used.
     ///
     /// # Errors
-    /// [`EngineError`] if what is asked for is not there.
+    /// [`EngineError`] if a requested device cannot be used.
     pub fn open(
         &self,
         specification: &Specification,
@@ -148,7 +148,7 @@ impl Devices {
         Ok(super::on_devices(self.gpus.clone(), workers))
     }
 
-    /// Whether host or device performs block steps with this engine: as the options say, or the device wherever it can.
+    /// Whether host or device performs block steps with this engine: the choice of the options, or the device wherever it can.
     pub fn block_steps(&self, engine: &dyn Engine, specification: &Specification) -> BlockSteps {
         match self.options.block_step {
             BlockStep::By(by) => by,

@@ -15,9 +15,9 @@ use super::{
 use trisolar_run::Workers;
 use trisolar_simd::{Simd, with_lanes};
 
-/// Pairs below which waking the threads costs more than they save.
+/// Number of pairs below which waking the threads costs more time than they save.
 const PARALLEL_PAIRS: usize = 1 << 16;
-/// Particles below which one thread predicts them all.
+/// Number of particles below which one thread predicts all of them.
 const PARALLEL_PREDICTIONS: usize = 1 << 13;
 
 /// Predicts and sums on the CPU.
@@ -32,21 +32,21 @@ pub struct CpuEngine {
     stars: Packets,
     /// Mass and `order` / 2 vectors of each particle.
     predicted: Packets,
-    /// The same in split-f32, if that is the precision.
+    /// The predictions in split-f32, if that is the precision.
     single_softening2: f64,
     singles: Packets<f32>,
 }
 
 impl CpuEngine {
-    /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
+    /// An engine with this many threads (`None`: as many as the process may use) and the fastest lanes of this machine.
     ///
     /// # Errors
-    /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system does not give that many.
+    /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, HermiteError> {
         Self::with_simd(threads, Simd::best())
     }
 
-    /// With lanes of the caller's choice, out of [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -72,7 +72,7 @@ impl CpuEngine {
         }
     }
 
-    /// What was predicted, in split-f32 too if that is the precision.
+    /// Converts the predictions to split-f32, if that is the precision.
     fn split_all(&mut self) {
         if self.precision == Precision::SplitF32 {
             let (order, predicted) = (self.order, &self.predicted);
@@ -82,7 +82,7 @@ impl CpuEngine {
         }
     }
 
-    /// Calls `on` for shares of the places and of what belongs to each, by several threads where that pays.
+    /// Calls `on` for shares of the places and of the items of each place, on several threads if there is enough work.
     fn shared_out<T: Send>(
         &self,
         places: &[u32],
@@ -238,7 +238,7 @@ impl Engine for CpuEngine {
     }
 }
 
-/// Lists the neighbours of a particle as far as there is room; returns how many there are.
+/// Lists the neighbours of a particle as far as there is room; returns their number.
 fn list_neighbours(
     predicted: &Packets,
     bodies: usize,

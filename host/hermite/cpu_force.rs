@@ -9,7 +9,7 @@ use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{Forces, Order};
 use trisolar_simd::{Simd, with_lanes};
 
-/// What all pairs have in common.
+/// The data that all pairs share.
 pub(super) struct AllPairs<'a, T = f64> {
     pub(super) predicted: &'a Packets<T>,
     pub(super) partial_sums: usize,

@@ -15,7 +15,7 @@ pub(super) fn components(order: Order) -> usize {
     4 + 3 * order.derivatives()
 }
 
-/// Renews the particle at `place` from its prediction.
+/// Converts the prediction of the particle at `place`.
 pub(super) fn split(order: Order, from: &Packets, to: &mut Packets<f32>, place: usize) {
     let vector = |k: usize| from.vector(place, 1 + 3 * k);
     let d = order.derivatives();

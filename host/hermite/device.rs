@@ -25,21 +25,21 @@ use trisolar_run::{EngineError, Workers, machine};
 mod array;
 mod steps;
 
-/// Threads of a block of force kernels with tiles on a GPU: few, because few particles are active at a time.
+/// Threads per block of force kernels with tiles on a GPU: few, because few particles are active at a time.
 const TILES_BLOCK: u32 = 64;
-/// Terms of a partial sum up to which a block for each active particle is taken while there are few of them.
+/// Largest number of terms of a partial sum for which few active particles have a block each.
 const SHORT_SUMS: u32 = 64;
 
-/// An engine on these devices together, which deal the particles that pull among them; `workers` do the host's part.
+/// An engine on these devices together, which divide the source particles among them; `workers` do the part of the host.
 ///
 /// # Panics
-/// Without any.
+/// If there are no devices.
 pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn Engine> {
     Box::new(DeviceEngine::new(devices, TILES_BLOCK, None, workers))
 }
 
-/// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
-/// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
+/// An engine that runs the code of the kernels in emulated grids. No parameter changes a bit of the result: `devices` emulated
+/// devices share the work; up to `few` active particles have a block each, and more are computed in blocks of `block` threads.
 pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
     let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
     let devices = (0..devices).map(|_| emulator()).collect();
@@ -51,7 +51,7 @@ pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<
     ))
 }
 
-/// [`emulator`] of one device that makes whole block steps in grids of `resident` blocks, which wait for each other.
+/// An [`emulator`] of one device that performs whole block steps in grids of `resident` blocks, which wait for each other.
 pub fn resident_emulator(
     resident: u32,
     few: u32,
@@ -67,7 +67,7 @@ pub fn resident_emulator(
     ))
 }
 
-/// Predicts all stars.
+/// The kernel that predicts all stars.
 fn predict_entry(order: Order) -> Entry<(*const f64, *mut f64, f64, u32)> {
     match order {
         Order::Four => Entry::of::<HermitePredict<4, 2>>(),
@@ -76,10 +76,10 @@ fn predict_entry(order: Order) -> Entry<(*const f64, *mut f64, f64, u32)> {
     }
 }
 
-/// Forces on active bodies.
+/// A kernel that sums forces on active bodies.
 type ForceEntry = Entry<(Launch, *const f64, *const u32, *mut f64)>;
 
-/// That on many.
+/// The force kernel for many active bodies.
 fn tiles_entry(order: Order, precision: Precision) -> ForceEntry {
     match (precision, order) {
         (Precision::F64, Order::Four) => Entry::of::<HermiteTiles<Plain<f64>, 2, 2>>(),
@@ -91,7 +91,7 @@ fn tiles_entry(order: Order, precision: Precision) -> ForceEntry {
     }
 }
 
-/// That on few.
+/// The force kernel for few active bodies.
 fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
     match (precision, order) {
         (Precision::F64, Order::Four) => Entry::of::<HermiteLanes<Plain<f64>, 2>>(),
@@ -103,24 +103,24 @@ fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
     }
 }
 
-/// Threads of a block of the kernels with a thread a place or number.
+/// Threads per block of the kernels with a thread per place or number.
 const BLOCK: u32 = 128;
-/// Partial results in memory at most: 256 MiB.
+/// Largest number of partial results in memory: 256 MiB.
 const MOST_PARTIAL: usize = 1 << 25;
 
-/// Places of lists in memory at most at a time.
+/// Largest number of places of lists in memory at a time.
 const MOST_LISTED: usize = 1 << 22;
 
 /// Holds particles on devices and runs the kernels there.
 struct DeviceEngine {
     devices: Vec<Arc<dyn Device>>,
-    /// Threads of a block of the kernels with tiles.
+    /// Threads per block of the kernels with tiles.
     block: u32,
-    /// Active particles up to which each has a block, if that is not left to the device.
+    /// Number of active particles up to which each has a block; `None` if it is derived from the device.
     few: Option<u32>,
     memories: Vec<Memory>,
     host: Vec<f64>,
-    /// What does the host's part.
+    /// The threads that do the part of the host.
     workers: Workers,
 }
 
@@ -131,25 +131,25 @@ struct Memory {
     softening2: f64,
     force_softening2: f64,
     bodies: usize,
-    /// Active particles up to which a block for each is faster than tiles.
+    /// Number of active particles up to which a block for each is faster than tiles.
     few: u32,
     stars: Array<f64>,
     predicted: Array<f64>,
     active: Array<u32>,
-    /// What `active` holds.
+    /// The contents of `active`.
     listed: Vec<u32>,
     staging: Array<f64>,
     partial: Array<f64>,
     partial_length: usize,
     /// Results, for each part that the device sums.
     out: Vec<(Part, Array<f64>)>,
-    /// Lists of neighbours, with room for this many places, and their lengths.
+    /// Number of places, lists of neighbours with that much room, and their lengths.
     lists: Option<(usize, Array<u32>, Array<u32>)>,
-    /// What whole block steps need, once there was one.
+    /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
 }
 
-/// Which of the partial sums: `first`, `first` + `stride`, …
+/// A subset of the partial sums: `first`, `first` + `stride`, …
 #[derive(Clone, Copy)]
 struct Part {
     first: u32,
@@ -157,7 +157,7 @@ struct Part {
 }
 
 impl DeviceEngine {
-    /// With blocks of `block` threads for tiles.
+    /// An engine with blocks of `block` threads for tiles.
     fn new(devices: Vec<Arc<dyn Device>>, block: u32, few: Option<u32>, workers: Workers) -> Self {
         assert!(!devices.is_empty());
         Self {
@@ -175,7 +175,7 @@ impl DeviceEngine {
         self.memories.iter_mut()
     }
 
-    /// Active particles up to which a block for each is faster than tiles, with this many terms a partial sum.
+    /// Number of active particles up to which a block for each is faster than tiles, with this many terms per partial sum.
     fn few(&self, device: &dyn Device, terms: u32) -> u32 {
         let multiprocessors = device.info().multiprocessors;
         match self.few {
@@ -185,7 +185,7 @@ impl DeviceEngine {
         }
     }
 
-    /// Parts into which the partial sums of `bodies` are dealt: a power of two.
+    /// Number of parts into which the partial sums of `bodies` are divided: a power of two.
     fn parts(&self, bodies: usize) -> usize {
         let most = partial_sums(bodies);
         self.devices.len().next_power_of_two().min(most)
@@ -215,7 +215,7 @@ impl DeviceEngine {
     }
 }
 
-/// Words of a body in a tile, and bodies of a thread.
+/// Words per body in a tile, and bodies per thread.
 fn shape(order: Order, precision: Precision) -> (usize, u32) {
     fn of<const D: usize>(precision: Precision) -> (usize, u32) {
         match precision {
@@ -280,7 +280,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Sees to it that `active` holds these places.
+    /// Copies these places to `active`, unless it holds them already.
     fn list(&mut self, places: &[u32]) -> Result<(), EngineError> {
         if self.listed != places {
             self.active.put(places)?;
@@ -346,7 +346,7 @@ impl Memory {
             if launch.count <= self.few {
                 self.force_on_few(&launch, out)?;
             } else {
-                // As many at a time as there is memory for.
+                // As many at a time as fit into the memory.
                 let most = self.partial_length / (values * launch.parts() as usize);
                 for first in (0..count).step_by(most) {
                     let launch = Launch {
@@ -536,7 +536,7 @@ impl Engine for DeviceEngine {
         lists: &mut Lists,
     ) -> Result<(), HermiteError> {
         lists.resize(places.len(), capacity);
-        // The first device has all particles, as any other.
+        // Every device has all particles; the first one is used.
         let memory = &mut self.memories[0];
         let most = (MOST_LISTED / capacity).max(1);
         for first in (0..places.len()).step_by(most) {

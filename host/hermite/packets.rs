@@ -1,4 +1,5 @@
-//! Particles in packets of 8 as SIMD lanes want them: all first components, all second ones, and so on.
+//! Particles as arrays of structures of arrays, for SIMD lanes: packets of 8 particles with all first components, then all second
+//! ones, and so on.
 
 use kernels_gpu::{Real, Vec3};
 
@@ -12,12 +13,12 @@ pub(super) trait Memory: Real {
     /// Reads the lanes from consecutive places.
     ///
     /// # Safety
-    /// As many numbers as there are lanes must be readable at `from`, and the instruction set be there.
+    /// As many numbers as there are lanes must be readable at `from`, and the machine must have the instruction set.
     unsafe fn load(from: *const Self::Element) -> Self;
     /// Writes the lanes to consecutive places.
     ///
     /// # Safety
-    /// As many numbers as there are lanes must be writable at `to`, and the instruction set be there.
+    /// As many numbers as there are lanes must be writable at `to`, and the machine must have the instruction set.
     unsafe fn store(self, to: *mut Self::Element);
 }
 
@@ -61,7 +62,7 @@ impl<T: Copy + Default> Packets<T> {
         }
     }
 
-    /// Makes it what [`zeroed`](Self::zeroed) is.
+    /// Makes it as [`zeroed`](Self::zeroed) does.
     pub(super) fn reset(&mut self, components: usize, places: usize) {
         assert!(places.is_multiple_of(PACKET));
         self.components = components;
@@ -69,7 +70,7 @@ impl<T: Copy + Default> Packets<T> {
         self.data.resize(components * places, T::default());
     }
 
-    /// Where a component of a particle is.
+    /// The index of a component of a particle.
     #[inline(always)]
     fn index(&self, place: usize, component: usize) -> usize {
         (place / PACKET * self.components + component) * PACKET + place % PACKET

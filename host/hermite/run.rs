@@ -20,7 +20,7 @@ pub struct Look {
     pub steps: u64,
 }
 
-/// Why a run ended early: the integration's reason, or the observer's.
+/// The reason why a run ended early: that of the integration or of the observer.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
     /// The integration failed or was stopped.
@@ -32,7 +32,7 @@ pub enum RunError<E> {
 }
 
 /// Steps block by block up to `end`, and shows `observe` the particles at every multiple of `every` from the cluster's time
-/// on, and at `end`. Progress is in billionths of the time to go.
+/// on, and at `end`. Progress is in billionths of the total time.
 ///
 /// # Errors
 /// [`RunError`].

@@ -16,10 +16,10 @@ pub const FEW: usize = 512;
 /// Number of bodies from which several GPUs are faster than one. With fewer bodies, the exchange of positions dominates.
 const WORTH_MORE_GPUS: usize = 131_072;
 
-/// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
+/// Options of a computation. None of them changes a value, except that [`Partials::Threads`] changes the last bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
@@ -27,10 +27,10 @@ pub struct Options {
     pub schedule: Schedule,
     /// Where the CPU engine's reduced solver keeps partial sums.
     pub partials: Partials,
-    /// Number of the first GPU; `None` for 0. A GPU that is named is used, however few bodies there are.
+    /// Number of the first GPU; `None` for 0. A named GPU is used for any number of bodies.
     pub device: Option<u32>,
-    /// How many GPUs compute together; `None` for all from the first on, where there are enough bodies. As many as are asked
-    /// for are used, however few bodies there are.
+    /// Number of GPUs that compute together; `None` for all from the first on, if there are enough bodies. A given number is used for
+    /// any number of bodies.
     pub gpus: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Options {
         }
     }
 
-    /// Numbers of the GPUs to use for so many bodies.
+    /// Numbers of the GPUs to use for this many bodies.
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn devices(
         &self,
@@ -96,7 +96,7 @@ pub fn engine(
     options.check()?;
     let mut notes = Vec::new();
     let precision = problem.specification().precision;
-    // Whose numbers GPUs are much faster with, for any number of bodies.
+    // GPUs are much faster in these precisions for any number of bodies.
     let single = precision != Precision::F64;
     let wanted = match options.backend {
         Backend::Cpu => false,

@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub bodies: Bodies,
 }
 
-/// Where a run pauses.
+/// The reason of a pause of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// At a step that is recorded.
@@ -28,7 +28,7 @@ pub enum Pause {
 /// Bodies whose coordinates or velocities stopped being finite numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFinite {
-    /// The first step after which a coordinate or velocity is no finite number.
+    /// The first step after which a coordinate or velocity is not a finite number.
     pub step: u64,
     /// The time after it, as text.
     pub time: String,
@@ -38,7 +38,7 @@ pub struct NotFinite {
 
 impl fmt::Display for NotFinite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Bodies that the message lists.
+        /// Largest number of bodies that the message lists.
         const MOST: usize = 6;
         let (step, time, count) = (self.step, &self.time, self.bodies.len());
         let listed: Vec<String> = (self.bodies.iter().take(MOST))
@@ -73,8 +73,8 @@ pub enum RunError<E> {
     Observer(E),
 }
 
-/// Takes the steps from `from` (which has taken `from.step` of them) to the last, and shows `observe` the bodies after every
-/// multiple of `every` steps and after the last. What lies in `from` is not shown.
+/// Takes the steps from `from` (which has taken `from.step` of them) to the last, and calls `observe` with the bodies after
+/// every multiple of `every` steps and after the last step, but not with `from` itself.
 ///
 /// # Errors
 /// [`RunError`].
@@ -97,7 +97,7 @@ pub fn integrate<E>(
 }
 
 /// As [`integrate`] with `[every, pause]`, but also shows the bodies after every `pause` steps between these: often enough to save
-/// them before much work can be lost. With them come the lower parts, without which they cannot be gone on `from` to the same bits.
+/// them before much work can be lost. The lower parts, without which a run cannot continue with the same bits, are passed as well.
 ///
 /// # Errors
 /// [`RunError`].

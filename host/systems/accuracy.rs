@@ -46,7 +46,7 @@ pub fn energies(
     })
 }
 
-/// By an engine for clusters, which can evaluate potentials on any device.
+/// Evaluates energies by an engine for clusters, which can compute potentials on any device.
 fn by_engine(
     bodies: &Bodies,
     g: f64,

@@ -1,4 +1,4 @@
-//! One frame: computed, while what is done is kept on disk, and then written.
+//! Computes a frame, keeping its finished pixels on disk meanwhile, and writes it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,16 +27,16 @@ use trisolar_map::{
 pub struct Style {
     /// Colours of the pictures.
     pub colormap: ColourMap,
-    /// What they stand for.
+    /// The values that are coloured.
     pub colours: Colours,
-    /// Pictures with axes, title and colour bar instead of a pixel a pixel.
+    /// Whether pictures have axes, title and colour bar instead of one pixel per pixel of the map.
     pub axes: bool,
-    /// The arrays as well.
+    /// Whether arrays are written as well.
     pub npy: bool,
 }
 
 impl Style {
-    /// What a folder's contents say of it.
+    /// Its part of the description of a sequence.
     pub fn to_json(self) -> serde_json::Value {
         json!({
             "colormap": self.colormap.name(),
@@ -47,7 +47,7 @@ impl Style {
     }
 }
 
-/// What a finished frame is, in a few numbers.
+/// A summary of a finished frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Its place, from 0.
@@ -58,36 +58,36 @@ pub struct Summary {
     pub pixels: u64,
     /// Steps after which a pixel counts as never parted.
     pub steps: u64,
-    /// The sum of all pixels' steps together.
+    /// The sum of the steps of all pixels.
     pub pixel_steps: u64,
-    /// Pixels whose twins never parted, of maps of divergence.
+    /// Pixels whose twins never parted, for maps of divergence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub never_parted: Option<u64>,
-    /// The fewest steps of a pixel, of maps of divergence.
+    /// The smallest number of steps of a pixel, for maps of divergence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest: Option<u32>,
-    /// The mean of the values that are finite; not a number if there is none.
+    /// The mean of the finite values; NaN if there are none.
     #[serde(with = "null_is_nan")]
     pub mean: f64,
-    /// The least and the greatest finite value, of maps of other quantities.
+    /// The least and the greatest finite value, for maps of other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
-    /// Pixels whose value is not finite, of maps of other quantities.
+    /// Pixels whose value is not finite, for maps of other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_finite: Option<u64>,
-    /// How many pixels have a step that is too long, if it was looked for.
+    /// The share of pixels for which the step is too long, if it was determined.
     #[serde(default)]
     pub unresolved: Option<Resolution>,
 }
 
 impl Summary {
-    /// Of a frame's values.
+    /// The summary of a frame with these values.
     pub fn new(frame: &Frame, values: ValueSlice<'_>) -> Self {
         let s = frame.specification.specification();
         let found = s.quantity.statistics(values, s.steps);
         let of_steps = s.quantity.counts_steps();
         let mean = if of_steps {
-            // Of whole numbers, exact up to the division.
+            // The sum of whole numbers is exact; only the division rounds.
             found.pixel_steps as f64 / values.len() as f64
         } else {
             found.mean.unwrap_or(f64::NAN)
@@ -112,7 +112,7 @@ impl Summary {
     }
 }
 
-/// JSON has no number that is none.
+/// JSON has no NaN.
 mod null_is_nan {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -125,16 +125,16 @@ mod null_is_nan {
     }
 }
 
-/// What computing a frame, or the rest of one, took.
+/// The work of computing a frame, or the rest of a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Effort {
     /// Time of the computation itself.
     pub elapsed: Duration,
-    /// Steps taken in this run, each by a pixel's both systems.
+    /// Pixel-steps taken in this run; each advances a system and its twin.
     pub pixel_steps: u64,
     /// `cpu` or `gpu`, and the device in words; empty if there was nothing left to compute.
     pub engine: String,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -149,8 +149,8 @@ pub enum Error {
     Io(#[from] IoError),
 }
 
-/// Computes what is missing of a frame. After an interruption everything up to the last record is still there; after a
-/// cancellation or a failure, all that was done.
+/// Computes the missing pixels of a frame. All pixels up to the last record survive an interruption; all finished pixels survive a
+/// cancellation or a failure.
 ///
 /// # Errors
 /// Those of [`stream`](trisolar_map::stream), and a record that cannot be written.
@@ -163,7 +163,7 @@ pub fn compute(
     compute_on(&Devices::new(), frame, partial, options, monitor)
 }
 
-/// The same on `computer`.
+/// As [`compute`], on `computer`.
 ///
 /// # Errors
 /// As [`compute`].
@@ -198,7 +198,7 @@ pub fn compute_on(
     })
 }
 
-/// Tells of a part of a frame as of that.
+/// Reports the progress of a part of a frame as that of the frame.
 pub(super) struct Part<'a> {
     pub monitor: &'a dyn Monitor,
     /// Steps of the parts before.
@@ -222,11 +222,11 @@ impl Monitor for Part<'_> {
     }
 }
 
-/// Writes a frame's files, `most` being the most steps of any frame of the sequence. The summary comes last, with what tells
-/// whether the other files are whole, and what was kept of the unfinished frame goes.
+/// Writes a frame's files; `most` is the largest number of steps of any frame of the sequence. The summary is written last, with
+/// the checksums of the other files, and then the file of the unfinished frame is removed.
 ///
 /// # Errors
-/// A file cannot be written; none is left in part.
+/// A file cannot be written; no incomplete file remains.
 pub fn write(
     frame: &Frame,
     values: ValueSlice<'_>,
@@ -237,7 +237,7 @@ pub fn write(
     write_found(frame, values, None, most, style, folder)
 }
 
-/// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](trisolar_map::beside)).
+/// As [`write`](fn@write), with the resolution of the frame's time step ([`beside`](trisolar_map::beside)).
 ///
 /// # Errors
 /// As [`write`](fn@write).
@@ -277,23 +277,23 @@ pub fn write_found(
     Ok(summary)
 }
 
-/// Of a frame's JSON object, without the checksum itself.
+/// The checksum of a frame's JSON object, without the checksum itself.
 fn checksum(object: &Value) -> u32 {
     Sum::of(object.to_string().as_bytes()).crc32
 }
 
-/// How far a frame is, as its files say.
+/// The state of a frame, according to its files.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
     /// All of its files have the bytes that were written.
     Finished(Summary),
-    /// There is no summary of it.
+    /// There is no summary.
     Unfinished,
-    /// It was finished, but a file is missing or has other bytes: which, in words.
+    /// It was finished, but a file is missing or damaged; the text describes it.
     Damaged(String),
 }
 
-/// How far a frame is. All bytes of its files are looked at.
+/// The state of a frame. All bytes of its files are checked.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -345,7 +345,7 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
     }
 }
 
-/// The summary of a frame that is finished; nothing if it is not. See [`state`].
+/// The summary of a finished frame; `None` if it is not finished. See [`state`].
 pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
     match state(frame, style, folder) {
         Ok(State::Finished(summary)) => Some(summary),
@@ -398,7 +398,7 @@ pub fn title(frame: &Frame) -> String {
     words.join(", ")
 }
 
-/// A number with six digits that count.
+/// A number with six significant digits.
 pub fn short(x: f64) -> String {
     let plain = format!("{x}");
     if plain.len() <= 8 {

@@ -36,7 +36,7 @@ pub struct FrameError {
     pub reason: String,
 }
 
-/// The frames of a zoom: `base` with the rules' values. Of several rules for a parameter the last one counts.
+/// The frames of a zoom: `base` with the rules' values. If there are several rules for a parameter, the last one applies.
 ///
 /// # Errors
 /// The first frame whose values are not allowed.
@@ -68,7 +68,7 @@ pub fn zoom(base: &Specification, rules: &[Rule], frames: u32) -> Result<Vec<Fra
         .collect()
 }
 
-/// A frame for each value of a parameter, or for each pair of values of two: the values of the last one run fastest.
+/// A frame for each value of a parameter, or for each pair of values of two: the values of the last one change fastest.
 ///
 /// # Errors
 /// As [`zoom`].

@@ -1,4 +1,4 @@
-//! The side of rank 0: all ranks as the devices of one run.
+//! Rank 0, which uses the devices of all ranks for one run.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,9 +17,9 @@ use trisolar_run::Ranks as _;
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
-/// How long to wait for a message where nothing else can happen.
+/// Longest time to wait for a message while there is nothing else to do.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// The same while a rank waits for an answer.
+/// Longest time to wait for a message while a rank waits for an answer.
 const SOON: Duration = Duration::from_millis(1);
 
 /// All ranks' devices, on rank 0.
@@ -28,7 +28,7 @@ pub struct Crew {
     size: usize,
     in_turn: bool,
     tasks: AtomicU32,
-    /// Rank 0's own.
+    /// The devices of rank 0.
     devices: Devices,
 }
 
@@ -38,8 +38,9 @@ impl fmt::Debug for Crew {
     }
 }
 
-/// Runs `work` on rank 0 in a thread of its own, while this one, which has joined the world, talks to the other ranks, which
-/// [`serve`](super::serve). With `in_turn` ranks with several GPUs compute each task on one of them, in turn: for many maps.
+/// Runs `work` on rank 0 in a thread of its own. Meanwhile the calling thread, which initialised MPI, exchanges messages with the
+/// other ranks, which [`serve`](super::serve). With `in_turn`, which is meant for many maps, a rank with several GPUs computes each
+/// task on one of them, in turn.
 ///
 /// A panic in `work` ends all ranks.
 pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T + Send) -> T {
@@ -54,7 +55,7 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T
     std::thread::scope(|scope| {
         let work = scope.spawn(|| work(&crew));
         while !work.is_finished() {
-            // What comes for nobody is about tasks that have ended.
+            // Messages without a receiver are about tasks that have ended.
             crew.post.work(world, &given, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
@@ -68,7 +69,7 @@ pub fn dismiss(world: &World, code: u8) {
     }
     let mut gone = 1;
     while gone < world.size() {
-        // What they had to say before must arrive, wanted or not: MPI does not end before that.
+        // Their earlier messages must be received, needed or not, because MPI does not end before that.
         match world.receive_bytes() {
             Some((_, bytes)) => {
                 let quit = matches!(Message::from_bytes(&bytes), Some((_, Message::Quit(_))));
@@ -128,7 +129,7 @@ impl Computer for Crew {
 
 /// Ends the run on all ranks: other ranks do not silently take over the work of a rank that cannot go on.
 fn fail(share: Share<'_>, error: EngineError) -> EngineError {
-    // Unless it is that it has ended already.
+    // If the run has already ended, its error is returned.
     share.check().err().unwrap_or_else(|| share.fail(error))
 }
 
@@ -136,7 +137,7 @@ fn fail(share: Share<'_>, error: EngineError) -> EngineError {
 struct Own<'a> {
     devices: &'a Devices,
     options: RunOptions,
-    /// Pixels that are expected to be theirs.
+    /// Expected number of pixels for them.
     pixels: u64,
     report: Mutex<Report>,
 }
@@ -209,7 +210,7 @@ impl Worker for Proxy<'_> {
 impl Proxy<'_> {
     /// Answers the rank until it has reported the end of the task.
     fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
-        // What it has asked for and not been given, and how often it was given something.
+        // The rank's request that has not been granted, and the number of grants so far.
         let (mut asked, mut grants) = (None, 0);
         let (mut unit, mut over) = (1, false);
         loop {

@@ -22,7 +22,7 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
 /// Interval at which a rank reports its progress to rank 0.
 const BETWEEN_NEWS: Duration = Duration::from_millis(100);
 
-/// When to ask for more: when half of what there was is used up.
+/// Decides when to ask for more pixels: when half of the pixels are used up.
 #[derive(Default)]
 struct Appetite {
     enough: u64,
@@ -39,7 +39,7 @@ impl Appetite {
     }
 }
 
-/// Pixels that a device of this kind takes as one piece.
+/// Pixels that a device of this kind takes in one piece.
 fn unit(engine: &str) -> u64 {
     if engine.starts_with("gpu") {
         u64::from(TILE)
@@ -58,7 +58,7 @@ pub(super) struct FromShare<'a> {
 impl Supply for FromShare<'_> {
     fn feed(&self, queue: &Queue<'_>) {
         if queue.wait_for_start() && self.try_feed(queue).is_err() {
-            // What it was is known to the queue of all ranks.
+            // The queue of all ranks has the error itself.
             queue.end_with(EngineError::Cancelled);
         }
     }
@@ -89,7 +89,7 @@ impl FromShare<'_> {
     }
 }
 
-/// What rank 0's devices deliver, and how far they are.
+/// Passes on the results and the progress of rank 0's devices.
 pub(super) struct ToShare<'a>(pub Share<'a>);
 
 impl Sink for ToShare<'_> {
@@ -108,14 +108,14 @@ impl Monitor for ToShare<'_> {
     }
 }
 
-/// Another rank's devices, whose pixels rank 0 grants and whose results it gets.
+/// The devices of another rank: rank 0 grants their pixels and receives their results.
 pub(super) struct Granted<'a> {
     pub line: &'a Line<'a>,
     /// The engine's name.
     pub engine: &'static str,
     /// Results to be sent.
     pub out: Mutex<Vec<(u64, ValueVec)>>,
-    /// Whether nobody wants them any more.
+    /// Whether the results are no longer needed.
     pub unwanted: AtomicBool,
 }
 
@@ -139,7 +139,7 @@ impl Monitor for Granted<'_> {
 impl Supply for Granted<'_> {
     fn feed(&self, queue: &Queue<'_>) {
         let mut appetite = Appetite::default();
-        // When rank 0 was told something, when it was asked, and how often it gave.
+        // The times of the last report and of the last request to rank 0, and the number of its grants.
         let (mut told, mut asked, mut grants) = (None, None, 0);
         let lately = |then: Option<Instant>, most| then.is_some_and(|then| then.elapsed() < most);
         while queue.end().is_none() {
@@ -181,7 +181,7 @@ impl Supply for Granted<'_> {
 }
 
 impl Granted<'_> {
-    /// What has been computed, to rank 0.
+    /// Sends the computed values to rank 0.
     fn send(&self) {
         let out = std::mem::take(&mut *self.out.lock().expect("nobody panics with it"));
         if !out.is_empty() {

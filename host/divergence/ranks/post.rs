@@ -8,26 +8,26 @@ use std::time::Duration;
 use super::message::Message;
 use trisolar_run::mpi::World;
 
-/// Time between two looks for messages from other ranks.
+/// Interval between two checks for messages from other ranks.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
 type Parcel = (usize, Vec<u8>);
 
-/// Takes messages for other ranks, and hands those that come from them to whom they are for.
+/// Sends messages to other ranks, and delivers messages of other ranks to the threads that wait for them.
 pub(super) struct Post {
     out: Sender<Parcel>,
     lines: Mutex<HashMap<(u32, usize), Sender<Message>>>,
 }
 
 impl Post {
-    /// The post, and what has been given to it.
+    /// The mailbox, and the receiving end of its outgoing messages.
     pub fn new() -> (Self, Receiver<Parcel>) {
         let (out, given) = channel();
         let lines = Mutex::default();
         (Self { out, lines }, given)
     }
 
-    /// What is said about a task between here and `peer`.
+    /// The messages about a task between this rank and `peer`.
     pub fn line(&self, task: u32, peer: usize) -> Line<'_> {
         let (sender, inbox) = channel();
         self.lines().insert((task, peer), sender);
@@ -64,7 +64,7 @@ impl Post {
         while let Some((from, bytes)) = world.receive_bytes() {
             idle = false;
             let Some((task, message)) = Message::from_bytes(&bytes) else {
-                // Another version of this program: its messages mean nothing here.
+                // The messages of another build of the program cannot be read.
                 eprintln!(
                     "error: rank {from} runs a different build of the program than rank {}",
                     world.number()
@@ -73,7 +73,7 @@ impl Post {
             };
             let line = self.lines().get(&(task, from)).cloned();
             match line {
-                // Who has gone does not want to know.
+                // A thread that has ended needs no messages.
                 Some(line) => drop(line.send(message)),
                 None => other(from, task, message),
             }
@@ -85,7 +85,7 @@ impl Post {
     }
 }
 
-/// One end of what is said about a task between two ranks.
+/// One end of the messages about a task between two ranks.
 pub(super) struct Line<'a> {
     post: &'a Post,
     task: u32,
@@ -93,12 +93,12 @@ pub(super) struct Line<'a> {
     inbox: Mutex<Receiver<Message>>,
 }
 
-/// What there is on a line.
+/// The result of waiting on a line.
 #[derive(Debug)]
 pub(super) enum Heard {
     Message(Message),
     Nothing,
-    /// And there will not be.
+    /// There is no message, and none will follow.
     Over,
 }
 

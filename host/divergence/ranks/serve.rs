@@ -1,4 +1,4 @@
-//! The side of the ranks other than rank 0, which compute the pixels that rank 0 grants.
+//! The ranks other than rank 0, which compute the pixels that rank 0 grants.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -14,17 +14,17 @@ use crate::{Devices, Driver, SpecError, Specification, Validated, choice};
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, RunOptions};
 
-/// The options and start states that a rank has itself.
+/// The options and start states of a rank.
 #[allow(missing_debug_implementations)]
 pub struct Local<'a> {
-    /// How it computes.
+    /// The options of its computations.
     pub options: RunOptions,
-    /// Brings in the start states of a specification that has points instead of a grid, from a file that every rank reads for
-    /// itself: there may be many of them.
+    /// Adds the start states to a specification that has points instead of a grid. Every rank reads them from a file, because there
+    /// may be many.
     pub points: &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync),
 }
 
-/// Computes for rank 0, which [`lead`](super::lead)s, until it [`dismiss`](super::dismiss)es this rank; the exit code.
+/// Computes for rank 0, which [`lead`](super::lead)s, until it [`dismiss`](super::dismiss)es this rank. Returns the exit code.
 pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     let options = RunOptions {
         driver: Driver::Threads,
@@ -57,11 +57,11 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
                     });
                 }
                 Message::Quit(given) => code = Some(given),
-                // About a task that has ended.
+                // The message is about a task that has ended.
                 _ => {}
             });
         }
-        // Whoever still computes hears that it is over.
+        // Threads that still compute learn that the run is over.
         post.hang_up();
     });
     let code = code.unwrap_or_default();
@@ -87,24 +87,24 @@ impl Local<'_> {
     }
 }
 
-/// A task's part on this rank.
+/// The part of a task that this rank computes.
 struct Job {
     devices: Devices,
     options: RunOptions,
-    /// Pixels that are expected to be its.
+    /// Expected number of pixels for this rank.
     pixels: u64,
     shares_gpus: bool,
 }
 
 impl Job {
-    /// Computes until rank 0 has no more, and reports; or says why not.
+    /// Computes until rank 0 has no more pixels, and sends the report or the failure.
     fn take_part(&self, valid: Result<Validated, String>, line: &Line<'_>) {
         let failed = |gpus, reason| Message::Failed { gpus, reason };
         let outcome = match valid {
             Err(reason) => failed(None, reason),
             Ok(valid) => match catch_unwind(AssertUnwindSafe(|| self.compute(&valid, line))) {
                 Ok(Ok(report)) => Message::Ended(report),
-                // Rank 0 knows.
+                // Rank 0 has cancelled the task itself.
                 Ok(Err(EngineError::Cancelled)) => return,
                 Ok(Err(EngineError::Refused {
                     option: "gpus",
@@ -138,7 +138,7 @@ impl Job {
             ran,
         });
         if self.shares_gpus && report.engine != "cpu" {
-            // The counters are those of the GPU: others' work would be counted as well.
+            // The counters belong to the GPU, so the work of other ranks would be counted as well.
             report.joules = None;
         }
         Ok(report)

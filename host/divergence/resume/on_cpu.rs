@@ -1,4 +1,4 @@
-//! Pixels under way on the CPU: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
+//! Continues pixels on the CPU: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl Stepper for CpuEngine {
 /// The state of pixels in the lanes of `R`.
 type State<R> = <Divergence as Quantity>::State<R, ExplicitEuler>;
 
-/// Items from where they are.
+/// Continues items from their states.
 impl Work for &Resuming<'_> {
     type Value = Item;
 

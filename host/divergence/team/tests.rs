@@ -1,4 +1,4 @@
-//! What a team promises, with devices that are slow, unequal, or fail.
+//! Tests the scheduler with devices that are slow, unequal, or fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,17 +12,17 @@ use crate::{
     ValueSlice, ValueType,
 };
 
-/// How a pretended device fails.
+/// How a simulated device fails.
 #[derive(Clone, Copy, PartialEq)]
 enum Fails {
     Never,
     AtOnce,
-    /// After so many deliveries, with pixels drawn.
+    /// After this many deliveries, with pixels drawn.
     After(u64),
     Panics,
 }
 
-/// A device that needs some time for a pixel and makes up its result.
+/// A simulated device that sleeps for each pixel and invents its result.
 struct Pretended {
     name: &'static str,
     a_pixel: Duration,
@@ -95,7 +95,7 @@ fn map(pixels: u64) -> Validated {
     specification.validate().expect("valid")
 }
 
-/// Runs pretended devices on a map and returns what came together.
+/// Runs simulated devices on a map and returns the collected results.
 fn run_on(
     workers: &[&dyn Worker],
     reserve: Option<&dyn Worker>,
@@ -271,7 +271,7 @@ fn lively() -> Validated {
     specification.validate().expect("valid")
 }
 
-/// A device that fails after a number of launches' time: draws and gives up.
+/// A device that draws pixels and then fails.
 struct Failing<'a>(&'a dyn Worker);
 
 impl Worker for Failing<'_> {

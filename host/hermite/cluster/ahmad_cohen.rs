@@ -22,9 +22,9 @@ use crate::spec::AhmadCohen;
 use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
 use trisolar_run::Workers;
 
-/// Active particles from which on several threads sum irregular forces.
+/// Number of active particles from which several threads sum irregular forces.
 const PARALLEL: usize = 64;
-/// How often a radius is made smaller because its list does not fit, before the list is left empty.
+/// Largest number of times that a radius is reduced because its list does not fit; after that the list is left empty.
 const MOST_TRIES: usize = 64;
 /// Largest change of a radius between two lists.
 const GROWTH: f64 = 1.25;
@@ -46,11 +46,11 @@ pub struct Parts {
     pub step: f64,
 }
 
-/// What the scheme keeps beside the particles.
+/// The data of the scheme beside the particles.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) parts: Vec<Parts>,
-    /// Particles whose last steps the engine does not know.
+    /// Particles whose last steps have not been sent to the engine.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
 }
@@ -71,7 +71,7 @@ impl State {
         }
     }
 
-    /// Tells the engine what it does not know.
+    /// Sends the particles of `stale` to the engine.
     pub(super) fn flush(
         &mut self,
         engine: &mut dyn Engine,
@@ -100,7 +100,7 @@ struct Irregular {
     end: [Vec3<f64>; 2],
 }
 
-/// Acceleration and jerk that the particles of a list give another at `time`.
+/// Sums the acceleration and jerk of a particle by those of a list at `time`.
 struct Sum<'a> {
     stars: &'a [Star],
     time: f64,
@@ -116,7 +116,7 @@ struct Scratch {
 }
 
 impl Sum<'_> {
-    /// In the order of summation of all forces, with the particle itself, without mass, before its neighbours.
+    /// The order of summation is that of all forces. The particle itself comes before its neighbours, with mass 0.
     fn pull(&self, place: u32, neighbours: &[u32], scratch: &mut Scratch) -> Irregular {
         let n = neighbours.len() + 1;
         let sums = partial_sums(n);
@@ -173,7 +173,7 @@ impl Sum<'_> {
     }
 }
 
-/// By which factor a radius with this many neighbours should change.
+/// The factor by which a radius with this many neighbours should change.
 fn change(wanted: u32, found: usize) -> f64 {
     libm::cbrt(f64::from(wanted) / found.max(1) as f64)
 }
@@ -258,7 +258,7 @@ impl Cluster<'_> {
         Ok(found)
     }
 
-    /// Splits the forces at time 0, which the particles have, and chooses first steps.
+    /// Splits the forces of the particles at time 0 and chooses the first steps.
     pub(super) fn start_ahmad_cohen(&mut self) -> Result<(), HermiteError> {
         let options = self.options();
         let n = self.stars.len();
@@ -272,7 +272,7 @@ impl Cluster<'_> {
         let radius = scale * libm::cbrt(f64::from(options.neighbours) / n as f64);
         let mut radii = vec![radius; n];
         let mut lists = self.lists(&all, &mut radii)?;
-        // Outer particles have few neighbours in the radius of inner ones.
+        // Outer particles have few neighbours within the radius that suits inner particles.
         for _ in 0..20 {
             let few = |list: &Vec<u32>| {
                 list.len() * 2 < (options.neighbours as usize).min(n.saturating_sub(1))
@@ -336,7 +336,7 @@ impl Cluster<'_> {
             .unwrap_or_else(|| lowest_step(self.specification.max_step, time))
     }
 
-    /// One block.
+    /// Performs one block step.
     pub(super) fn step_ahmad_cohen(&mut self) -> Result<usize, HermiteError> {
         let start = Instant::now();
         let mut active = std::mem::take(&mut self.active);
@@ -420,7 +420,7 @@ impl Cluster<'_> {
                     failed = failed.or(Some(*place as usize));
                 }
             }
-            // A particle whose regular step ends now gets a new one, and the shorter of both.
+            // A particle whose regular step ends now gets a new regular step, and the shorter of the two as its step.
             if parts.time + parts.step > time {
                 moved.step = moved.step.min(parts.step);
             }
@@ -435,7 +435,7 @@ impl Cluster<'_> {
     }
 
     /// Sums all forces on the particles whose regular steps end, corrects them for the change of the regular part, and
-    /// splits anew with new lists.
+    /// splits the forces again with new lists.
     fn regular_steps(
         &mut self,
         state: &mut State,
@@ -477,7 +477,7 @@ impl Cluster<'_> {
         for (at, (neighbours, pull)) in lists.into_iter().zip(split).enumerate() {
             let (k, force) = (due[at], forces[at]);
             let parts = &mut state.parts[places[at] as usize];
-            // Against the neighbours that the regular part was split from.
+            // The same neighbours that were subtracted from the regular part at its start.
             let end = rest(n, &parts.neighbours, force, &pulls[k]);
             let dt = time - parts.time;
             let c = correction(parts.regular, end, dt, 1.0 / dt);
@@ -486,7 +486,7 @@ impl Cluster<'_> {
             moved.taylor[1] = moved.taylor[1] + c.velocity;
             moved.taylor[2] = force[0];
             moved.taylor[3] = force[1];
-            // Where nearly all of the force is the neighbours', the rest is what their sums leave of rounding.
+            // If the neighbours exert nearly all of the force, the rest consists of rounding errors of their sums.
             let x = derivatives(end, &c);
             let allowed = criterion(4, &x, options.eta_regular);
             let mut step = quantised(allowed, longest, shortest);

@@ -30,10 +30,10 @@ impl BlockSteps {
 /// Selects whether the host or the device performs block steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockStep {
-    /// The device where it can, which is faster, or else the host.
+    /// The device if it can, because it is faster; otherwise the host.
     #[default]
     Auto,
-    /// As named.
+    /// The named one.
     By(BlockSteps),
 }
 
@@ -61,7 +61,7 @@ impl FromStr for BlockStep {
     }
 }
 
-/// Where the particles are as they are now.
+/// Where the current state of the particles is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Current {
     Host,
@@ -70,7 +70,7 @@ pub(super) enum Current {
 }
 
 impl Specification {
-    /// Why an engine does not make whole block steps of such a run by itself, if it does not.
+    /// The reason why an engine cannot perform whole block steps of this run; `None` if it can.
     pub(crate) fn no_block_steps(&self, engine: &dyn Engine) -> Option<String> {
         if self.ahmad_cohen.is_some() {
             let reason = "the Ahmad–Cohen scheme sums the forces of neighbours on the host";
@@ -81,7 +81,7 @@ impl Specification {
 }
 
 impl Cluster<'_> {
-    /// Chooses who makes block steps in [`advance`](Self::advance).
+    /// Selects whether host or device performs block steps in [`advance`](Self::advance).
     ///
     /// # Errors
     /// [`HermiteError::NoBlockSteps`] if the engine or the scheme does not allow it.
@@ -102,7 +102,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Who makes block steps in [`advance`](Self::advance).
+    /// Whether host or device performs block steps in [`advance`](Self::advance).
     pub fn block_steps(&self) -> BlockSteps {
         self.block_steps
     }
@@ -159,7 +159,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Time of the last block, wherever it was made.
+    /// Time of the last block step, on host or device.
     fn last_time(&self) -> f64 {
         match self.current {
             Current::Device => self.device_time,
@@ -182,7 +182,7 @@ impl Cluster<'_> {
         Ok(stretch.ended)
     }
 
-    /// Fetches the particles if they are on the device only.
+    /// Fetches the particles if their current state is on the device only.
     fn bring_home(&mut self) -> Result<(), HermiteError> {
         if self.current == Current::Device {
             self.engine.fetch(&mut self.stars)?;

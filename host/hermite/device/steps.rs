@@ -1,4 +1,4 @@
-//! Whole block steps on a device: what it needs beyond forces, launches, and how the stars come back.
+//! Whole block steps on a device: their buffers and launches, and the transfer of the stars to the host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -26,10 +26,10 @@ use trisolar_run::EngineError;
 const MOST_BLOCKS: u64 = 1024;
 /// Largest number of pairs in a launch: about a second on a slow device, so that a display is not blocked for longer.
 const MOST_PAIRS: u64 = 2_000_000_000;
-/// Threads of a block at least.
+/// Least number of threads per block.
 const LEAST_THREADS: u32 = 64;
 
-/// What a device needs for whole block steps.
+/// The buffers of a device for whole block steps.
 pub(super) struct Resident {
     rest: Array<f64>,
     moved: Array<f64>,
@@ -87,7 +87,7 @@ fn rest_of(stars: &[Star], order: usize) -> Vec<f64> {
     host
 }
 
-/// How many stars have steps of each length.
+/// Number of stars with steps of each length.
 fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
     let mut levels = [0; LEVELS as usize];
     for star in stars {
@@ -97,7 +97,7 @@ fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
 }
 
 impl DeviceEngine {
-    /// Why there are no block steps on these devices, if there are none.
+    /// The reason why these devices cannot perform block steps; `None` if they can.
     pub(super) fn no_stretch(&self) -> Option<String> {
         match &self.devices[..] {
             [device] if device.is_cooperative().unwrap_or(false) => None,
@@ -180,7 +180,7 @@ impl Memory {
         }
         resident.control.put(&[0; CONTROL])?;
         resident.report.put(&[0.0; REPORT])?;
-        // The list of active places is the kernel's now.
+        // The kernel overwrites the list of active places.
         self.listed.clear();
         let part = self.out[0].0;
         let force = self.launch(part, 0, self.force_softening2);
@@ -229,7 +229,7 @@ impl Memory {
     }
 }
 
-/// The report of a launch.
+/// Reads the report of a launch.
 fn told(report: &[f64]) -> Stretch {
     let number = |at: usize| report[at].to_bits();
     let list = |from: usize, to: usize| (from..to).map(number).collect();
@@ -251,8 +251,8 @@ fn told(report: &[f64]) -> Stretch {
     }
 }
 
-/// Deals the time since `begin` to the parts of a block step in the proportion of the device's cycles; copies and the wait
-/// for the launch are in all of them.
+/// Divides the time since `begin` among the parts of a block step in proportion to the device's cycles; all parts include copies
+/// and the wait for the launch.
 fn share_out(stretch: &mut Stretch, begin: Instant) {
     let all = stretch.cycles.iter().sum::<u64>();
     let elapsed = begin.elapsed();

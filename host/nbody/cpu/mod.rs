@@ -26,7 +26,7 @@ use trisolar_run::Workers;
 use trisolar_run::{EngineError, Monitor};
 use trisolar_simd::Simd;
 
-/// Memory for the sums of rows that are computed at the same time, before they are added up.
+/// Bytes of memory for the sums of rows that are computed at the same time, before they are added up.
 const ROWS_BYTES: usize = 256 << 20;
 /// Bodies that a thread takes at a time in the basic solver.
 const BLOCK: usize = 64;
@@ -40,16 +40,16 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// With this many threads (`None`: as many as the process may use), rows dealt to them as `schedule` says, and the
-    /// fastest lanes there are.
+    /// With this many threads (`None`: as many as the process may use), which share rows by `schedule`, and the fastest
+    /// lanes of this machine.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not give that many.
+    /// [`EngineError::Threads`] if the system cannot start that many.
     pub fn new(threads: Option<usize>, schedule: Schedule) -> Result<Self, EngineError> {
         Self::with_simd(threads, schedule, Simd::best())
     }
 
-    /// With lanes of the caller's choice, out of [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -65,18 +65,18 @@ impl CpuEngine {
         })
     }
 
-    /// With the reduced solver's partial sums kept like this.
+    /// Sets where the reduced solver keeps partial sums.
     pub fn with_partials(self, partials: Partials) -> Self {
         Self { partials, ..self }
     }
 
-    /// As one of several processes that share the bodies; each of them has such an engine. Partial sums are those of rows.
+    /// Makes the engine one of several processes that share the bodies, each of which has such an engine. Partial sums are those of rows.
     pub fn with_ranks(self, ranks: Rc<dyn Ranks>) -> Self {
         let ranks = (ranks.size() > 1).then_some(ranks);
         Self { ranks, ..self }
     }
 
-    /// Bytes that the reduced solver takes for partial sums of `n` bodies.
+    /// Bytes that the reduced solver needs for partial sums of `n` bodies.
     pub fn partials_bytes(&self, n: usize) -> usize {
         self.planes_of_partials(n, Solver::Reduced) * n.next_multiple_of(ROW) * size_of::<f64>()
     }
@@ -135,7 +135,7 @@ impl Engine for CpuEngine {
     }
 }
 
-/// Bodies under way on the CPU.
+/// A run on the CPU.
 struct CpuRun<'a> {
     engine: &'a CpuEngine,
     lanes: Entries,
@@ -144,12 +144,12 @@ struct CpuRun<'a> {
     planar: bool,
     softening2: f64,
     n: usize,
-    /// Planes of n numbers, filled up to whole rows.
+    /// Planes of n numbers, padded to whole rows.
     x: [Vec<f64>; 3],
     v: [Vec<f64>; 3],
     a: [Vec<f64>; 3],
     g: Vec<f64>,
-    /// Whether all bodies have the same strength.
+    /// Whether all bodies have the same G·m.
     equal: bool,
     mass: Vec<f64>,
     /// What the integrator saves.
@@ -157,7 +157,7 @@ struct CpuRun<'a> {
     /// Partial sums of the reduced solver: of rows, or of threads.
     partials: Vec<f64>,
     shares: Shares,
-    /// The bodies of this rank, all if there are no others.
+    /// The bodies of this rank; all bodies if there are no other ranks.
     own: Vec<Range<usize>>,
 }
 
@@ -189,7 +189,7 @@ impl<'a> CpuRun<'a> {
         };
         let planes = |of: &[[f64; 3]]| [plane(of, 0), plane(of, 1), plane(of, 2)];
         let mut x = planes(&bodies.position);
-        // Bodies that fill up lie on the x axis beyond all others.
+        // Padding bodies lie on the x axis beyond all others.
         let far = bodies.farthest();
         for (p, x) in x[0][n..].iter_mut().enumerate() {
             *x = far * (2.0 + p as f64 / ROW as f64);
@@ -243,7 +243,7 @@ impl<'a> CpuRun<'a> {
         }
     }
 
-    /// The positions of other ranks' bodies.
+    /// Receives the positions of other ranks' bodies.
     fn learn_positions(&mut self) {
         let Some(ranks) = &self.engine.ranks else {
             return;
@@ -266,8 +266,8 @@ impl<'a> CpuRun<'a> {
             self.engine.team.each(own.len().div_ceil(BLOCK), |block| {
                 let first = own.start + block * BLOCK;
                 let count = BLOCK.min((own.end - first).next_multiple_of(lanes.width));
-                // SAFETY: every block has bodies of its own; the planes are filled up to whole rows, and a CpuEngine holds only
-                // instruction sets that the machine has.
+                // SAFETY: every block has bodies of its own; the planes are padded to whole rows, and a CpuEngine holds only instruction
+                // sets that the machine has.
                 unsafe { basic(&field, first, count, &out) };
             });
         }
@@ -318,7 +318,7 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
         (Precision::F64, Simd::Avx512) => entries::avx512::LANES,
         (Precision::F32, Simd::Scalar) => entries::single::LANES,
         (Precision::FloatFloat, Simd::Scalar) => entries::double::LANES,
-        // Bodies travel within vectors of 8 lanes at most.
+        // Bodies move within vectors of at most 8 lanes.
         #[cfg(target_arch = "x86_64")]
         (Precision::F32, _) => entries::single_avx2::LANES,
         #[cfg(target_arch = "x86_64")]
@@ -344,8 +344,8 @@ fn field<'a>(
     }
 }
 
-/// The groups of rows of this rank: what they do is added to the sums that come from the rank of the group before and handed on
-/// to that of the next.
+/// The groups of rows of this rank: their forces are added to the sums that arrive from the rank of the previous group, and the
+/// sums are sent to the rank of the next group.
 fn relay(
     f: &Field<'_>,
     reduced: ReducedEntry,
@@ -389,7 +389,7 @@ fn relay(
 
 impl Run for CpuRun<'_> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
-        // A step of few bodies is shorter than a look at the clock or at the monitor.
+        // A step of few bodies takes less time than reading the clock or calling the monitor.
         let pairs = (self.n * self.n) as u64;
         let stride = (1_000_000 / pairs.max(1)).clamp(1, 4096);
         let mut done = 0;

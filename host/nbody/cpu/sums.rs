@@ -5,10 +5,10 @@ use super::entries::ReducedEntry;
 use super::solvers::{Field, ROW, Sums, T};
 use super::team::{Shared, Team};
 
-/// Bodies that a thread sums up at a time.
+/// Bodies whose sums a thread adds up at a time.
 const BLOCK: usize = 64;
 
-/// Rows one after the other, added to the sums as they come.
+/// Computes rows one after the other and adds each to the sums.
 pub(super) fn serial(
     f: &Field<'_>,
     reduced: ReducedEntry,
@@ -26,7 +26,7 @@ pub(super) fn serial(
         // SAFETY: a CpuEngine holds only instruction sets that the machine has.
         let q = unsafe { reduced(f, row, &mut behind) };
         for (a, q) in [&mut *ax, &mut *ay, &mut *az].into_iter().zip(&q.0) {
-            // All rows before have been added: A is complete.
+            // All previous rows have been added, so A is complete.
             for (a, q) in a[row * ROW..].iter_mut().zip(q) {
                 *a += q;
             }
@@ -34,7 +34,7 @@ pub(super) fn serial(
     }
 }
 
-/// What some consecutive rows do, each in memory of its own.
+/// The forces of some consecutive rows, each in an array of its own.
 pub(super) struct Rows<'a> {
     /// P: rows × 3 × padded.
     memory: &'a mut [f64],
@@ -42,13 +42,13 @@ pub(super) struct Rows<'a> {
     own: Vec<Sums<ROW>>,
     /// Length of a plane.
     padded: usize,
-    /// Which rows these are.
+    /// The first of these rows.
     first: usize,
     count: usize,
 }
 
 impl<'a> Rows<'a> {
-    /// In `memory`, whose planes have `padded` numbers.
+    /// Rows in `memory`, whose planes have `padded` numbers.
     pub(super) fn new(memory: &'a mut [f64], padded: usize) -> Self {
         let at_once = memory.len() / (3 * padded);
         Self {
@@ -60,12 +60,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// How many rows fit.
+    /// Number of rows that fit.
     pub(super) fn at_once(&self) -> usize {
         self.own.len()
     }
 
-    /// The pulls between `count` rows from `first` on and everything behind.
+    /// Computes the forces between `count` rows from `first` on and all bodies behind them.
     pub(super) fn compute(
         &mut self,
         f: &Field<'_>,
@@ -76,7 +76,7 @@ impl<'a> Rows<'a> {
         (self.first, self.count) = (first, count);
         let padded = self.padded;
         let p = Shared::new(self.memory);
-        // As plain numbers: 3 × ROW a row.
+        // As plain numbers: 3 × ROW per row.
         let q = Shared::new(flat(&mut self.own));
         team.each(count, |index| {
             let mut behind = |base: usize, sums: &Sums<T>| {
@@ -93,8 +93,8 @@ impl<'a> Rows<'a> {
         });
     }
 
-    /// Adds what has been computed to the sums of the bodies from the first row on, body by body in the order of the rows. What
-    /// the rows before did has been added already.
+    /// Adds the computed forces to the sums of the bodies from the first row on, body by body in the order of the rows. The forces of
+    /// the previous rows have already been added.
     pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], team: &Team) {
         let (first, count, padded) = (self.first, self.count, self.padded);
         let p = Shared::new(self.memory);
@@ -123,7 +123,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows side by side: first each into memory of its own, then summed up.
+/// Computes rows in parallel, each in an array of its own, and then adds them up.
 pub(super) fn parallel(
     f: &Field<'_>,
     reduced: ReducedEntry,

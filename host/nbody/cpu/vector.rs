@@ -13,19 +13,19 @@ use super::solvers::TOGETHER;
 pub(super) trait Vector: Real {
     /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the inverse cubes.
     const FEW_REGISTERS: bool;
-    /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: where they do
-    /// not fit into the registers, and subtractions are cheaper than stores.
+    /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: because they
+    /// do not fit into the registers, and subtractions are cheaper than stores.
     const SEPARATIONS_AGAIN: bool;
     /// [`inv_cubes_or_zero`](Real::inv_cubes_or_zero) of r² among which some zeros are expected: those of bodies with themselves.
     #[inline(always)]
     fn inv_cubes_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
         Self::inv_cubes(r2)
     }
-    /// Inverse cubes that have been begun.
+    /// Inverse cubes whose computation has begun.
     type Begun: Copy;
-    /// Begins the inverse cubes of these r²: the half of the work in which each instruction waits for the one before.
+    /// Begins the inverse cubes of these r²: the half of the work in which each instruction depends on the previous one.
     fn begin(r2: &[Self; TOGETHER]) -> Self::Begun;
-    /// Ends what was begun with these r².
+    /// Completes the inverse cubes of these r².
     fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER];
     /// As many numbers from a slice as there are lanes.
     fn load(from: &[f64]) -> Self;
@@ -75,7 +75,7 @@ mod lanes {
             impl Vector for $name {
                 // 16 of 4 lanes, 32 of 8.
                 const FEW_REGISTERS: bool = $n == 4;
-                // Stores of 8 lanes take two cycles; of 4 lanes one, and keeping is faster.
+                // A store of 8 lanes takes two cycles; a store of 4 lanes takes one, so keeping them is faster.
                 const SEPARATIONS_AGAIN: bool = $n == 8;
 
                 #[inline(always)]
@@ -130,7 +130,7 @@ mod lanes {
     }
 }
 
-/// `f32` numbers side by side that can be had one by one.
+/// Vectors of `f32` whose numbers can be read one by one.
 trait Singles: Copy {
     const COUNT: usize;
     fn put(from: &[f32]) -> Self;
@@ -168,7 +168,7 @@ impl Singles for trisolar_simd::F32x8 {
     }
 }
 
-/// The most `f32` numbers side by side.
+/// Largest number of `f32` lanes.
 const MOST: usize = 8;
 
 macro_rules! vector_of_singles {

@@ -1,8 +1,9 @@
-//! The engine of devices, GPUs or emulators: one or several, everything queued in order; the host only waits so that it can be stopped.
+//! The engine of one or several devices, GPUs or emulators. All work is queued in order; the host only waits so that it can cancel.
 //!
-//! Several devices hold all bodies each and move a part of them; before accelerations they exchange positions. With `basic` a device
-//! sums all pulls on its own bodies. With `reduced` it sweeps its own rows; then the devices add up one after the other, in the order
-//! of the rows, each continuing the sums of the one before: the same order, and bits, as on a single device.
+//! Each of several devices holds all bodies and moves a part of them; they exchange positions before accelerations are computed.
+//! With `basic` a device sums all forces on its own bodies. With `reduced` it sweeps its own rows; then the devices add up one after
+//! the other, in the order of the rows, each continuing the sums of the previous one. The order and the bits are thus those of a
+//! single device.
 
 mod part;
 mod share;
@@ -23,14 +24,14 @@ use super::{Bodies, Engine, Precision, Solver, Validated};
 use trisolar_device::{Device, Moment, Queue};
 use trisolar_run::{EngineError, Monitor, machine};
 
-/// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
+/// Largest number of bytes for the partial sums of the reduced solver's rows.
 const ROWS_BYTES: u64 = 16 << 30;
-/// Interactions that are queued on a GPU before the host looks whether to stop: some hundredths of a second.
+/// Interactions that are queued on a GPU before the host checks for cancellation: some hundredths of a second.
 const QUEUED: u64 = 50_000_000_000;
 
-/// Bodies up to which many steps are taken in one launch.
+/// Number of bodies up to which many steps are taken in one launch.
 const FEW: usize = 256;
-/// Ranges of the bodies in which one device hands its sums to the next.
+/// Number of ranges of bodies in which one device passes its sums to the next.
 const HANDED_OVER: u32 = 8;
 
 /// Integrates on devices: GPUs, or the emulator of the grid.
@@ -38,12 +39,12 @@ const HANDED_OVER: u32 = 8;
 pub struct DeviceEngine {
     devices: Vec<Arc<dyn Device>>,
     plan: Option<Plan>,
-    /// Interactions that are queued before the host looks whether to stop.
+    /// Interactions that are queued before the host checks for cancellation.
     queued: u64,
 }
 
 impl DeviceEngine {
-    /// On the GPU of this number, with the kernel that suits the number of bodies.
+    /// The engine of the GPU with this number, with the kernel that suits the number of bodies.
     ///
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`].
@@ -51,25 +52,25 @@ impl DeviceEngine {
         Self::gpus(&[number])
     }
 
-    /// On these GPUs together. Their number changes no bit of a result.
+    /// The engine of these GPUs together. Their number changes no bit of a result.
     ///
     /// # Errors
     /// As [`gpu`](Self::gpu).
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no devices.
     pub fn gpus(numbers: &[u32]) -> Result<Self, EngineError> {
         let devices = numbers.iter().map(|number| trisolar_device::open(*number));
         Self::on(devices.collect::<Result<_, _>>()?)
     }
 
-    /// On these devices together.
+    /// The engine of these devices together.
     ///
     /// # Errors
-    /// [`EngineError::Gpu`] if they cannot be made to reach each other.
+    /// [`EngineError::Gpu`] if they cannot access each other's memory.
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no devices.
     pub fn on(devices: Vec<Arc<dyn Device>>) -> Result<Self, EngineError> {
         assert!(!devices.is_empty());
         for one in &devices {
@@ -86,15 +87,15 @@ impl DeviceEngine {
         })
     }
 
-    /// Under the emulator of the grid, with threads in a random order that `seed` decides.
+    /// The engine on the emulator of the grid, with threads in a random order with this seed.
     pub fn emulated(plan: Plan, seed: Option<u64>) -> Self {
         Self::emulated_on(1, plan, seed)
     }
 
-    /// Under so many emulators together.
+    /// The engine on several emulators together.
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no devices.
     pub fn emulated_on(devices: usize, plan: Plan, seed: Option<u64>) -> Self {
         assert!(devices > 0);
         let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
@@ -110,7 +111,7 @@ impl DeviceEngine {
         self.plan = plan;
     }
 
-    /// What this engine uses for `n` bodies.
+    /// The plan that this engine uses for `n` bodies.
     pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> Plan {
         self.plan.unwrap_or_else(|| {
             if self.devices.len() == 1 && few(solver, precision, n) {
@@ -130,7 +131,7 @@ impl DeviceEngine {
     }
 }
 
-/// Whether a step of so many bodies is over before the next kernel is launched.
+/// Whether a step of this many bodies takes less time than the launch of the next kernel.
 fn few(solver: Solver, precision: Precision, n: usize) -> bool {
     match solver {
         Solver::Basic => n <= FEW,
@@ -153,7 +154,7 @@ fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u
     let plan = Plan::new(kernel);
     let bodies = kernel.tile_of(precision).map_or(1, |t| t.bodies);
     let blocks = (own as u32).div_ceil(plan.block * bodies);
-    // Enough blocks for several waves; then the last one, which is not full, hardly counts.
+    // Enough blocks for several waves, so that the last wave, which is not full, has little effect.
     Plan {
         splits: (multiprocessors * 32).div_ceil(blocks),
         ..plan
@@ -208,10 +209,10 @@ impl Engine for DeviceEngine {
     }
 }
 
-/// Bodies under way on devices.
+/// A run on devices.
 struct DeviceRun<S: Number> {
     plan: Plan,
-    /// As that of the engine.
+    /// As in [`DeviceEngine`].
     queued: u64,
     integration: Integration,
     mass: Vec<f64>,
@@ -243,7 +244,7 @@ impl<S: Number> DeviceRun<S> {
         for (index, device) in engine.devices.iter().enumerate() {
             let rows: Vec<share::Rows> = rounds.iter().map(|round| round[index]).collect();
             let own = if rounds.is_empty() {
-                // Whole rows: a body's own device does not depend on what it is computed with.
+                // Whole rows, so that the device of a body does not depend on the kernel.
                 let cut = |device: u32| {
                     let rows = u64::from(host.padded / S::ROW) * u64::from(device);
                     ((rows / u64::from(devices)) as u32 * S::ROW).min(host.n)
@@ -283,7 +284,7 @@ impl<S: Number> DeviceRun<S> {
         Ok(())
     }
 
-    /// Brings the positions of every device's own bodies to all others.
+    /// Copies the positions of every device's own bodies to all others.
     fn exchange(&mut self) -> Result<(), EngineError> {
         let count = self.parts.len();
         if count == 1 {
@@ -300,7 +301,7 @@ impl<S: Number> DeviceRun<S> {
                 }
             }
         }
-        // Nobody may move its bodies before the others have read them.
+        // No device may move its bodies before the others have read them.
         for one in 0..count {
             for other in (0..count).filter(|other| *other != one) {
                 self.parts[one]
@@ -316,7 +317,7 @@ impl<S: Number> DeviceRun<S> {
             for part in &mut self.parts {
                 part.sweep(&self.host, round)?;
             }
-            // Range by range: while a device adds up one, the next device has the one before.
+            // Range by range: while a device adds up one range, the next device adds up the previous one.
             let first = self.parts[0].first(round);
             let ranges = if self.parts.len() == 1 {
                 1
@@ -339,7 +340,7 @@ impl<S: Number> DeviceRun<S> {
             return self.parts[0].gather(&self.host, round, None, range);
         }
         for index in 0..count {
-            // The first device of a later round continues what the last one of the round before has left.
+            // The first device of a later round continues the sums of the last device of the previous round.
             let before = (index + count - 1) % count;
             let [part, before] = self
                 .parts
@@ -401,7 +402,7 @@ impl<S: Number> Run for DeviceRun<S> {
         let device = self.parts[0].device.clone();
         let mut queued = 0;
         let mut done = 0;
-        // One part is always queued behind the one that runs, so the device does not wait for the host.
+        // One part is always queued behind the running one, so that the device does not wait for the host.
         let mut running: Option<(Moment, u64)> = None;
         while done < steps {
             let count = stride.min(steps - queued);
@@ -425,7 +426,7 @@ impl<S: Number> Run for DeviceRun<S> {
                 monitor.progress(done, steps);
             }
         }
-        // The others are about as far.
+        // The other devices have made about the same progress.
         self.synchronise()?;
         Ok(steps)
     }
@@ -451,7 +452,7 @@ impl<S: Number> Run for DeviceRun<S> {
     }
 }
 
-/// Waits for a mark without holding a core, asking the monitor meanwhile.
+/// Waits for an event without occupying a core, and calls the monitor meanwhile.
 fn wait(mark: &Moment, monitor: &dyn Monitor) -> Result<(), EngineError> {
     while !mark.reached()? {
         if monitor.cancelled() {

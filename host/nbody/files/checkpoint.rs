@@ -1,4 +1,4 @@
-//! Checkpoints: an npz with everything that a run needs to go on to the same bits.
+//! Checkpoints: an npz with everything that a run needs to continue with the same bits.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use trisolar_run::Record;
 /// A run at some step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// What is computed.
+    /// The specification of the run.
     pub specification: Specification,
     /// Steps taken.
     pub step: u64,
@@ -22,11 +22,11 @@ pub struct Checkpoint {
     pub start_energy: Option<f64>,
     /// The bodies after these steps.
     pub bodies: Bodies,
-    /// What was recorded until then, so that a resumed run writes the files of an uninterrupted one.
+    /// The records until then, so that a resumed run writes the files of an uninterrupted one.
     pub history: History,
 }
 
-/// All but the bodies. Numbers in JSON have the digits that give the same bits back.
+/// All contents except the bodies. Numbers in JSON have the digits that restore the same bits.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -40,7 +40,7 @@ const HEAD: &str = "checkpoint.json";
 const LOWER: [&str; 2] = ["lower_position", "lower_velocity"];
 
 impl Checkpoint {
-    /// Writes it; an older file of that name stays until this one is complete.
+    /// Writes the checkpoint. An older file of that name remains until this one is complete.
     ///
     /// # Errors
     /// [`IoError`].
@@ -48,7 +48,7 @@ impl Checkpoint {
         self.write_with(path, None, None)
     }
 
-    /// The same with the lower parts of coordinates, and with the options and written files of the run, so that `--resume` can
+    /// As [`write`](Self::write), with the lower parts of coordinates and the options and written files of the run, so that `--resume` can
     /// continue with all of them.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Checkpoint {
         }))
     }
 
-    /// Reads one.
+    /// Reads a checkpoint.
     ///
     /// # Errors
     /// [`FileError`].
@@ -134,7 +134,7 @@ impl Checkpoint {
             path: path.to_owned(),
             reason: format!("{HEAD} is not that of an N-body run: {e}"),
         })?;
-        // Its name may be any.
+        // The file may have any name.
         let bodies = trisolar_bodies::files::npz(path)?.bodies;
         let Head {
             specification,
