@@ -139,7 +139,7 @@ fn what_points_cannot_be_is_told() {
     npy::write(here.join("whole.npy"), &[1, 9], &pixels()[..9]).expect("writes");
     for (file, said) in [
         ("nowhere.npy", "nowhere.npy: no such file"),
-        ("few.csv", "few.csv:2: it has 2 numbers"),
+        ("few.csv", "few.csv:2: the line has 2 numbers"),
         ("text.csv", "text.csv:2: 'six' is not a number"),
         ("infinite.csv", "'inf of point 1'"),
         ("four.npy", "each point needs 3 numbers"),

@@ -310,7 +310,7 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
         ));
     }
     text.push_str(&format!(
-        "\n\nruns from the start, f64, block steps computed by host or device; split: predict,\nforce, correct, rest in %{}\n{:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
+        "\n\nruns from the start, f64, block steps by host or device; split: predict,\nforce, correct, rest in %{}\n{:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
         engines(units), "engine", "order", "N", "by", "to time", "s a unit", "us/block", "Gflop/s"
     ));
     for u in units {

@@ -176,7 +176,7 @@ mod on_gpu {
             ));
         }
         text.push_str(
-            "\n\nratio: speed relative to the first rung at its best block size; \
+            "\n\nratio: speed relative to the first rung at its best block size;\n\
              result: comparison with the last rung",
         );
         text

@@ -36,8 +36,7 @@ pub(super) fn text(devices: &[String], repeats: usize, rates: &[Rate], tables: &
         let columns: Vec<String> = tables.blocks.iter().map(|(b, _)| b.to_string()).collect();
         let values = tables.blocks.iter().map(|(_, rate)| rate);
         text.push_str(
-            "\n\nbasic, f32, one body per thread, sums not divided among blocks: \
-             1e9 interactions/s by threads per block",
+            "\n\nbasic, f32, one body per thread, sums not divided among blocks:\n1e9 interactions/s by threads per block",
         );
         text.push_str(&grid(&columns, values));
     }
@@ -52,8 +51,7 @@ pub(super) fn text(devices: &[String], repeats: usize, rates: &[Rate], tables: &
             .collect();
         let values = tables.unroll.iter().map(|(_, rate)| rate);
         text.push_str(
-            "\n\nbasic, f32, blocks of 128, sums divided among blocks: \
-             1e9 interactions/s by bodies per thread x unrolled steps",
+            "\n\nbasic, f32, blocks of 128, sums divided among blocks:\n1e9 interactions/s by bodies per thread x unrolled steps",
         );
         text.push_str(&grid(&columns, values));
     }
