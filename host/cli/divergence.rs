@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
+    self, Backend, Driver, Executor, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
     OneOrTwo, Plane, Points, Precision, Preset, Quantity, Resolution, RunOptions, SpecError,
     Specification, Start, Validated,
 };
@@ -431,8 +431,8 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     };
     let team = Team::join()?;
     let points = |specification| args.with_points(specification);
-    let result = team.compute(&options, false, &points, |computer, options| {
-        run_on(&args, typed, computer, &options)
+    let result = team.compute(&options, false, &points, |executor, options| {
+        run_on(&args, typed, executor, &options)
     });
     team.end(result)
 }
@@ -523,14 +523,14 @@ impl Job {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    if args.driver == Driver::Single && computer.processes() > 1 {
+    if args.driver == Driver::Single && executor.processes() > 1 {
         let reason = "it compares ways to drive the GPUs of one process; remove the option, or start the map without mpirun";
         return Err(Failure::value("single", "--driver", reason));
     }
-    computer.check(options)?;
+    executor.check(options)?;
     let job = Job::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
@@ -557,10 +557,10 @@ fn run_on(
 
     let style = job.output.style();
     let outcome = match &job.streamed {
-        Some(_) => streamed::run(computer, &job, args.resume.is_some(), options, args.quiet)?,
+        Some(_) => streamed::run(executor, &job, args.resume.is_some(), options, args.quiet)?,
         None => {
             let progress = Progress::new("divergence", args.quiet);
-            let map = divergence::run_on(computer, valid, options, &progress)?;
+            let map = divergence::run_on(executor, valid, options, &progress)?;
             progress.finish();
             for output in outputs {
                 interrupt::check()?;

@@ -1,6 +1,6 @@
 //! The processes that `mpirun` started, as a command sees them: rank 0 reads, writes and reports, all compute.
 
-use trisolar::divergence::{Computer, RunOptions, Specification, Validated};
+use trisolar::divergence::{Executor, RunOptions, Specification, Validated};
 
 use super::Failure;
 
@@ -90,7 +90,7 @@ impl Team {
         options: &RunOptions,
         _: bool,
         _: WithPoints<'_>,
-        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         lead(&trisolar::divergence::Devices::new(), *options)
     }
@@ -153,7 +153,7 @@ impl Team {
         options: &RunOptions,
         in_turn: bool,
         points: WithPoints<'_>,
-        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         use trisolar::divergence::{self, Local};
         let Some(world) = self.world.as_deref() else {

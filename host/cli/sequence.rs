@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Computer, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification, differences,
+    Executor, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification, differences,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Outputs, Paths, Record};
@@ -232,7 +232,7 @@ impl SequenceArgs {
     /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
     pub(crate) fn on_all_ranks(
         &self,
-        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         let options = RunOptions {
             backend: self.backend.backend,

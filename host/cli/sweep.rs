@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Computer, Parameter, RunOptions, Specification};
+use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::Paths;
@@ -107,16 +107,16 @@ impl Args {
 /// Computes what is missing, then the sheet and the tables.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     args.sequence
-        .on_all_ranks(|computer, options| run_on(&args, typed, computer, options))
+        .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
 }
 
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: RunOptions,
 ) -> Result<(), Failure> {
-    computer.check(&options)?;
+    executor.check(&options)?;
     let (sweep, path) = args.sweep(typed)?;
     let base = &sweep.base;
     let vary: Vec<Vary> = (sweep.vary.iter())
@@ -162,9 +162,9 @@ fn run_on(
     }
     interrupt::watch()?;
     args.sequence.warn(&frames);
-    let settings = args.sequence.settings(style, options, computer.processes());
+    let settings = args.sequence.settings(style, options, executor.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);
-    let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress)
+    let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| args.sequence.ended(e, "sweep", &folder))?;
     progress.finish();
 

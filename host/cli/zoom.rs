@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Computer, Devices, RunOptions, Specification, can_resume};
+use trisolar::divergence::{Devices, Executor, RunOptions, Specification, can_resume};
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Paths, Record};
@@ -131,22 +131,22 @@ impl Paths for Zoom {
 /// Computes what is missing and makes the films.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     args.sequence
-        .on_all_ranks(|computer, options| run_on(&args, typed, computer, options))
+        .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
 }
 
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: RunOptions,
 ) -> Result<(), Failure> {
-    computer.check(&options)?;
+    executor.check(&options)?;
     let (zoom, path, before) = args.zoom(typed)?;
     let cache = match zoom.cache {
         Cache::None => args.cache,
         cache => cache,
     };
-    if cache != Cache::None && computer.processes() > 1 {
+    if cache != Cache::None && executor.processes() > 1 {
         let reason = "it keeps the states of one process only; remove the option, or start the zoom without mpirun";
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
@@ -171,10 +171,10 @@ fn run_on(
     interrupt::watch()?;
     args.sequence.warn(&frames);
 
-    let settings = args.sequence.settings(style, options, computer.processes());
+    let settings = args.sequence.settings(style, options, executor.processes());
     let progress = Progress::new("zoom", args.sequence.quiet);
     let computed = if cache == Cache::None {
-        let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress);
+        let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress);
         outcome.map(|outcome| (outcome, None))
     } else {
         let devices = Devices::new();

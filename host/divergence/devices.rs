@@ -11,7 +11,7 @@ use super::choice::{self, Chosen};
 use super::emulator::Emulated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resume::{Resuming, Stepper};
-use super::{Computer, CpuEngine, Validated, run_on};
+use super::{CpuEngine, Executor, Validated, run_on};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
@@ -136,7 +136,7 @@ impl Devices {
     }
 }
 
-impl Computer for Devices {
+impl Executor for Devices {
     fn stream(
         &self,
         task: &Task<'_>,

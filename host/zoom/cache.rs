@@ -15,7 +15,7 @@ use super::frame::{self, Effort, Error, State, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
 use trisolar_map::{
-    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
+    Devices, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
     beside,
 };
 

@@ -19,7 +19,7 @@ use trisolar_io::read::{self, Limit};
 use trisolar_io::sum::Sum;
 use trisolar_map::output;
 use trisolar_map::{
-    Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task, ValueSlice,
+    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Task, ValueSlice,
 };
 
 /// How the frames of a sequence are written.
@@ -163,12 +163,12 @@ pub fn compute(
     compute_on(&Devices::new(), frame, partial, options, monitor)
 }
 
-/// As [`compute`], on `computer`.
+/// As [`compute`], on `executor`.
 ///
 /// # Errors
 /// As [`compute`].
 pub fn compute_on(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     frame: &Frame,
     partial: &Partial,
     options: &RunOptions,
@@ -187,7 +187,7 @@ pub fn compute_on(
         count: task.pixels().saturating_mul(steps),
         total: spec.pixels().saturating_mul(steps),
     };
-    let result = computer.stream(&task, options, &part);
+    let result = executor.stream(&task, options, &part);
     partial.flush()?;
     let streamed = result?;
     Ok(Effort {

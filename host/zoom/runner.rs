@@ -12,7 +12,7 @@ use super::frame::{self, Effort, Error, State, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
 use trisolar_map::{
-    Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions, beside,
+    Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, beside,
 };
 
 /// How a sequence is computed and written.
@@ -85,21 +85,21 @@ pub fn run(
     run_on(&Devices::new(), frames, folder, settings, monitor)
 }
 
-/// As [`run`], with all maps computed on `computer`.
+/// As [`run`], with all maps computed on `executor`.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_on(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     frames: &[Frame],
     folder: &Folder,
     settings: &Settings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome, Error> {
-    computer.check(&settings.options)?;
+    executor.check(&settings.options)?;
     let most = most_steps(frames);
     let board = Board::new(frames, monitor);
-    let gpus = gpus(computer, &settings.options, frames.len());
+    let gpus = gpus(executor, &settings.options, frames.len());
     let work = |worker: usize, frame: &Frame, ()| {
         let options = RunOptions {
             gpus: gpus[worker % gpus.len()],
@@ -109,7 +109,7 @@ pub fn run_on(
             options,
             ..*settings
         };
-        one(computer, frame, most, folder, &settings, &board)
+        one(executor, frame, most, folder, &settings, &board)
     };
     in_flight(frames, settings.in_flight, &board, |_| Ok(()), work)
 }
@@ -181,11 +181,11 @@ pub(super) fn in_flight<P>(
 
 /// The GPUs of the frames in flight, in turn. If there are at least as many frames as GPUs, each frame has a GPU of its own, because
 /// a device works best on a whole frame.
-fn gpus(computer: &dyn Computer, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
+fn gpus(executor: &dyn Executor, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
     let asked = options.gpus;
     let all = match options.backend {
         Backend::Cpu => Vec::new(),
-        _ => computer.gpus().unwrap_or_default(),
+        _ => executor.gpus().unwrap_or_default(),
     };
     let numbers: Vec<u32> = match asked {
         GpuChoice::These(_) => asked.numbers().collect(),
@@ -210,7 +210,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Computes a frame from its last record, if there is one, and writes its files.
 fn one(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     frame: &Frame,
     most: u32,
     folder: &Folder,
@@ -234,7 +234,7 @@ fn one(
         board,
         index: frame.index as usize,
     };
-    let compute = || frame::compute_on(computer, frame, &partial, &settings.options, &watch);
+    let compute = || frame::compute_on(executor, frame, &partial, &settings.options, &watch);
     let (mut effort, unresolved) = beside(
         &frame.specification,
         settings.options.threads,

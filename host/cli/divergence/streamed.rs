@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use trisolar::divergence::{
-    Computer, Monitor, RunOptions, Specification, Statistics, Task, Validated, beside,
+    Executor, Monitor, RunOptions, Specification, Statistics, Task, Validated, beside,
     resolution_of,
 };
 use trisolar::io::atomic::stage;
@@ -23,7 +23,7 @@ const RECORDS: Duration = Duration::from_secs(4);
 /// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
 /// outputs from there.
 pub(super) fn run(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     job: &Job,
     resume: bool,
     options: &RunOptions,
@@ -35,7 +35,7 @@ pub(super) fn run(
     let missing = store.missing();
     let left = pixels(&missing);
     let there = valid.pixels() - left;
-    let mut outcome = compute(computer, valid, &store, &missing, options, quiet)?;
+    let mut outcome = compute(executor, valid, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
     if resume && !resumed {
         outcome
@@ -102,7 +102,7 @@ fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure
 
 /// Computes what is missing.
 fn compute(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     valid: &Validated,
     store: &Store,
     missing: &[Range<u64>],
@@ -141,7 +141,7 @@ fn compute(
         before: (valid.pixels() - pixels(missing)).saturating_mul(steps),
     };
     let task = Task::new(valid, missing, store);
-    let stream = || computer.stream(&task, options, &rest);
+    let stream = || executor.stream(&task, options, &rest);
     let (streamed, recorded) =
         store.recording(RECORDS, || beside(valid, options.threads, &rest, stream));
     progress.finish();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Computer as _, Devices, EngineError, Given, GpuChoice, Monitor, OneOrTwo, Points,
+    Backend, Devices, EngineError, Executor as _, Given, GpuChoice, Monitor, OneOrTwo, Points,
     Quantity, RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
 };
 use trisolar::gpu::{self, DeviceInfo};

@@ -12,7 +12,7 @@ use super::report::{Report, together};
 use crate::engine::{Streamed, Task};
 use crate::queue::{Pace, Share};
 use crate::team::{self, Worker};
-use crate::{Computer, Devices, Driver, Specification, choice};
+use crate::{Devices, Driver, Executor, Specification, choice};
 use trisolar_run::Ranks as _;
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -80,7 +80,7 @@ pub fn dismiss(world: &World, code: u8) {
     }
 }
 
-impl Computer for Crew {
+impl Executor for Crew {
     fn stream(
         &self,
         task: &Task<'_>,
