@@ -171,7 +171,7 @@ fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
 /// Every kernel on every GPU.
 #[cfg(feature = "gpu")]
 fn gpus() -> Result<Vec<Candidate>, EngineError> {
-    use trisolar::divergence::{Backend, DeviceEngine, FleetEngine, GpuChoice, RunOptions};
+    use trisolar::divergence::{Backend, DeviceEngine, GpuChoice, MultiDeviceEngine, RunOptions};
 
     let mut list = Vec::new();
     for device in trisolar::gpu::devices()? {
@@ -187,8 +187,11 @@ fn gpus() -> Result<Vec<Candidate>, EngineError> {
         gpus: GpuChoice::All,
         ..RunOptions::default()
     };
-    let (fleet, _) = FleetEngine::open(u64::MAX, &together)?;
-    list.push(Candidate::new("all GPUs and the CPU together", fleet));
+    let (multi_device, _) = MultiDeviceEngine::open(u64::MAX, &together)?;
+    list.push(Candidate::new(
+        "all GPUs and the CPU together",
+        multi_device,
+    ));
     Ok(list)
 }
 

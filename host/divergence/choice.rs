@@ -2,14 +2,14 @@
 
 use super::devices::{Devices, LentCpu};
 use super::engine::Engine;
-use super::fleet::FleetEngine;
+use super::multi_device::MultiDeviceEngine;
 use super::{Specification, Validated};
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
 
 /// The engine that computes a map.
 pub(super) enum Chosen {
     /// GPUs, or GPUs and the CPU.
-    Fleet(FleetEngine),
+    MultiDevice(MultiDeviceEngine),
     /// The CPU.
     Cpu(LentCpu),
 }
@@ -17,7 +17,7 @@ pub(super) enum Chosen {
 impl Chosen {
     pub fn engine(&self) -> &dyn Engine {
         match self {
-            Self::Fleet(fleet) => fleet,
+            Self::MultiDevice(multi_device) => multi_device,
             Self::Cpu(cpu) => &**cpu,
         }
     }
@@ -36,11 +36,11 @@ pub(super) fn devices(
     options.check()?;
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
-        match FleetEngine::of(devices, pixels, options) {
-            Ok((fleet, mut said)) => {
+        match MultiDeviceEngine::of(devices, pixels, options) {
+            Ok((multi_device, mut said)) => {
                 notes.append(&mut said);
                 notes.extend(mixed(spec.specification(), options.with_cpu));
-                return Ok((Chosen::Fleet(fleet), notes));
+                return Ok((Chosen::MultiDevice(multi_device), notes));
             }
             Err(error) => {
                 let reason = error.to_string();

@@ -119,7 +119,7 @@ impl Devices {
         );
         let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
         let ran = match &chosen {
-            Chosen::Fleet(fleet) => fleet.resume(self, task, monitor)?,
+            Chosen::MultiDevice(multi_device) => multi_device.resume(self, task, monitor)?,
             Chosen::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
         };
         Ok(streamed(&chosen, ran, notes))

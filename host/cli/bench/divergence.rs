@@ -218,7 +218,7 @@ fn common_factor(a: u64, b: u64) -> u64 {
 /// Every GPU on a map that keeps it busy.
 #[cfg(feature = "gpu")]
 fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failure> {
-    use trisolar::divergence::{DeviceEngine, FleetEngine, GpuChoice, RunOptions};
+    use trisolar::divergence::{DeviceEngine, GpuChoice, MultiDeviceEngine, RunOptions};
 
     let valid = args.specification(1000)?;
     let devices = trisolar::gpu::devices().map_err(EngineError::from)?;
@@ -245,8 +245,8 @@ fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failur
             gpus: GpuChoice::All,
             ..RunOptions::default()
         };
-        let (fleet, _) = FleetEngine::open(valid.pixels(), &all)?;
-        let (mut row, _) = measure(&fleet, &valid, format!("gpu, all {}", rows.len()))?;
+        let (multi_device, _) = MultiDeviceEngine::open(valid.pixels(), &all)?;
+        let (mut row, _) = measure(&multi_device, &valid, format!("gpu, all {}", rows.len()))?;
         row.of_plain = plain_rate.map(|plain| row.rate / plain);
         rows.push(row);
     }

@@ -14,7 +14,7 @@ const PIXELS_A_GPU: u64 = 1 << 16;
 
 /// Computes maps on several GPUs.
 #[derive(Debug)]
-pub struct FleetEngine {
+pub struct MultiDeviceEngine {
     gpus: Vec<LentGpu>,
     /// The CPU, if it computes together with the GPUs.
     cpu: Option<LentCpu>,
@@ -23,7 +23,7 @@ pub struct FleetEngine {
     driver: Driver,
 }
 
-impl FleetEngine {
+impl MultiDeviceEngine {
     /// Opens the devices that `options` select for a map of this many pixels; also returns notes about those that cannot be used.
     ///
     /// # Errors
@@ -40,21 +40,21 @@ impl FleetEngine {
     ) -> Result<(Self, Vec<String>), EngineError> {
         let found = devices.list();
         options.check_with(found.as_deref())?;
-        let chosen = choose(&found?, options.gpus, pixels);
+        let chosen = select_gpus(&found?, options.gpus, pixels);
         let (gpus, mut failed) = open_all(devices, &chosen);
         if gpus.is_empty() {
             return Err(failed.swap_remove(0));
         }
-        let alone = options.driver == Driver::Single;
+        let single = options.driver == Driver::Single;
         let cpu = |wanted: bool| wanted.then(|| devices.cpu(options.threads)).transpose();
-        let fleet = Self {
+        let multi_device = Self {
             gpus,
             cpu: cpu(options.with_cpu)?,
-            reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !alone)?,
+            reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !single)?,
             driver: options.driver,
         };
         let note = |error| format!("{error}; the other devices compute instead");
-        Ok((fleet, failed.iter().map(note).collect()))
+        Ok((multi_device, failed.iter().map(note).collect()))
     }
 }
 
@@ -81,7 +81,7 @@ fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError
 }
 
 /// Numbers of the GPUs to use, all of which exist.
-fn choose(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
+fn select_gpus(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
     let all = found.iter().map(|gpu| gpu.index);
     match choice {
         GpuChoice::All => all.collect(),
@@ -93,7 +93,7 @@ fn choose(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
     }
 }
 
-impl Engine for FleetEngine {
+impl Engine for MultiDeviceEngine {
     fn name(&self) -> &'static str {
         if self.cpu.is_some() { "gpu+cpu" } else { "gpu" }
     }
@@ -129,7 +129,7 @@ impl Engine for FleetEngine {
     }
 }
 
-impl FleetEngine {
+impl MultiDeviceEngine {
     /// Runs a task with a host thread for each device.
     fn together(
         &self,
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn small_maps_take_few_gpus_unless_asked_otherwise() {
         let found = listed(4);
-        let chosen = |choice, pixels| choose(&found, choice, pixels);
+        let chosen = |choice, pixels| select_gpus(&found, choice, pixels);
         assert_eq!(chosen(GpuChoice::Auto, 300 * 300), [0, 1]);
         assert_eq!(chosen(GpuChoice::Auto, 10), [0]);
         assert_eq!(chosen(GpuChoice::Auto, 1 << 24), [0, 1, 2, 3]);
