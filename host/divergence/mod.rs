@@ -1,6 +1,6 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
-mod alone;
+mod single_driver;
 #[macro_use]
 mod value;
 
@@ -29,7 +29,7 @@ mod resolution;
 mod resume;
 mod sink;
 mod spec;
-mod split;
+mod static_split;
 pub mod store;
 mod team;
 mod tiles;

@@ -122,7 +122,7 @@ impl Engine for MultiDeviceEngine {
         if driven.len() == self.gpus.len() {
             return super::device::measured(driven.iter().copied(), |at_start| match self.driver {
                 Driver::Threads => self.together(task, monitor, at_start),
-                Driver::Single => super::alone::drive(&driven, task, monitor, at_start),
+                Driver::Single => super::single_driver::drive(&driven, task, monitor, at_start),
             });
         }
         self.together(task, monitor, None)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
 use super::queue::Queue;
-use super::split::{self, Sum};
+use super::static_split::{self, Sum};
 use super::team::Worker as _;
 use super::tiles::{Pipeline, Standing};
 use trisolar_run::{EngineError, Monitor};
@@ -23,7 +23,7 @@ pub(super) fn drive(
     at_start: Option<&(dyn Fn() + Sync)>,
 ) -> Result<Ran, EngineError> {
     let steps = task.spec.specification().steps;
-    let parts: Vec<Vec<Range<u64>>> = split::evenly(task.spans, gpus.len());
+    let parts: Vec<Vec<Range<u64>>> = static_split::evenly(task.spans, gpus.len());
     let sum = Sum::new(monitor, &parts, steps);
     let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
     let capacities = gpus
