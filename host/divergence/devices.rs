@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::DeviceEngine;
-use super::choice::{self, Chosen};
 use super::emulator::Emulated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resume::{Resuming, Stepper};
+use super::select::{self, Selected};
 use super::{CpuEngine, Executor, Validated, run_on};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -94,9 +94,9 @@ impl Devices {
         options: &RunOptions,
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError> {
-        let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
-        let engine = chosen.engine();
-        Ok(streamed(&chosen, engine.stream(task, monitor)?, notes))
+        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
+        let engine = selected.engine();
+        Ok(streamed(&selected, engine.stream(task, monitor)?, notes))
     }
 
     /// Steps pixels from the states in which an earlier computation left them to their ends, on the devices that `options` select,
@@ -117,12 +117,12 @@ impl Devices {
             super::can_resume(task.spec),
             "divergence maps in f64 by explicit Euler"
         );
-        let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
-        let ran = match &chosen {
-            Chosen::MultiDevice(multi_device) => multi_device.resume(self, task, monitor)?,
-            Chosen::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
+        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
+        let ran = match &selected {
+            Selected::MultiDevice(multi_device) => multi_device.resume(self, task, monitor)?,
+            Selected::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
         };
-        Ok(streamed(&chosen, ran, notes))
+        Ok(streamed(&selected, ran, notes))
     }
 
     /// A handle of the GPU with this number; an open one if possible.
@@ -151,8 +151,8 @@ impl Executor for Devices {
     }
 }
 
-fn streamed(chosen: &Chosen, mut ran: super::Ran, mut notes: Vec<String>) -> Streamed {
-    let engine = chosen.engine();
+fn streamed(selected: &Selected, mut ran: super::Ran, mut notes: Vec<String>) -> Streamed {
+    let engine = selected.engine();
     notes.append(&mut ran.notes);
     ran.notes = notes;
     Streamed {

@@ -5,7 +5,6 @@ mod single_driver;
 mod value;
 
 mod batches;
-mod choice;
 mod comparison;
 pub mod config;
 mod cpu;
@@ -27,6 +26,7 @@ mod queue;
 mod ranks;
 mod resolution;
 mod resume;
+mod select;
 mod sink;
 mod spec;
 mod static_split;

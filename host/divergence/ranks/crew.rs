@@ -12,7 +12,7 @@ use super::report::{Report, together};
 use crate::engine::{Streamed, Task};
 use crate::queue::{Pace, Share};
 use crate::team::{self, Worker};
-use crate::{Devices, Driver, Executor, Specification, choice};
+use crate::{Devices, Driver, Executor, Specification, select};
 use trisolar_run::Ranks as _;
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -160,9 +160,9 @@ impl Worker for Own<'_> {
 
 impl Own<'_> {
     fn compute(&self, task: &Task<'_>, share: Share<'_>) -> Result<Report, EngineError> {
-        let (chosen, mut notes) =
-            choice::devices(self.devices, task.spec, self.pixels, &self.options)?;
-        let engine = chosen.engine();
+        let (selected, mut notes) =
+            select::engine(self.devices, task.spec, self.pixels, &self.options)?;
+        let engine = selected.engine();
         let supply = FromShare {
             share,
             engine: engine.name(),

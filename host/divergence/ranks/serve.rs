@@ -10,7 +10,7 @@ use super::message::Message;
 use super::post::{Line, Post};
 use super::report::Report;
 use crate::engine::{Streamed, Task};
-use crate::{Devices, Driver, SpecError, Specification, Validated, choice};
+use crate::{Devices, Driver, SpecError, Specification, Validated, select};
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, RunOptions};
 
@@ -119,9 +119,9 @@ impl Job {
     }
 
     fn compute(&self, valid: &Validated, line: &Line<'_>) -> Result<Report, EngineError> {
-        let (chosen, mut notes) =
-            choice::devices(&self.devices, valid, self.pixels, &self.options)?;
-        let engine = chosen.engine();
+        let (selected, mut notes) =
+            select::engine(&self.devices, valid, self.pixels, &self.options)?;
+        let engine = selected.engine();
         let granted = Granted {
             line,
             engine: engine.name(),

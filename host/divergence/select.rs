@@ -7,14 +7,14 @@ use super::{Specification, Validated};
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
 
 /// The engine that computes a map.
-pub(super) enum Chosen {
+pub(super) enum Selected {
     /// GPUs, or GPUs and the CPU.
     MultiDevice(MultiDeviceEngine),
     /// The CPU.
     Cpu(LentCpu),
 }
 
-impl Chosen {
+impl Selected {
     pub fn engine(&self) -> &dyn Engine {
         match self {
             Self::MultiDevice(multi_device) => multi_device,
@@ -27,12 +27,12 @@ impl Chosen {
 ///
 /// # Errors
 /// No GPU can be used and one is needed, or the CPU engine cannot start.
-pub(super) fn devices(
+pub(super) fn engine(
     devices: &Devices,
     spec: &Validated,
     pixels: u64,
     options: &RunOptions,
-) -> Result<(Chosen, Vec<String>), EngineError> {
+) -> Result<(Selected, Vec<String>), EngineError> {
     options.check()?;
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
@@ -40,7 +40,7 @@ pub(super) fn devices(
             Ok((multi_device, mut said)) => {
                 notes.append(&mut said);
                 notes.extend(mixed(spec.specification(), options.with_cpu));
-                return Ok((Chosen::MultiDevice(multi_device), notes));
+                return Ok((Selected::MultiDevice(multi_device), notes));
             }
             Err(error) => {
                 let reason = error.to_string();
@@ -55,7 +55,7 @@ pub(super) fn devices(
     if options.driver == Driver::Single {
         notes.push("the driver single only drives GPUs; the CPU computes as usual".into());
     }
-    Ok((Chosen::Cpu(devices.cpu(options.threads)?), notes))
+    Ok((Selected::Cpu(devices.cpu(options.threads)?), notes))
 }
 
 /// The note for a precision whose bits depend on the device, if GPUs and the CPU compute together.
