@@ -18,7 +18,7 @@ use super::batches::{Batches, SLICE, Work};
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::Share;
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use super::value::Value;
 use super::{Specification, Validated};
 use trisolar_run::{EngineError, Monitor, Workers};
@@ -65,7 +65,7 @@ impl Engine for CpuEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        team::run(&[self], None, task, monitor)
+        scheduler::run(&[self], None, task, monitor)
     }
 }
 

@@ -18,7 +18,7 @@ use super::devices::Accelerator;
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use super::tiles::{self, Pipeline, SETS, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
@@ -185,7 +185,7 @@ impl Engine for DeviceEngine {
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
         measured([self].into_iter(), |at_start| {
-            team::run_from(&[self], None, task, monitor, at_start)
+            scheduler::run_from(&[self], None, task, monitor, at_start)
         })
     }
 }

@@ -319,8 +319,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::super::queue::Share;
+    use super::super::scheduler::Worker;
     use super::super::sink::Memory;
-    use super::super::team::Worker;
     use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
     use super::*;
     use trisolar_run::Backend;

@@ -8,7 +8,7 @@ use super::devices::{Accelerator, Source};
 use super::engine::{Engine, Ran, Task};
 use super::queue::Share;
 use super::resume::{Resuming, Stepper};
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use super::{DivergenceKernel, Specification};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, Monitor, machine};
@@ -66,7 +66,7 @@ impl Engine for EmulatorEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        team::run(&[self], None, task, monitor)
+        scheduler::run(&[self], None, task, monitor)
     }
 }
 

@@ -26,12 +26,12 @@ mod queue;
 mod ranks;
 mod resolution;
 mod resume;
+mod scheduler;
 mod select;
 mod sink;
 mod spec;
 mod static_split;
 pub mod store;
-mod team;
 mod tiles;
 pub mod yardstick;
 

@@ -5,7 +5,7 @@ use std::thread;
 use super::devices::{Devices, LentCpu, LentGpu};
 use super::engine::{Engine, Ran, Task};
 use super::resume::{Resuming, Stepper};
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use trisolar_device::DeviceInfo;
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
 
@@ -141,7 +141,7 @@ impl MultiDeviceEngine {
         let cpu = self.cpu.iter().map(|cpu| &**cpu as &dyn Worker);
         let workers: Vec<&dyn Worker> = gpus.chain(cpu).collect();
         let reserve = self.reserve.as_ref().map(|cpu| &**cpu as &dyn Worker);
-        team::run_from(&workers, reserve, task, monitor, at_start)
+        scheduler::run_from(&workers, reserve, task, monitor, at_start)
     }
 
     /// Computes unfinished pixels to their ends. Every GPU has two handles: while one copies results and states or waits for its last

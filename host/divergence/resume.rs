@@ -10,8 +10,8 @@ use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::engine::{Ran, Streamed, Task};
 use super::queue::Share;
+use super::scheduler::{self, Worker};
 use super::sink::Sink;
-use super::team::{self, Worker};
 use super::value::ValueSlice;
 use super::{Devices, Precision, Specification, Validated};
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -93,7 +93,7 @@ impl Resuming<'_> {
         Task::new(self.spec, self.spans, self.sink)
     }
 
-    /// Computes them on all of `steppers`; see [`team::run`].
+    /// Computes them on all of `steppers`; see [`scheduler::run`].
     pub(super) fn run(
         &self,
         steppers: &[&dyn Stepper],
@@ -108,7 +108,7 @@ impl Resuming<'_> {
         let workers: Vec<&dyn Worker> = workers.iter().map(|w| w as &dyn Worker).collect();
         let reserve = reserve.map(at_work);
         let reserve = reserve.as_ref().map(|w| w as &dyn Worker);
-        team::run(&workers, reserve, &self.task(), monitor)
+        scheduler::run(&workers, reserve, &self.task(), monitor)
     }
 
     /// The step counts of these finished items.

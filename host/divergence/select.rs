@@ -23,7 +23,7 @@ impl Selected {
     }
 }
 
-/// Devices for `options` to compute so many pixels of a map, and what the user should know about them.
+/// Selects the engine for `options` and a map of this many pixels; also returns notes for the user.
 ///
 /// # Errors
 /// No GPU can be used and one is needed, or the CPU engine cannot start.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
 use super::queue::Queue;
+use super::scheduler::Worker as _;
 use super::static_split::{self, Sum};
-use super::team::Worker as _;
 use super::tiles::{Pipeline, Standing};
 use trisolar_run::{EngineError, Monitor};
 

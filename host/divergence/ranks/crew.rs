@@ -11,7 +11,7 @@ use super::post::{Heard, Line, Post};
 use super::report::{Report, together};
 use crate::engine::{Streamed, Task};
 use crate::queue::{Pace, Share};
-use crate::team::{self, Worker};
+use crate::scheduler::{self, Worker};
 use crate::{Devices, Driver, Executor, Specification, select};
 use trisolar_run::Ranks as _;
 use trisolar_run::mpi::World;
@@ -114,7 +114,7 @@ impl Executor for Crew {
             .collect();
         let workers = std::iter::once(&own as &dyn Worker);
         let workers: Vec<_> = workers.chain(others.iter().map(|o| o as _)).collect();
-        let ran = team::run(&workers, None, task, monitor)?;
+        let ran = scheduler::run(&workers, None, task, monitor)?;
         let reports = std::iter::once(own.report).chain(others.into_iter().map(|o| o.report));
         let reports: Vec<Report> = reports
             .map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner))

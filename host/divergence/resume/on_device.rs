@@ -10,7 +10,7 @@ use kernels_gpu::quantity::Divergence;
 
 use super::super::device::{DeviceEngine, Shape, wait};
 use super::super::queue::Share;
-use super::super::team::Worker as _;
+use super::super::scheduler::Worker as _;
 use super::{Item, Resuming, Stepper};
 use crate::Value as _;
 use trisolar_device::{Buffer, Device, Entry, Grid, Queue};
