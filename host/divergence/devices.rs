@@ -126,12 +126,12 @@ impl Devices {
     }
 
     /// A handle of the GPU with this number; an open one if possible.
-    pub(super) fn gpu(&self, index: u32) -> Result<LentGpu, EngineError> {
+    pub(super) fn gpu(&self, index: u32) -> Result<GpuLease, EngineError> {
         self.gpus.take(index, || self.source.open(index))
     }
 
     /// A handle of the CPU engine with this many threads.
-    pub(super) fn cpu(&self, threads: Option<usize>) -> Result<LentCpu, EngineError> {
+    pub(super) fn cpu(&self, threads: Option<usize>) -> Result<CpuLease, EngineError> {
         self.cpus.take(threads, || CpuEngine::new(threads))
     }
 }
@@ -198,18 +198,19 @@ impl Source for Driver {
     }
 }
 
-pub(super) type LentGpu = Lent<u32, Box<dyn Accelerator>>;
-pub(super) type LentCpu = Lent<Option<usize>, CpuEngine>;
+pub(super) type GpuLease = Lease<u32, Box<dyn Accelerator>>;
+pub(super) type CpuLease = Lease<Option<usize>, CpuEngine>;
 
-/// Devices that are not in use, and how many were ever opened.
-struct Pool<K, D>(Arc<Shelf<K, D>>);
+/// A pool of idle devices, with the number of devices opened so far.
+struct Pool<K, D>(Arc<PoolState<K, D>>);
 
-struct Shelf<K, D> {
+/// The state of a [`Pool`].
+struct PoolState<K, D> {
     idle: Mutex<Vec<(K, D)>>,
     opened: AtomicU64,
 }
 
-impl<K, D> Shelf<K, D> {
+impl<K, D> PoolState<K, D> {
     fn idle(&self) -> MutexGuard<'_, Vec<(K, D)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -223,7 +224,7 @@ impl<K, D> Clone for Pool<K, D> {
 
 impl<K, D> Default for Pool<K, D> {
     fn default() -> Self {
-        Self(Arc::new(Shelf {
+        Self(Arc::new(PoolState {
             idle: Mutex::new(Vec::new()),
             opened: AtomicU64::new(0),
         }))
@@ -242,12 +243,12 @@ impl<K, D> Pool<K, D> {
     }
 }
 
-impl<K: Copy + PartialEq, D: Lendable> Pool<K, D> {
+impl<K: Copy + PartialEq, D: Reusable> Pool<K, D> {
     fn take(
         &self,
         key: K,
         open: impl FnOnce() -> Result<D, EngineError>,
-    ) -> Result<Lent<K, D>, EngineError> {
+    ) -> Result<Lease<K, D>, EngineError> {
         let mut idle = self.0.idle();
         let there = idle.iter().position(|(of, _)| *of == key);
         let there = there.map(|place| idle.swap_remove(place).1);
@@ -259,40 +260,40 @@ impl<K: Copy + PartialEq, D: Lendable> Pool<K, D> {
                 open()?
             }
         };
-        Ok(Lent {
+        Ok(Lease {
             key,
             device: Some(device),
-            shelf: self.0.clone(),
+            pool: self.0.clone(),
         })
     }
 }
 
-/// What can be lent.
-pub(super) trait Lendable {
-    /// Whether it can be lent again.
+/// A device that may be used again.
+pub(super) trait Reusable {
+    /// Whether it can be used again.
     fn usable(&self) -> bool;
 }
 
-impl Lendable for CpuEngine {
+impl Reusable for CpuEngine {
     fn usable(&self) -> bool {
         true
     }
 }
 
-impl Lendable for Box<dyn Accelerator> {
+impl Reusable for Box<dyn Accelerator> {
     fn usable(&self) -> bool {
         (**self).usable()
     }
 }
 
-/// A device in use, which goes back when this is dropped.
-pub(super) struct Lent<K: Copy, D: Lendable> {
+/// A device in use, which returns to the pool when the lease is dropped.
+pub(super) struct Lease<K: Copy, D: Reusable> {
     key: K,
     device: Option<D>,
-    shelf: Arc<Shelf<K, D>>,
+    pool: Arc<PoolState<K, D>>,
 }
 
-impl<K: Copy, D: Lendable> Deref for Lent<K, D> {
+impl<K: Copy, D: Reusable> Deref for Lease<K, D> {
     type Target = D;
 
     fn deref(&self) -> &D {
@@ -300,17 +301,17 @@ impl<K: Copy, D: Lendable> Deref for Lent<K, D> {
     }
 }
 
-impl<K: Copy, D: Lendable> Drop for Lent<K, D> {
+impl<K: Copy, D: Reusable> Drop for Lease<K, D> {
     fn drop(&mut self) {
-        if let Some(device) = self.device.take().filter(Lendable::usable) {
-            self.shelf.idle().push((self.key, device));
+        if let Some(device) = self.device.take().filter(Reusable::usable) {
+            self.pool.idle().push((self.key, device));
         }
     }
 }
 
-impl<K: Copy + fmt::Debug, D: Lendable> fmt::Debug for Lent<K, D> {
+impl<K: Copy + fmt::Debug, D: Reusable> fmt::Debug for Lease<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lent({:?})", self.key)
+        write!(f, "Lease({:?})", self.key)
     }
 }
 

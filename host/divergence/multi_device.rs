@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::devices::{Devices, LentCpu, LentGpu};
+use super::devices::{CpuLease, Devices, GpuLease};
 use super::engine::{Engine, Ran, Task};
 use super::resume::{Resuming, Stepper};
 use super::scheduler::{self, Worker};
@@ -15,11 +15,11 @@ const PIXELS_A_GPU: u64 = 1 << 16;
 /// Computes maps on several GPUs.
 #[derive(Debug)]
 pub struct MultiDeviceEngine {
-    gpus: Vec<LentGpu>,
+    gpus: Vec<GpuLease>,
     /// The CPU, if it computes together with the GPUs.
-    cpu: Option<LentCpu>,
+    cpu: Option<CpuLease>,
     /// The CPU, if it takes over when all GPUs have failed.
-    reserve: Option<LentCpu>,
+    reserve: Option<CpuLease>,
     driver: Driver,
 }
 
@@ -59,7 +59,7 @@ impl MultiDeviceEngine {
 }
 
 /// Opens these GPUs concurrently.
-fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError>) {
+fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<GpuLease>, Vec<EngineError>) {
     let results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = chosen
             .iter()

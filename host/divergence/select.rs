@@ -1,6 +1,6 @@
 //! Selects an engine from the user's options: which GPUs, with or without the CPU, and what happens if there is no GPU.
 
-use super::devices::{Devices, LentCpu};
+use super::devices::{CpuLease, Devices};
 use super::engine::Engine;
 use super::multi_device::MultiDeviceEngine;
 use super::{Specification, Validated};
@@ -11,7 +11,7 @@ pub(super) enum Selected {
     /// GPUs, or GPUs and the CPU.
     MultiDevice(MultiDeviceEngine),
     /// The CPU.
-    Cpu(LentCpu),
+    Cpu(CpuLease),
 }
 
 impl Selected {
