@@ -14,7 +14,7 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
-use super::kept::Kept;
+use super::buffer_pool::BufferPool;
 use super::module::{ptx, unpack};
 use super::{DeviceInfo, GpuError, Residency};
 
@@ -99,7 +99,7 @@ pub struct Gpu {
     stream: Stream,
     copies: Stream,
     modules: Modules,
-    kept: Kept,
+    buffers: BufferPool,
     context: Context,
 }
 
@@ -250,7 +250,7 @@ impl Gpu {
             stream,
             copies,
             modules: Modules::default(),
-            kept: Kept::default(),
+            buffers: BufferPool::default(),
             context,
         })
     }
@@ -378,11 +378,11 @@ impl Gpu {
     /// From now on released buffers are kept for reuse instead of being freed, for a device that does the same kind of work many
     /// times. Other devices must not access them.
     pub fn keep_buffers(&mut self) {
-        self.kept.begin();
+        self.buffers.begin();
     }
 
-    pub(super) fn kept(&self) -> &Kept {
-        &self.kept
+    pub(super) fn buffers(&self) -> &BufferPool {
+        &self.buffers
     }
 
     /// Waits for all queued work, including copies of results.

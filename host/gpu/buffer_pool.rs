@@ -10,12 +10,12 @@ use super::{Gpu, GpuError};
 
 /// The unused buffers of a [`Gpu`], if it keeps them.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub device: Shelf<DeviceBuffer<u8>>,
-    pub host: Shelf<LockedBuffer<u8>>,
+pub(super) struct BufferPool {
+    pub device: FreeBuffers<DeviceBuffer<u8>>,
+    pub host: FreeBuffers<LockedBuffer<u8>>,
 }
 
-impl Kept {
+impl BufferPool {
     /// Starts keeping buffers.
     pub fn begin(&mut self) {
         self.device.keeps = true;
@@ -25,15 +25,15 @@ impl Kept {
 
 /// Buffers of one kind.
 #[derive(Debug)]
-pub(super) struct Shelf<B> {
+pub(super) struct FreeBuffers<B> {
     keeps: bool,
     pieces: Mutex<Vec<B>>,
 }
 
 /// Largest number of buffers that are kept; the oldest are freed first. A map uses at most 8 of a kind.
-const MOST: usize = 24;
+const MAX_KEPT_BUFFERS: usize = 24;
 
-impl<B> Default for Shelf<B> {
+impl<B> Default for FreeBuffers<B> {
     fn default() -> Self {
         Self {
             keeps: false,
@@ -42,7 +42,7 @@ impl<B> Default for Shelf<B> {
     }
 }
 
-impl<B> Shelf<B> {
+impl<B> FreeBuffers<B> {
     fn pieces(&self) -> MutexGuard<'_, Vec<B>> {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,7 +56,7 @@ impl<B> Shelf<B> {
     fn keep(&self, piece: B) {
         let mut pieces = self.pieces();
         pieces.push(piece);
-        if pieces.len() > MOST {
+        if pieces.len() > MAX_KEPT_BUFFERS {
             pieces.remove(0);
         }
     }
@@ -74,7 +74,7 @@ impl<B> Shelf<B> {
     }
 }
 
-impl Shelf<DeviceBuffer<u8>> {
+impl FreeBuffers<DeviceBuffer<u8>> {
     /// Keeps a buffer, or frees it.
     pub fn put<T: DeviceCopy>(&self, buffer: DeviceBuffer<T>) {
         let bytes = buffer.len() * size_of::<T>();
@@ -104,7 +104,7 @@ impl Shelf<DeviceBuffer<u8>> {
     }
 }
 
-impl Shelf<LockedBuffer<u8>> {
+impl FreeBuffers<LockedBuffer<u8>> {
     /// Keeps a buffer, or frees it.
     pub fn put<T: DeviceCopy>(&self, mut buffer: LockedBuffer<T>) {
         let bytes = buffer.len() * size_of::<T>();
