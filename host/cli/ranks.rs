@@ -166,7 +166,7 @@ impl Team {
                 code => Err(Failure::Elsewhere(code)),
             };
         }
-        let result = divergence::lead(world, in_turn, |crew| lead(crew, options));
+        let result = divergence::lead(world, in_turn, |leader| lead(leader, options));
         let Err(failure) = &result else {
             divergence::dismiss(world, 0);
             return result;

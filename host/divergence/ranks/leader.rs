@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const SOON: Duration = Duration::from_millis(1);
 
 /// All ranks' devices, on rank 0.
-pub struct Crew {
+pub struct Leader {
     post: Post,
     size: usize,
     in_turn: bool,
@@ -32,7 +32,7 @@ pub struct Crew {
     devices: Devices,
 }
 
-impl fmt::Debug for Crew {
+impl fmt::Debug for Leader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MPI ranks", self.size)
     }
@@ -43,9 +43,9 @@ impl fmt::Debug for Crew {
 /// task on one of them, in turn.
 ///
 /// A panic in `work` ends all ranks.
-pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T + Send) -> T {
+pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
     let (post, given) = Post::new();
-    let crew = Crew {
+    let leader = Leader {
         post,
         size: world.size(),
         in_turn,
@@ -53,10 +53,10 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T
         devices: Devices::new(),
     };
     std::thread::scope(|scope| {
-        let work = scope.spawn(|| work(&crew));
+        let work = scope.spawn(|| work(&leader));
         while !work.is_finished() {
             // Messages without a receiver are about tasks that have ended.
-            crew.post.work(world, &given, |_, _, _| ());
+            leader.post.work(world, &given, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
     })
@@ -80,7 +80,7 @@ pub fn dismiss(world: &World, code: u8) {
     }
 }
 
-impl Executor for Crew {
+impl Executor for Leader {
     fn stream(
         &self,
         task: &Task<'_>,
