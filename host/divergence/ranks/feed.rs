@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kernels_gpu::device::fetch::TILE;
 
 use super::Supply;
+use super::mailbox::{Channel, Received};
 use super::message::Message;
-use super::post::{Heard, Line};
 use crate::queue::{Pace, Queue, Share};
 use crate::sink::Sink;
 use crate::value::{ValueSlice, ValueVec};
@@ -110,7 +110,7 @@ impl Monitor for ToShare<'_> {
 
 /// The devices of another rank: rank 0 grants their pixels and receives their results.
 pub(super) struct Granted<'a> {
-    pub line: &'a Line<'a>,
+    pub channel: &'a Channel<'a>,
     /// The engine's name.
     pub engine: &'static str,
     /// Results to be sent.
@@ -146,12 +146,12 @@ impl Supply for Granted<'_> {
             self.send();
             if told.is_none() && queue.has_started() {
                 let (capacity, unit) = (queue.capacity(), unit(self.engine));
-                self.line.say(&Message::Ready { capacity, unit });
+                self.channel.send(&Message::Ready { capacity, unit });
                 told = Some(Instant::now());
             }
             let (pace, steps) = (queue.pace(), queue.steps_done());
             if told.is_some() && appetite.is_hungry(pace) && !lately(asked, BETWEEN_QUESTIONS) {
-                self.line.say(&Message::Ask {
+                self.channel.send(&Message::Ask {
                     backlog: pace.backlog,
                     rate: pace.rate,
                     steps,
@@ -159,22 +159,22 @@ impl Supply for Granted<'_> {
                 });
                 (told, asked) = (Some(Instant::now()), Some(Instant::now()));
             } else if told.is_some() && !lately(told, BETWEEN_NEWS) {
-                self.line.say(&Message::Steps(steps));
+                self.channel.send(&Message::Steps(steps));
                 told = Some(Instant::now());
             }
-            match self.line.hear(TICK) {
-                Heard::Message(Message::Grant(spans)) => {
+            match self.channel.receive(TICK) {
+                Received::Message(Message::Grant(spans)) => {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
                     appetite.got(queue.pace().backlog, count);
                     queue.add(spans);
                     (asked, grants) = (None, grants + 1);
                 }
-                Heard::Message(Message::End) => return queue.close(),
-                Heard::Message(Message::Cancel) | Heard::Over => {
+                Received::Message(Message::End) => return queue.close(),
+                Received::Message(Message::Cancel) | Received::Closed => {
                     self.unwanted.store(true, Ordering::Relaxed);
                     queue.end_with(EngineError::Cancelled);
                 }
-                Heard::Message(_) | Heard::Nothing => {}
+                Received::Message(_) | Received::Timeout => {}
             }
         }
     }
@@ -185,7 +185,7 @@ impl Granted<'_> {
     fn send(&self) {
         let out = std::mem::take(&mut *self.out.lock().expect("nobody panics with it"));
         if !out.is_empty() {
-            self.line.say(&Message::Results(out));
+            self.channel.send(&Message::Results(out));
         }
     }
 }

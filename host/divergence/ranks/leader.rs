@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::feed::{FromShare, ToShare};
+use super::mailbox::{Channel, Mailbox, Received};
 use super::message::Message;
-use super::post::{Heard, Line, Post};
 use super::report::{Report, together};
 use crate::engine::{Streamed, Task};
 use crate::queue::{Pace, Share};
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_millis(1);
 
 /// All ranks' devices, on rank 0.
 pub struct Leader {
-    post: Post,
+    mailbox: Mailbox,
     size: usize,
     in_turn: bool,
     tasks: AtomicU32,
@@ -44,9 +44,9 @@ impl fmt::Debug for Leader {
 ///
 /// A panic in `work` ends all ranks.
 pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
-    let (post, given) = Post::new();
+    let (mailbox, outgoing) = Mailbox::new();
     let leader = Leader {
-        post,
+        mailbox,
         size: world.size(),
         in_turn,
         tasks: AtomicU32::new(0),
@@ -56,7 +56,7 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) ->
         let work = scope.spawn(|| work(&leader));
         while !work.is_finished() {
             // Messages without a receiver are about tasks that have ended.
-            leader.post.work(world, &given, |_, _, _| ());
+            leader.mailbox.work(world, &outgoing, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
     })
@@ -107,7 +107,7 @@ impl Executor for Leader {
         let others: Vec<Proxy<'_>> = (1..self.size)
             .map(|rank| Proxy {
                 rank,
-                line: self.post.line(number, rank),
+                channel: self.mailbox.channel(number, rank),
                 begin: &begin,
                 report: Mutex::default(),
             })
@@ -183,7 +183,7 @@ impl Own<'_> {
 /// Another rank's devices.
 struct Proxy<'a> {
     rank: usize,
-    line: Line<'a>,
+    channel: Channel<'a>,
     begin: &'a Message,
     report: Mutex<Report>,
 }
@@ -198,10 +198,10 @@ impl Worker for Proxy<'_> {
     }
 
     fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        self.line.say(self.begin);
+        self.channel.send(self.begin);
         let result = self.converse(share);
         if result.is_err() {
-            self.line.say(&Message::Cancel);
+            self.channel.send(&Message::Cancel);
         }
         result
     }
@@ -215,10 +215,10 @@ impl Proxy<'_> {
         let (mut unit, mut over) = (1, false);
         loop {
             match self
-                .line
-                .hear(if asked.is_some() { SOON } else { PATIENCE })
+                .channel
+                .receive(if asked.is_some() { SOON } else { PATIENCE })
             {
-                Heard::Message(Message::Ready {
+                Received::Message(Message::Ready {
                     capacity,
                     unit: piece,
                 }) => {
@@ -226,7 +226,7 @@ impl Proxy<'_> {
                     share.set_capacity(capacity);
                     share.ready();
                 }
-                Heard::Message(Message::Ask {
+                Received::Message(Message::Ask {
                     backlog,
                     rate,
                     steps,
@@ -237,21 +237,21 @@ impl Proxy<'_> {
                         asked = Some(Pace { backlog, rate });
                     }
                 }
-                Heard::Message(Message::Steps(steps)) => share.report(steps),
-                Heard::Message(Message::Results(results)) => {
+                Received::Message(Message::Steps(steps)) => share.report(steps),
+                Received::Message(Message::Results(results)) => {
                     for (first, values) in results {
                         share.deliver(first, values.as_slice())?;
                     }
                 }
-                Heard::Message(Message::Ended(report)) => {
+                Received::Message(Message::Ended(report)) => {
                     *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
                     return Ok(());
                 }
-                Heard::Message(Message::Failed { gpus, reason }) => {
+                Received::Message(Message::Failed { gpus, reason }) => {
                     return Err(fail(share, self.failure(gpus, reason)));
                 }
-                Heard::Message(_) | Heard::Nothing => {}
-                Heard::Over => {
+                Received::Message(_) | Received::Timeout => {}
+                Received::Closed => {
                     let reason = "it has ended".into();
                     return Err(fail(share, self.failure(None, reason)));
                 }
@@ -262,10 +262,10 @@ impl Proxy<'_> {
             };
             let spans = share.draw(pace, u64::MAX, unit)?.spans;
             if !spans.is_empty() {
-                self.line.say(&Message::Grant(spans));
+                self.channel.send(&Message::Grant(spans));
                 (asked, grants) = (None, grants + 1);
             } else if share.is_over()? {
-                self.line.say(&Message::End);
+                self.channel.send(&Message::End);
                 over = true;
             }
         }
@@ -274,7 +274,9 @@ impl Proxy<'_> {
     fn failure(&self, gpus: Option<String>, reason: String) -> EngineError {
         let rank = self.rank;
         match gpus {
-            Some(given) => EngineError::refused("gpus", given, format!("{reason} (rank {rank})")),
+            Some(outgoing) => {
+                EngineError::refused("gpus", outgoing, format!("{reason} (rank {rank})"))
+            }
             None => EngineError::Rank { rank, reason },
         }
     }

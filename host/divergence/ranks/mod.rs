@@ -3,13 +3,13 @@
 //!
 //! [`lead`] runs what rank 0 does, with all ranks' devices behind a [`Leader`]; meanwhile the others [`serve`], until rank 0
 //! [`dismiss`]es them. MPI is called by the thread that joined the [`World`](trisolar_run::mpi::World) only; the threads that
-//! compute leave their messages with the [`Post`](post::Post).
+//! compute leave their messages with the [`Mailbox`](mailbox::Mailbox).
 
 mod feed;
 mod gpus;
 mod leader;
+mod mailbox;
 mod message;
-mod post;
 mod report;
 mod serve;
 

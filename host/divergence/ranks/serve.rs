@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::feed::Granted;
 use super::gpus;
+use super::mailbox::{Channel, Mailbox};
 use super::message::Message;
-use super::post::{Line, Post};
 use super::report::Report;
 use crate::engine::{Streamed, Task};
 use crate::{Devices, Driver, SpecError, Specification, Validated, select};
@@ -32,18 +32,18 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     };
     let shares_gpus = gpus::shared(&options, world);
     let devices = Devices::new();
-    let (post, given) = Post::new();
+    let (mailbox, outgoing) = Mailbox::new();
     let mut code = None;
     std::thread::scope(|scope| {
         while code.is_none() {
-            post.work(world, &given, |_, number, message| match message {
+            mailbox.work(world, &outgoing, |_, number, message| match message {
                 Message::Begin {
                     specification,
                     points,
                     pixels,
                     turn,
                 } => {
-                    let line = post.line(number, 0);
+                    let channel = mailbox.channel(number, 0);
                     let options = turn.map_or(options, |turn| gpus::in_turn(&options, turn));
                     let job = Job {
                         devices: devices.clone(),
@@ -53,16 +53,16 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
                     };
                     scope.spawn(move || {
                         let valid = local.validated(*specification, points);
-                        job.take_part(valid, &line);
+                        job.take_part(valid, &channel);
                     });
                 }
-                Message::Quit(given) => code = Some(given),
+                Message::Quit(outgoing) => code = Some(outgoing),
                 // The message is about a task that has ended.
                 _ => {}
             });
         }
         // Threads that still compute learn that the run is over.
-        post.hang_up();
+        mailbox.close_all();
     });
     let code = code.unwrap_or_default();
     world.send_bytes(0, Message::Quit(code).to_bytes(u32::MAX));
@@ -76,7 +76,7 @@ impl Local<'_> {
         checksum: Option<u32>,
     ) -> Result<Validated, String> {
         let Some(checksum) = checksum else {
-            let refused = |e: SpecError| format!("--{} {}: {}", e.option, e.given, e.allowed);
+            let refused = |e: SpecError| format!("--{} {}: {}", e.option, e.outgoing, e.allowed);
             return specification.validate().map_err(refused);
         };
         let valid = (self.points)(specification)?;
@@ -98,32 +98,32 @@ struct Job {
 
 impl Job {
     /// Computes until rank 0 has no more pixels, and sends the report or the failure.
-    fn take_part(&self, valid: Result<Validated, String>, line: &Line<'_>) {
+    fn take_part(&self, valid: Result<Validated, String>, channel: &Channel<'_>) {
         let failed = |gpus, reason| Message::Failed { gpus, reason };
         let outcome = match valid {
             Err(reason) => failed(None, reason),
-            Ok(valid) => match catch_unwind(AssertUnwindSafe(|| self.compute(&valid, line))) {
+            Ok(valid) => match catch_unwind(AssertUnwindSafe(|| self.compute(&valid, channel))) {
                 Ok(Ok(report)) => Message::Ended(report),
                 // Rank 0 has cancelled the task itself.
                 Ok(Err(EngineError::Cancelled)) => return,
                 Ok(Err(EngineError::Refused {
                     option: "gpus",
-                    given,
+                    outgoing,
                     reason,
-                })) => failed(Some(given), reason),
+                })) => failed(Some(outgoing), reason),
                 Ok(Err(error)) => failed(None, error.to_string()),
                 Err(panic) => failed(None, format!("internal error: {}", words(&*panic))),
             },
         };
-        line.say(&outcome);
+        channel.send(&outcome);
     }
 
-    fn compute(&self, valid: &Validated, line: &Line<'_>) -> Result<Report, EngineError> {
+    fn compute(&self, valid: &Validated, channel: &Channel<'_>) -> Result<Report, EngineError> {
         let (selected, mut notes) =
             select::engine(&self.devices, valid, self.pixels, &self.options)?;
         let engine = selected.engine();
         let granted = Granted {
-            line,
+            channel,
             engine: engine.name(),
             out: Mutex::default(),
             unwanted: AtomicBool::new(false),

@@ -11,53 +11,53 @@ use trisolar_run::mpi::World;
 /// Interval between two checks for messages from other ranks.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
-type Parcel = (usize, Vec<u8>);
+type Outgoing = (usize, Vec<u8>);
 
 /// Sends messages to other ranks, and delivers messages of other ranks to the threads that wait for them.
-pub(super) struct Post {
-    out: Sender<Parcel>,
-    lines: Mutex<HashMap<(u32, usize), Sender<Message>>>,
+pub(super) struct Mailbox {
+    out: Sender<Outgoing>,
+    channels: Mutex<HashMap<(u32, usize), Sender<Message>>>,
 }
 
-impl Post {
+impl Mailbox {
     /// The mailbox, and the receiving end of its outgoing messages.
-    pub fn new() -> (Self, Receiver<Parcel>) {
-        let (out, given) = channel();
-        let lines = Mutex::default();
-        (Self { out, lines }, given)
+    pub fn new() -> (Self, Receiver<Outgoing>) {
+        let (out, outgoing) = channel();
+        let channels = Mutex::default();
+        (Self { out, channels }, outgoing)
     }
 
     /// The messages about a task between this rank and `peer`.
-    pub fn line(&self, task: u32, peer: usize) -> Line<'_> {
+    pub fn channel(&self, task: u32, peer: usize) -> Channel<'_> {
         let (sender, inbox) = channel();
-        self.lines().insert((task, peer), sender);
-        Line {
-            post: self,
+        self.channels().insert((task, peer), sender);
+        Channel {
+            mailbox: self,
             task,
             peer,
             inbox: Mutex::new(inbox),
         }
     }
 
-    /// Closes the line: no more messages are received on it.
-    pub fn hang_up(&self) {
-        self.lines().clear();
+    /// Closes the channel: no more messages are received on it.
+    pub fn close_all(&self) {
+        self.channels().clear();
     }
 
-    fn lines(&self) -> MutexGuard<'_, HashMap<(u32, usize), Sender<Message>>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn channels(&self) -> MutexGuard<'_, HashMap<(u32, usize), Sender<Message>>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends the messages of the threads and delivers received messages; `other` receives messages that belong to no line, with
+    /// Sends the messages of the threads and delivers received messages; `other` receives messages that belong to no channel, with
     /// their rank and task. Waits briefly if there is no message. The thread that initialised MPI must call this repeatedly.
     pub fn work(
         &self,
         world: &World,
-        given: &Receiver<Parcel>,
+        outgoing: &Receiver<Outgoing>,
         mut other: impl FnMut(usize, u32, Message),
     ) {
         let mut idle = true;
-        while let Ok((to, bytes)) = given.try_recv() {
+        while let Ok((to, bytes)) = outgoing.try_recv() {
             world.send_bytes(to, bytes);
             idle = false;
         }
@@ -71,56 +71,59 @@ impl Post {
                 );
                 world.abort(1);
             };
-            let line = self.lines().get(&(task, from)).cloned();
-            match line {
+            let channel = self.channels().get(&(task, from)).cloned();
+            match channel {
                 // A thread that has ended needs no messages.
-                Some(line) => drop(line.send(message)),
+                Some(channel) => drop(channel.send(message)),
                 None => other(from, task, message),
             }
         }
         world.forget_delivered();
-        if idle && let Ok((to, bytes)) = given.recv_timeout(BETWEEN_LOOKS) {
+        if idle && let Ok((to, bytes)) = outgoing.recv_timeout(BETWEEN_LOOKS) {
             world.send_bytes(to, bytes);
         }
     }
 }
 
 /// One end of the messages about a task between two ranks.
-pub(super) struct Line<'a> {
-    post: &'a Post,
+pub(super) struct Channel<'a> {
+    mailbox: &'a Mailbox,
     task: u32,
     peer: usize,
     inbox: Mutex<Receiver<Message>>,
 }
 
-/// The result of waiting on a line.
+/// The result of waiting on a channel.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Received {
     Message(Message),
-    Nothing,
+    Timeout,
     /// There is no message, and none will follow.
-    Over,
+    Closed,
 }
 
-impl Line<'_> {
-    pub fn say(&self, message: &Message) {
+impl Channel<'_> {
+    pub fn send(&self, message: &Message) {
         // Fails only when the run is over.
-        let _ = self.post.out.send((self.peer, message.to_bytes(self.task)));
+        let _ = self
+            .mailbox
+            .out
+            .send((self.peer, message.to_bytes(self.task)));
     }
 
     /// Waits for a message, but not for long.
-    pub fn hear(&self, most: Duration) -> Heard {
+    pub fn receive(&self, most: Duration) -> Received {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         match inbox.recv_timeout(most) {
-            Ok(message) => Heard::Message(message),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Over,
+            Ok(message) => Received::Message(message),
+            Err(RecvTimeoutError::Timeout) => Received::Timeout,
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
         }
     }
 }
 
-impl Drop for Line<'_> {
+impl Drop for Channel<'_> {
     fn drop(&mut self) {
-        self.post.lines().remove(&(self.task, self.peer));
+        self.mailbox.channels().remove(&(self.task, self.peer));
     }
 }
