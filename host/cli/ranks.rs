@@ -168,12 +168,12 @@ impl Team {
         }
         let result = divergence::lead(world, in_turn, |leader| lead(leader, options));
         let Err(failure) = &result else {
-            divergence::dismiss(world, 0);
+            divergence::shutdown(world, 0);
             return result;
         };
         // Before the others end: the launcher then ends this one as well.
         failure.say();
-        divergence::dismiss(world, failure.exit_code());
+        divergence::shutdown(world, failure.exit_code());
         Err(Failure::Elsewhere(failure.exit_code()))
     }
 

@@ -50,7 +50,7 @@ pub use parameter::Parameter;
 pub use preset::Preset;
 pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
-pub use ranks::{Leader, Local, dismiss, lead, serve, share};
+pub use ranks::{Leader, Local, lead, serve, share, shutdown};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
 pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
 pub use sink::Sink;

@@ -63,7 +63,7 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) ->
 }
 
 /// Tells the ranks that [`serve`](super::serve) to end with an exit code, and waits until they have ended.
-pub fn dismiss(world: &World, code: u8) {
+pub fn shutdown(world: &World, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
     }

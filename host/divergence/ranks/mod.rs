@@ -2,7 +2,7 @@
 //! draws pixels for its devices whenever few are left, so that uneven maps and unequal ranks finish together.
 //!
 //! [`lead`] runs what rank 0 does, with all ranks' devices behind a [`Leader`]; meanwhile the others [`serve`], until rank 0
-//! [`dismiss`]es them. MPI is called by the thread that joined the [`World`](trisolar_run::mpi::World) only; the threads that
+//! [`shutdown`]es them. MPI is called by the thread that joined the [`World`](trisolar_run::mpi::World) only; the threads that
 //! compute leave their messages with the [`Mailbox`](mailbox::Mailbox).
 
 mod feed;
@@ -14,7 +14,7 @@ mod report;
 mod serve;
 
 pub use self::gpus::share;
-pub use self::leader::{Leader, dismiss, lead};
+pub use self::leader::{Leader, lead, shutdown};
 pub use self::serve::{Local, serve};
 
 /// A source of pixels for a running task.

@@ -24,7 +24,7 @@ pub struct Local<'a> {
     pub points: &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync),
 }
 
-/// Computes for rank 0, which [`lead`](super::lead)s, until it [`dismiss`](super::dismiss)es this rank. Returns the exit code.
+/// Computes for rank 0, which [`lead`](super::lead)s, until it [`shutdown`](super::shutdown)es this rank. Returns the exit code.
 pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     let options = RunOptions {
         driver: Driver::Threads,
