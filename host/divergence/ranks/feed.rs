@@ -16,25 +16,25 @@ use trisolar_run::{EngineError, Monitor};
 
 /// Interval at which a rank checks whether its devices need more pixels, which is also the longest time that results wait before
 /// they are sent.
-const TICK: Duration = Duration::from_millis(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 /// Time after which an unanswered request is repeated, because rank 0 may have assumed that the rank has enough pixels.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
+const REQUEST_REPEAT_INTERVAL: Duration = Duration::from_millis(8);
 /// Interval at which a rank reports its progress to rank 0.
-const BETWEEN_NEWS: Duration = Duration::from_millis(100);
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Decides when to ask for more pixels: when half of the pixels are used up.
 #[derive(Default)]
-struct Appetite {
+struct RefillRule {
     enough: u64,
 }
 
-impl Appetite {
-    fn is_hungry(&self, pace: Pace) -> bool {
+impl RefillRule {
+    fn is_low(&self, pace: Pace) -> bool {
         pace.backlog <= self.enough
     }
 
     /// Records that `more` pixels arrived in addition to the `before` that were left.
-    fn got(&mut self, before: u64, more: u64) {
+    fn refilled(&mut self, before: u64, more: u64) {
         self.enough = (before + more) / 2;
     }
 }
@@ -68,14 +68,14 @@ impl FromShare<'_> {
     fn try_feed(&self, queue: &Queue<'_>) -> Result<(), EngineError> {
         self.share.set_capacity(queue.capacity());
         self.share.ready();
-        let mut appetite = Appetite::default();
+        let mut refill = RefillRule::default();
         while queue.end().is_none() {
             let pace = queue.pace();
-            if appetite.is_hungry(pace) {
+            if refill.is_low(pace) {
                 let spans = self.share.draw(pace, u64::MAX, unit(self.engine))?.spans;
                 if !spans.is_empty() {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(pace.backlog, count);
+                    refill.refilled(pace.backlog, count);
                     queue.add(spans);
                 } else if self.share.is_over()? {
                     queue.close();
@@ -83,7 +83,7 @@ impl FromShare<'_> {
                 }
             }
             self.share.check()?;
-            queue.pause(TICK);
+            queue.pause(CHECK_INTERVAL);
         }
         Ok(())
     }
@@ -138,7 +138,7 @@ impl Monitor for Granted<'_> {
 
 impl Supply for Granted<'_> {
     fn feed(&self, queue: &Queue<'_>) {
-        let mut appetite = Appetite::default();
+        let mut refill = RefillRule::default();
         // The times of the last report and of the last request to rank 0, and the number of its grants.
         let (mut told, mut asked, mut grants) = (None, None, 0);
         let lately = |then: Option<Instant>, most| then.is_some_and(|then| then.elapsed() < most);
@@ -150,7 +150,7 @@ impl Supply for Granted<'_> {
                 told = Some(Instant::now());
             }
             let (pace, steps) = (queue.pace(), queue.steps_done());
-            if told.is_some() && appetite.is_hungry(pace) && !lately(asked, BETWEEN_QUESTIONS) {
+            if told.is_some() && refill.is_low(pace) && !lately(asked, REQUEST_REPEAT_INTERVAL) {
                 self.channel.send(&Message::Ask {
                     backlog: pace.backlog,
                     rate: pace.rate,
@@ -158,14 +158,14 @@ impl Supply for Granted<'_> {
                     number: grants,
                 });
                 (told, asked) = (Some(Instant::now()), Some(Instant::now()));
-            } else if told.is_some() && !lately(told, BETWEEN_NEWS) {
+            } else if told.is_some() && !lately(told, REPORT_INTERVAL) {
                 self.channel.send(&Message::Steps(steps));
                 told = Some(Instant::now());
             }
-            match self.channel.receive(TICK) {
+            match self.channel.receive(CHECK_INTERVAL) {
                 Received::Message(Message::Grant(spans)) => {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(queue.pace().backlog, count);
+                    refill.refilled(queue.pace().backlog, count);
                     queue.add(spans);
                     (asked, grants) = (None, grants + 1);
                 }
@@ -196,11 +196,11 @@ mod tests {
 
     #[test]
     fn more_is_asked_for_when_half_of_it_is_used_up() {
-        let mut appetite = Appetite::default();
-        let hungry = |appetite: &Appetite, backlog| appetite.is_hungry(Pace { backlog, rate: 1.0 });
-        assert!(hungry(&appetite, 0));
-        appetite.got(20, 80);
-        assert!(!hungry(&appetite, 51));
-        assert!(hungry(&appetite, 50));
+        let mut refill = RefillRule::default();
+        let low = |refill: &RefillRule, backlog| refill.is_low(Pace { backlog, rate: 1.0 });
+        assert!(low(&refill, 0));
+        refill.refilled(20, 80);
+        assert!(!low(&refill, 51));
+        assert!(low(&refill, 50));
     }
 }

@@ -18,9 +18,9 @@ use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Longest time to wait for a message while there is nothing else to do.
-const PATIENCE: Duration = Duration::from_millis(20);
+const IDLE_WAIT: Duration = Duration::from_millis(20);
 /// Longest time to wait for a message while a rank waits for an answer.
-const SOON: Duration = Duration::from_millis(1);
+const REQUEST_WAIT: Duration = Duration::from_millis(1);
 
 /// All ranks' devices, on rank 0.
 pub struct Leader {
@@ -75,7 +75,7 @@ pub fn shutdown(world: &World, code: u8) {
                 let quit = matches!(Message::from_bytes(&bytes), Some((_, Message::Quit(_))));
                 gone += usize::from(quit);
             }
-            None => std::thread::sleep(SOON),
+            None => std::thread::sleep(REQUEST_WAIT),
         }
     }
 }
@@ -104,8 +104,8 @@ impl Executor for Leader {
             pixels,
             turn: self.in_turn.then_some(u64::from(number)),
         };
-        let others: Vec<Proxy<'_>> = (1..self.size)
-            .map(|rank| Proxy {
+        let others: Vec<RemoteDevices<'_>> = (1..self.size)
+            .map(|rank| RemoteDevices {
                 rank,
                 channel: self.mailbox.channel(number, rank),
                 begin: &begin,
@@ -181,14 +181,14 @@ impl Own<'_> {
 }
 
 /// Another rank's devices.
-struct Proxy<'a> {
+struct RemoteDevices<'a> {
     rank: usize,
     channel: Channel<'a>,
     begin: &'a Message,
     report: Mutex<Report>,
 }
 
-impl Worker for Proxy<'_> {
+impl Worker for RemoteDevices<'_> {
     fn label(&self) -> String {
         format!("rank {}", self.rank)
     }
@@ -199,7 +199,7 @@ impl Worker for Proxy<'_> {
 
     fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.channel.send(self.begin);
-        let result = self.converse(share);
+        let result = self.serve_requests(share);
         if result.is_err() {
             self.channel.send(&Message::Cancel);
         }
@@ -207,17 +207,18 @@ impl Worker for Proxy<'_> {
     }
 }
 
-impl Proxy<'_> {
+impl RemoteDevices<'_> {
     /// Answers the rank until it has reported the end of the task.
-    fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
+    fn serve_requests(&self, share: Share<'_>) -> Result<(), EngineError> {
         // The rank's request that has not been granted, and the number of grants so far.
         let (mut asked, mut grants) = (None, 0);
         let (mut unit, mut over) = (1, false);
         loop {
-            match self
-                .channel
-                .receive(if asked.is_some() { SOON } else { PATIENCE })
-            {
+            match self.channel.receive(if asked.is_some() {
+                REQUEST_WAIT
+            } else {
+                IDLE_WAIT
+            }) {
                 Received::Message(Message::Ready {
                     capacity,
                     unit: piece,
@@ -274,9 +275,7 @@ impl Proxy<'_> {
     fn failure(&self, gpus: Option<String>, reason: String) -> EngineError {
         let rank = self.rank;
         match gpus {
-            Some(outgoing) => {
-                EngineError::refused("gpus", outgoing, format!("{reason} (rank {rank})"))
-            }
+            Some(given) => EngineError::refused("gpus", given, format!("{reason} (rank {rank})")),
             None => EngineError::Rank { rank, reason },
         }
     }

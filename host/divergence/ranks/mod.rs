@@ -1,9 +1,9 @@
 //! Maps on several MPI ranks: rank 0 has the queue of pixels, takes the results and writes them; every rank, including rank 0,
 //! draws pixels for its devices whenever few are left, so that uneven maps and unequal ranks finish together.
 //!
-//! [`lead`] runs what rank 0 does, with all ranks' devices behind a [`Leader`]; meanwhile the others [`serve`], until rank 0
-//! [`shutdown`]es them. MPI is called by the thread that joined the [`World`](trisolar_run::mpi::World) only; the threads that
-//! compute leave their messages with the [`Mailbox`](mailbox::Mailbox).
+//! [`lead`] runs the work of rank 0, which uses the devices of all ranks through a [`Leader`]. Meanwhile the other ranks [`serve`],
+//! until rank 0 calls [`shutdown`]. Only the thread that initialised the [`World`](trisolar_run::mpi::World) calls MPI; the threads
+//! that compute send their messages through the [`Mailbox`](mailbox::Mailbox).
 
 mod feed;
 mod gpus;

@@ -24,7 +24,7 @@ pub struct Local<'a> {
     pub points: &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync),
 }
 
-/// Computes for rank 0, which [`lead`](super::lead)s, until it [`shutdown`](super::shutdown)es this rank. Returns the exit code.
+/// Computes for rank 0, which [`lead`](super::lead)s, until it calls [`shutdown`](super::shutdown). Returns the exit code.
 pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     let options = RunOptions {
         driver: Driver::Threads,
@@ -56,7 +56,7 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
                         job.take_part(valid, &channel);
                     });
                 }
-                Message::Quit(outgoing) => code = Some(outgoing),
+                Message::Quit(given) => code = Some(given),
                 // The message is about a task that has ended.
                 _ => {}
             });
@@ -76,7 +76,7 @@ impl Local<'_> {
         checksum: Option<u32>,
     ) -> Result<Validated, String> {
         let Some(checksum) = checksum else {
-            let refused = |e: SpecError| format!("--{} {}: {}", e.option, e.outgoing, e.allowed);
+            let refused = |e: SpecError| format!("--{} {}: {}", e.option, e.given, e.allowed);
             return specification.validate().map_err(refused);
         };
         let valid = (self.points)(specification)?;
@@ -108,9 +108,9 @@ impl Job {
                 Ok(Err(EngineError::Cancelled)) => return,
                 Ok(Err(EngineError::Refused {
                     option: "gpus",
-                    outgoing,
+                    given,
                     reason,
-                })) => failed(Some(outgoing), reason),
+                })) => failed(Some(given), reason),
                 Ok(Err(error)) => failed(None, error.to_string()),
                 Err(panic) => failed(None, format!("internal error: {}", words(&*panic))),
             },
