@@ -16,7 +16,7 @@ use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::Outcome;
 use super::progress::Progress;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::report;
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, interrupt, values};
@@ -429,12 +429,12 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
         gpus: args.gpus.unwrap_or_default(),
         driver: args.driver,
     };
-    let team = Team::join()?;
+    let communicator = Communicator::join()?;
     let points = |specification| args.with_points(specification);
-    let result = team.compute(&options, false, &points, |executor, options| {
+    let result = communicator.compute(&options, false, &points, |executor, options| {
         run_on(&args, typed, executor, &options)
     });
-    team.end(result)
+    communicator.end(result)
 }
 
 /// A map, its files, and what was begun of it.

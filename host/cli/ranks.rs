@@ -19,9 +19,9 @@ fn launched() -> usize {
 pub(crate) fn once(say: impl FnOnce()) {
     #[cfg(feature = "mpi")]
     if launched() > 1
-        && let Ok(team) = Team::join()
+        && let Ok(communicator) = Communicator::join()
     {
-        let said = team.share(|| {
+        let said = communicator.share(|| {
             say();
             Ok(Vec::new())
         });
@@ -44,18 +44,18 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
     };
     // Said once, if they can agree on who says it.
     #[cfg(feature = "mpi")]
-    Team::join()?.share(|| Err(refused()))?;
+    Communicator::join()?.share(|| Err(refused()))?;
     Err(refused())
 }
 
 /// The processes of this run; just one without a launcher.
-pub(crate) struct Team {
+pub(crate) struct Communicator {
     #[cfg(feature = "mpi")]
     world: Option<std::rc::Rc<trisolar::mpi::World>>,
 }
 
 #[cfg(not(feature = "mpi"))]
-impl Team {
+impl Communicator {
     /// This process alone.
     pub(crate) fn join() -> Result<Self, Failure> {
         match launched() {
@@ -101,7 +101,7 @@ impl Team {
 }
 
 #[cfg(feature = "mpi")]
-impl Team {
+impl Communicator {
     /// The processes that the launcher started.
     pub(crate) fn join() -> Result<Self, Failure> {
         let world = match launched() {
@@ -111,8 +111,8 @@ impl Team {
                     .ok_or_else(|| Failure::Failed("MPI has been started before".into()))?,
             ),
         };
-        let team = Self { world };
-        if let Some(world) = &team.world {
+        let communicator = Self { world };
+        if let Some(world) = &communicator.world {
             use trisolar::nbody::Ranks as _;
             super::interrupt::watch_as(format!(
                 "rank {} of {} ends: the run was cancelled, or another rank was lost; files written so far are complete",
@@ -120,7 +120,7 @@ impl Team {
                 world.size()
             ))?;
         }
-        Ok(team)
+        Ok(communicator)
     }
 
     /// How many processes there are.

@@ -13,7 +13,7 @@ use trisolar::run::{Outputs, Paths, Record};
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
 use super::divergence::SpecificationArgs;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, values};
@@ -242,9 +242,9 @@ impl SequenceArgs {
             ..RunOptions::default()
         };
         let no_points = |_| Err("frames have no points".into());
-        let team = Team::join()?;
-        let result = team.compute(&options, true, &no_points, lead);
-        team.end(result)
+        let communicator = Communicator::join()?;
+        let result = communicator.compute(&options, true, &no_points, lead);
+        communicator.end(result)
     }
 
     pub(crate) fn settings(&self, style: Style, options: RunOptions, processes: usize) -> Settings {

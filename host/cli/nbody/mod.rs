@@ -25,7 +25,7 @@ use self::record::Record;
 use self::start::Start;
 use super::explore::live;
 use super::progress::Progress;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::resume::{Resumed, Typed, plain, with_paths};
 use super::{Failure, interrupt, report};
 
@@ -39,10 +39,10 @@ const COMPUTATION: &str = "computation";
 
 /// Integrates and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    let team = Team::join()?;
-    Workers::limit_process(team.threads(args.threads));
-    let result = run_as(args, typed, &team);
-    team.end(result)
+    let communicator = Communicator::join()?;
+    Workers::limit_process(communicator.threads(args.threads));
+    let result = run_as(args, typed, &communicator);
+    communicator.end(result)
 }
 
 /// A run that begins or goes on, on the rank that reads, writes and reports.
@@ -56,15 +56,15 @@ struct Begun {
     _claim: Claim,
 }
 
-fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
+fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<(), Failure> {
     // Rank 0 reads, and tells the others.
     let mut read = None;
-    let bytes = team.share(|| {
+    let bytes = communicator.share(|| {
         let begun = match args.resume.clone() {
-            Some(path) => resume(&mut args, typed, &path, team)?,
-            None => begin(&mut args, team)?,
+            Some(path) => resume(&mut args, typed, &path, communicator)?,
+            None => begin(&mut args, communicator)?,
         };
-        let bytes = if team.size() > 1 {
+        let bytes = if communicator.size() > 1 {
             begun.start.to_bytes(&begun.plan)
         } else {
             Vec::new()
@@ -75,9 +75,9 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     interrupt::watch()?;
     let Some(begun) = read else {
         let (start, plan) = Start::from_bytes(&bytes)?;
-        return follow(&args, &start, &plan, team);
+        return follow(&args, &start, &plan, communicator);
     };
-    let (engine, mut notes) = engine(&args, &begun.start, &begun.plan, team)?;
+    let (engine, mut notes) = engine(&args, &begun.start, &begun.plan, communicator)?;
     let Begun {
         start,
         outputs,
@@ -89,7 +89,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     let spec = start.problem.specification();
     if let (Some(run), None) = (&mut record, &args.resume) {
         let bits = Bits::new(
-            &options(&args, &plan, team),
+            &options(&args, &plan, communicator),
             spec,
             start.problem.bodies().len(),
             engine.name(),
@@ -181,8 +181,13 @@ fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
 }
 
 /// Takes part in a run that another rank looks at.
-fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Failure> {
-    let (engine, _) = engine(args, start, plan, team)?;
+fn follow(
+    args: &Args,
+    start: &Start,
+    plan: &Plan,
+    communicator: &Communicator,
+) -> Result<(), Failure> {
+    let (engine, _) = engine(args, start, plan, communicator)?;
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,
@@ -199,10 +204,10 @@ fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Fa
 }
 
 /// How to compute, as the command line says.
-fn asked(args: &Args, team: &Team) -> Options {
+fn asked(args: &Args, communicator: &Communicator) -> Options {
     Options {
         backend: args.backend,
-        threads: team.threads(args.threads),
+        threads: communicator.threads(args.threads),
         schedule: args.schedule,
         partials: args.partials,
         device: args.device,
@@ -211,18 +216,18 @@ fn asked(args: &Args, team: &Team) -> Options {
 }
 
 /// How to compute.
-fn options(args: &Args, plan: &Plan, team: &Team) -> Options {
-    plan.bits.over(asked(args, team))
+fn options(args: &Args, plan: &Plan, communicator: &Communicator) -> Options {
+    plan.bits.over(asked(args, communicator))
 }
 
 fn engine(
     args: &Args,
     start: &Start,
     plan: &Plan,
-    team: &Team,
+    communicator: &Communicator,
 ) -> Result<(Box<dyn nbody::Engine>, Vec<String>), Failure> {
-    let options = options(args, plan, team);
-    match team.ranks() {
+    let options = options(args, plan, communicator);
+    match communicator.ranks() {
         Some(ranks) => {
             let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
             Ok((engine.map_err(failed)?, Vec::new()))
@@ -232,8 +237,8 @@ fn engine(
 }
 
 /// What the user asks for, checked, and warned about.
-fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
-    refuse_gpus(args, team)?;
+fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure> {
+    refuse_gpus(args, communicator)?;
     let outputs = Outputs::new(&args.output)?;
     let mut declared = outputs.declared();
     for (option, path) in [("--config", &args.config), ("--input", &args.given.input)] {
@@ -269,7 +274,7 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits: Bits {
             // Ranks keep those of rows.
-            partials: match team.size() {
+            partials: match communicator.size() {
                 1 => args.partials,
                 _ => Partials::Rows,
             },
@@ -305,8 +310,13 @@ fn record(
 }
 
 /// A run that goes on, with all that was asked for when it began.
-fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Begun, Failure> {
-    refuse_gpus(args, team)?;
+fn resume(
+    args: &mut Args,
+    typed: &Typed,
+    path: &Path,
+    communicator: &Communicator,
+) -> Result<Begun, Failure> {
+    refuse_gpus(args, communicator)?;
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
     let mut given: Given = record.get(START)?;
@@ -332,7 +342,7 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
         elsewhere: &["max_error"],
     })?;
     given.max_error = args.max_error()?.or(given.max_error);
-    if team.size() > 1 && bits.partials == Partials::Threads {
+    if communicator.size() > 1 && bits.partials == Partials::Threads {
         let reason = format!(
             "the run of {} has --partials threads, which works in one process only; start it without mpirun",
             path.display()
@@ -376,14 +386,14 @@ fn refused(path: &Path, error: run::RecordError) -> Failure {
     Refused::new("--resume", path, error).into()
 }
 
-fn refuse_gpus(args: &Args, team: &Team) -> Result<(), Failure> {
-    let options = asked(args, team);
+fn refuse_gpus(args: &Args, communicator: &Communicator) -> Result<(), Failure> {
+    let options = asked(args, communicator);
     options.check()?;
-    if team.size() > 1 && args.backend == Backend::Gpu {
+    if communicator.size() > 1 && args.backend == Backend::Gpu {
         let reason = "bodies shared among MPI ranks are integrated on CPUs: auto or cpu";
         return Err(Failure::value("gpu", "--backend", reason));
     }
-    if team.size() > 1
+    if communicator.size() > 1
         && let Some((option, given)) = options.asked_for_gpus()
     {
         let reason =
