@@ -3,8 +3,8 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
+use super::pool::Shared;
 use super::solvers::{self, Field, ROW, Sums, T};
-use super::team::Shared;
 use super::vector::Vector;
 
 /// [`solvers::basic`] for some bodies from the first given one on, in lanes.

@@ -2,10 +2,10 @@
 
 mod entries;
 mod moves;
+mod pool;
 mod ranks;
 mod solvers;
 mod sums;
-mod team;
 mod tile;
 mod vector;
 
@@ -16,9 +16,9 @@ use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
+use self::pool::{Pool, Shared};
 use self::ranks::Shares;
 use self::solvers::{Field, ROW};
-use self::team::{Shared, Team};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
 use trisolar_run::Ranks;
@@ -34,7 +34,7 @@ const BLOCK: usize = 64;
 /// Integrates on the CPU.
 #[derive(Debug)]
 pub struct CpuEngine {
-    team: Team,
+    pool: Pool,
     partials: Partials,
     ranks: Option<Rc<dyn Ranks>>,
 }
@@ -59,7 +59,7 @@ impl CpuEngine {
         simd: Simd,
     ) -> Result<Self, EngineError> {
         Ok(Self {
-            team: Team::new(Workers::with_simd(threads, simd)?, schedule),
+            pool: Pool::new(Workers::with_simd(threads, simd)?, schedule),
             partials: Partials::default(),
             ranks: None,
         })
@@ -83,7 +83,7 @@ impl CpuEngine {
 
     fn planes_of_partials(&self, n: usize, solver: Solver) -> usize {
         let padded = n.next_multiple_of(ROW);
-        let threads = self.team.threads();
+        let threads = self.pool.threads();
         match (solver, self.partials) {
             (Solver::Basic, _) => 0,
             (Solver::Reduced, Partials::Threads) if self.ranks.is_none() => 3 * threads,
@@ -105,12 +105,12 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = self.team.threads();
+        let threads = self.pool.threads();
         let s = if threads == 1 { "" } else { "s" };
         let schedule = if threads == 1 {
             String::new()
         } else {
-            format!(", {} schedule", self.team.schedule().name())
+            format!(", {} schedule", self.pool.schedule().name())
         };
         let ranks = match &self.ranks {
             Some(ranks) => format!("{} MPI ranks, each ", ranks.size()),
@@ -119,7 +119,7 @@ impl Engine for CpuEngine {
         format!(
             "{}, {}, {ranks}{threads} thread{s}{schedule}",
             trisolar_run::machine::cpu_name(),
-            self.team.workers().simd()
+            self.pool.workers().simd()
         )
     }
 
@@ -214,7 +214,7 @@ impl<'a> CpuRun<'a> {
         }
         Ok(Self {
             engine,
-            lanes: lanes(engine.team.workers().simd(), spec.precision),
+            lanes: lanes(engine.pool.workers().simd(), spec.precision),
             integration: Integration::new(spec),
             solver: spec.solver,
             planar: spec.dimensions == 2,
@@ -263,7 +263,7 @@ impl<'a> CpuRun<'a> {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
         let out = self.a.each_mut().map(|a| Shared::new(a));
         for own in &self.own {
-            self.engine.team.each(own.len().div_ceil(BLOCK), |block| {
+            self.engine.pool.each(own.len().div_ceil(BLOCK), |block| {
                 let first = own.start + block * BLOCK;
                 let count = BLOCK.min((own.end - first).next_multiple_of(lanes.width));
                 // SAFETY: every block has bodies of its own; the planes are padded to whole rows, and a CpuEngine holds only instruction
@@ -275,7 +275,7 @@ impl<'a> CpuRun<'a> {
 
     fn reduced(&mut self, reduced: ReducedEntry) {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
-        let team = &self.engine.team;
+        let pool = &self.engine.pool;
         let sums = self.a.each_mut();
         if let Some(ranks) = &self.engine.ranks {
             let rows = sums::Rows::new(&mut self.partials, sums[0].len());
@@ -286,11 +286,11 @@ impl<'a> CpuRun<'a> {
                 rows,
                 &self.shares,
                 ranks.as_ref(),
-                team,
+                pool,
             );
         }
         if self.engine.partials == Partials::Threads {
-            return sums::textbook(&field, reduced, sums, &mut self.partials, team);
+            return sums::textbook(&field, reduced, sums, &mut self.partials, pool);
         }
         let [ax, ay, az] = sums;
         for a in [&mut *ax, &mut *ay, &mut *az] {
@@ -300,7 +300,7 @@ impl<'a> CpuRun<'a> {
             let rows = 0..field.n.div_ceil(ROW);
             sums::serial(&field, reduced, [ax, ay, az], rows);
         } else {
-            sums::parallel(&field, reduced, [ax, ay, az], &mut self.partials, team);
+            sums::parallel(&field, reduced, [ax, ay, az], &mut self.partials, pool);
         }
     }
 }
@@ -353,14 +353,14 @@ fn relay(
     mut rows: sums::Rows<'_>,
     shares: &Shares,
     ranks: &dyn Ranks,
-    team: &Team,
+    pool: &Pool,
 ) {
     let (all, padded) = (f.n.div_ceil(ROW), ax.len());
     let groups = all.div_ceil(shares.group);
     for group in (ranks.rank()..groups).step_by(ranks.size()) {
         let first = group * shares.group;
         let count = shares.group.min(all - first);
-        rows.compute(f, reduced, (first, count), team);
+        rows.compute(f, reduced, (first, count), pool);
         let from = first * ROW;
         let length = padded - from;
         if group == 0 {
@@ -377,7 +377,7 @@ fn relay(
                 a[from..].copy_from_slice(sums);
             }
         }
-        rows.add(f.n, [&mut *ax, &mut *ay, &mut *az], team);
+        rows.add(f.n, [&mut *ax, &mut *ay, &mut *az], pool);
         if group + 1 < groups {
             let behind = from + count * ROW;
             let sums = [&*ax, &*ay, &*az].map(|a| &a[behind..]).concat();

@@ -2,8 +2,8 @@
 //! bodies behind them are added in the order of the rows, except by [`textbook`].
 
 use super::entries::ReducedEntry;
+use super::pool::{Pool, Shared};
 use super::solvers::{Field, ROW, Sums, T};
-use super::team::{Shared, Team};
 
 /// Bodies whose sums a thread adds up at a time.
 const BLOCK: usize = 64;
@@ -71,14 +71,14 @@ impl<'a> Rows<'a> {
         f: &Field<'_>,
         reduced: ReducedEntry,
         (first, count): (usize, usize),
-        team: &Team,
+        pool: &Pool,
     ) {
         (self.first, self.count) = (first, count);
         let padded = self.padded;
         let p = Shared::new(self.memory);
         // As plain numbers: 3 × ROW per row.
         let q = Shared::new(flat(&mut self.own));
-        team.each(count, |index| {
+        pool.each(count, |index| {
             let mut behind = |base: usize, sums: &Sums<T>| {
                 for (d, sums) in sums.0.iter().enumerate() {
                     // SAFETY: every row has planes of its own.
@@ -95,13 +95,13 @@ impl<'a> Rows<'a> {
 
     /// Adds the computed forces to the sums of the bodies from the first row on, body by body in the order of the rows. The forces of
     /// the previous rows have already been added.
-    pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], team: &Team) {
+    pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], pool: &Pool) {
         let (first, count, padded) = (self.first, self.count, self.padded);
         let p = Shared::new(self.memory);
         let q = Shared::new(flat(&mut self.own));
         let out = sums.map(|a| Shared::new(a));
         let start = first * ROW / BLOCK;
-        team.each_sum(n.div_ceil(BLOCK) - start, |block| {
+        pool.each_sum(n.div_ceil(BLOCK) - start, |block| {
             let base = (start + block) * BLOCK;
             let row = base / ROW;
             for (d, out) in out.iter().enumerate() {
@@ -129,15 +129,15 @@ pub(super) fn parallel(
     reduced: ReducedEntry,
     [ax, ay, az]: [&mut Vec<f64>; 3],
     memory: &mut [f64],
-    team: &Team,
+    pool: &Pool,
 ) {
     let mut part = Rows::new(memory, ax.len());
     let rows = f.n.div_ceil(ROW);
     let mut first = 0;
     while first < rows {
         let count = part.at_once().min(rows - first);
-        part.compute(f, reduced, (first, count), team);
-        part.add(f.n, [&mut *ax, &mut *ay, &mut *az], team);
+        part.compute(f, reduced, (first, count), pool);
+        part.add(f.n, [&mut *ax, &mut *ay, &mut *az], pool);
         first += count;
     }
 }
@@ -150,11 +150,11 @@ pub(super) fn textbook(
     reduced: ReducedEntry,
     sums: [&mut Vec<f64>; 3],
     memory: &mut [f64],
-    team: &Team,
+    pool: &Pool,
 ) {
     let padded = sums[0].len();
     let own = Shared::new(memory);
-    team.threads_with_units(f.n.div_ceil(ROW), |thread, rows| {
+    pool.threads_with_units(f.n.div_ceil(ROW), |thread, rows| {
         let mut planes = [0, 1, 2].map(|d| {
             // SAFETY: every thread has planes of its own.
             unsafe { own.range((3 * thread + d) * padded, padded) }
@@ -178,12 +178,12 @@ pub(super) fn textbook(
         }
     });
     let out = sums.map(|a| Shared::new(a));
-    team.each_sum(padded / BLOCK, |block| {
+    pool.each_sum(padded / BLOCK, |block| {
         for (d, out) in out.iter().enumerate() {
             // SAFETY: every block has bodies of its own.
             let a = unsafe { out.range(block * BLOCK, BLOCK) };
             a.fill(0.0);
-            for thread in 0..team.threads() {
+            for thread in 0..pool.threads() {
                 // SAFETY: nobody writes any more.
                 let from = unsafe { own.range((3 * thread + d) * padded + block * BLOCK, BLOCK) };
                 a.iter_mut().zip(from).for_each(|(a, p)| *a += *p);

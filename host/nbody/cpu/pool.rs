@@ -7,12 +7,12 @@ use trisolar_run::Workers;
 
 /// The workers of an engine and their schedule. A single worker runs in the caller's thread.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(super) struct Pool {
     workers: Workers,
     schedule: Schedule,
 }
 
-impl Team {
+impl Pool {
     pub(super) fn new(workers: Workers, schedule: Schedule) -> Self {
         Self { workers, schedule }
     }
