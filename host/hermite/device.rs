@@ -17,7 +17,7 @@ use kernels_gpu::physics::softening::{softening2, softening2_single};
 use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
 use self::array::Array;
-use super::engine::{Route, Stretch};
+use super::engine::{BlockStepOutcome, BlockStepRequest};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
 use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::{EngineError, Workers, machine};
@@ -575,11 +575,14 @@ impl Engine for DeviceEngine {
     }
 
     fn no_block_steps(&self) -> Option<String> {
-        self.no_stretch()
+        self.why_no_block_steps()
     }
 
-    fn stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
-        self.make_stretch(route)
+    fn perform_block_steps(
+        &mut self,
+        request: &BlockStepRequest<'_>,
+    ) -> Result<BlockStepOutcome, HermiteError> {
+        self.launch_block_steps(request)
     }
 
     fn fetch(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {

@@ -41,14 +41,14 @@ impl Lists {
 
 /// A request for block steps that an engine performs by itself, without Ahmad–Cohen.
 #[derive(Clone, Copy, Debug)]
-pub struct Route<'a> {
+pub struct BlockStepRequest<'a> {
     /// The specification of the integration.
     pub specification: &'a Specification,
     /// Time of the last block.
     pub time: f64,
     /// Time after which there is no block.
     pub end: f64,
-    /// The particles, if they are not as the engine left them after its last stretch.
+    /// The particles, if they have changed since the last block steps of the engine.
     pub stars: Option<&'a [Star]>,
 }
 
@@ -66,7 +66,7 @@ pub enum Ended {
 
 /// The outcome of block steps that an engine performed by itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
+pub struct BlockStepOutcome {
     /// Time of the last block.
     pub time: f64,
     /// Block steps.
@@ -157,14 +157,17 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`HermiteError::NoBlockSteps`], or as the device.
-    fn stretch(&mut self, _: &Route<'_>) -> Result<Stretch, HermiteError> {
+    fn perform_block_steps(
+        &mut self,
+        _: &BlockStepRequest<'_>,
+    ) -> Result<BlockStepOutcome, HermiteError> {
         Err(HermiteError::NoBlockSteps {
             device: self.device(),
             reason: self.no_block_steps().unwrap_or_default(),
         })
     }
 
-    /// The particles as they are after a stretch; masses are not changed.
+    /// Copies the particles after block steps on the device; masses do not change.
     ///
     /// # Errors
     /// As the device.

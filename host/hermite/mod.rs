@@ -24,7 +24,9 @@ pub use choose::{Devices, Options};
 pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts, Split};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
-pub use engine::{Ended, Engine, Forces, HermiteError, Lists, Motion, Route, Stretch};
+pub use engine::{
+    BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion,
+};
 pub use given::{Given, GivenError, Scheme, StartModel, Times};
 pub use run::{Look, RunError, integrate};
 pub use schedule::Schedule;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::{Cluster, Counters, Split};
-use crate::engine::{Ended, Route, Stretch};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
 use crate::{Engine, HermiteError, Schedule, Specification};
 
 /// Whether the host or the device performs block steps. The bits are the same.
@@ -145,7 +145,7 @@ impl Cluster<'_> {
         go_on: &mut dyn FnMut(f64) -> bool,
     ) -> Result<bool, HermiteError> {
         loop {
-            match self.stretch(time)? {
+            match self.perform_block_steps(time)? {
                 Ended::AtEnd => return Ok(true),
                 Ended::ForNow => {}
                 Ended::ForHost => {
@@ -167,19 +167,19 @@ impl Cluster<'_> {
         }
     }
 
-    fn stretch(&mut self, end: f64) -> Result<Ended, HermiteError> {
-        let route = Route {
+    fn perform_block_steps(&mut self, end: f64) -> Result<Ended, HermiteError> {
+        let request = BlockStepRequest {
             specification: &self.specification,
             time: self.last_time(),
             end,
             stars: (self.current == Current::Host).then_some(&self.stars[..]),
         };
-        let stretch = self.engine.stretch(&route)?;
+        let outcome = self.engine.perform_block_steps(&request)?;
         self.current = Current::Device;
-        self.device_time = stretch.time;
-        self.counters.add(&stretch);
-        self.split.add(&stretch.split);
-        Ok(stretch.ended)
+        self.device_time = outcome.time;
+        self.counters.add(&outcome);
+        self.split.add(&outcome.split);
+        Ok(outcome.ended)
     }
 
     /// Fetches the particles if their current state is on the device only.
@@ -196,14 +196,14 @@ impl Cluster<'_> {
 }
 
 impl Counters {
-    fn add(&mut self, stretch: &Stretch) {
-        self.blocks += stretch.blocks;
-        self.steps += stretch.steps;
-        self.noisy += stretch.noisy;
-        self.clamped += stretch.clamped;
+    fn add(&mut self, outcome: &BlockStepOutcome) {
+        self.blocks += outcome.blocks;
+        self.steps += outcome.steps;
+        self.noisy += outcome.noisy;
+        self.clamped += outcome.clamped;
         for (to, from) in [
-            (&mut self.active, &stretch.active),
-            (&mut self.lengths, &stretch.lengths),
+            (&mut self.active, &outcome.active),
+            (&mut self.lengths, &outcome.lengths),
         ] {
             for (bin, n) in from.iter().enumerate().filter(|(_, n)| **n > 0) {
                 Self::count(to, bin, *n);

@@ -17,7 +17,7 @@ use kernels_gpu::kernels::HermiteSteps;
 use super::array::Array;
 use super::{DeviceEngine, Memory, records, shape};
 use crate::cluster::accuracy;
-use crate::engine::{Ended, Route, Stretch};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
 use crate::{HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::EngineError;
@@ -98,7 +98,7 @@ fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
 
 impl DeviceEngine {
     /// The reason why these devices cannot perform block steps; `None` if they can.
-    pub(super) fn no_stretch(&self) -> Option<String> {
+    pub(super) fn why_no_block_steps(&self) -> Option<String> {
         match &self.devices[..] {
             [device] if device.is_cooperative().unwrap_or(false) => None,
             [_] => Some("it cannot launch grids whose blocks wait for each other".into()),
@@ -106,9 +106,12 @@ impl DeviceEngine {
         }
     }
 
-    /// As [`Engine::stretch`](crate::Engine::stretch).
-    pub(super) fn make_stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
-        if let Some(reason) = self.no_stretch() {
+    /// As [`Engine::perform_block_steps`](crate::Engine::perform_block_steps).
+    pub(super) fn launch_block_steps(
+        &mut self,
+        request: &BlockStepRequest<'_>,
+    ) -> Result<BlockStepOutcome, HermiteError> {
+        if let Some(reason) = self.why_no_block_steps() {
             return Err(HermiteError::NoBlockSteps {
                 device: self.devices[0].info().name.clone(),
                 reason,
@@ -124,11 +127,11 @@ impl DeviceEngine {
                 memory.bodies,
             )?,
         };
-        let report = memory.stretch(&mut resident, route, block);
+        let report = memory.launch_steps(&mut resident, request, block);
         memory.resident = Some(resident);
-        let mut stretch = told(&report?);
-        share_out(&mut stretch, begin);
-        Ok(stretch)
+        let mut outcome = told(&report?);
+        share_out(&mut outcome, begin);
+        Ok(outcome)
     }
 
     /// As [`Engine::fetch`](crate::Engine::fetch).
@@ -165,15 +168,15 @@ impl DeviceEngine {
 
 impl Memory {
     /// Performs one launch and returns its report.
-    fn stretch(
+    fn launch_steps(
         &mut self,
         resident: &mut Resident,
-        route: &Route<'_>,
+        request: &BlockStepRequest<'_>,
         least: u32,
     ) -> Result<Vec<f64>, EngineError> {
         let p = self.order.number() as usize;
-        let spec = route.specification;
-        if let Some(stars) = route.stars {
+        let spec = request.specification;
+        if let Some(stars) = request.stars {
             self.stars.put(&records(stars, p))?;
             resident.rest.put(&rest_of(stars, p))?;
             resident.levels.put(&levels_of(stars, spec.max_step))?;
@@ -190,8 +193,8 @@ impl Memory {
             accuracy: accuracy(spec),
             longest: spec.max_step,
             shortest: spec.min_step.unwrap_or(0.0),
-            time: route.time,
-            end: route.end,
+            time: request.time,
+            end: request.end,
             most_blocks: MOST_BLOCKS,
             most_pairs: MOST_PAIRS,
             bodies: self.bodies as u32,
@@ -230,10 +233,10 @@ impl Memory {
 }
 
 /// Reads the report of a launch.
-fn told(report: &[f64]) -> Stretch {
+fn told(report: &[f64]) -> BlockStepOutcome {
     let number = |at: usize| report[at].to_bits();
     let list = |from: usize, to: usize| (from..to).map(number).collect();
-    Stretch {
+    BlockStepOutcome {
         time: report[TIME],
         blocks: number(BLOCKS),
         steps: number(STEPS),
@@ -253,17 +256,17 @@ fn told(report: &[f64]) -> Stretch {
 
 /// Divides the time since `begin` among the parts of a block step in proportion to the device's cycles; all parts include copies
 /// and the wait for the launch.
-fn share_out(stretch: &mut Stretch, begin: Instant) {
-    let all = stretch.cycles.iter().sum::<u64>();
+fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
+    let all = outcome.cycles.iter().sum::<u64>();
     let elapsed = begin.elapsed();
     if all == 0 {
-        stretch.split.schedule = elapsed;
+        outcome.split.schedule = elapsed;
         return;
     }
-    let [predict, force, correct] = stretch
+    let [predict, force, correct] = outcome
         .cycles
         .map(|c| elapsed.mul_f64(c as f64 / all as f64));
-    stretch.split = Split {
+    outcome.split = Split {
         predict,
         force,
         correct,
