@@ -9,7 +9,7 @@ use super::{Bodies, Diagnostics, MAX_BODIES};
 
 /// Largest number of bodies of a cluster that is scaled to exact virial equilibrium. For more bodies the sum over pairs would take
 /// long, and the random deviation is small.
-const VIRIALISED: usize = 65_536;
+const MAX_VIRIALISED_BODIES: usize = 65_536;
 
 /// A start model that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -306,12 +306,12 @@ fn plummer(n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
     // Plummer's scale length in Hénon units.
     const SCALE: f64 = 3.0 * std::f64::consts::PI / 16.0;
     // Share of the mass that is drawn. The outermost bodies are left out, because they would determine the size of pictures.
-    const MOST: f64 = 0.999;
+    const DRAWN_MASS_SHARE: f64 = 0.999;
     let mut random = Uniform::new(seed);
     let mut bodies = Bodies::default();
     for _ in 0..n {
         let inside = loop {
-            let u = random.unit() * MOST;
+            let u = random.unit() * DRAWN_MASS_SHARE;
             if u > 0.0 {
                 break u;
             }
@@ -330,7 +330,7 @@ fn plummer(n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
         bodies.push(1.0 / n as f64, x, v);
     }
     bodies.centre();
-    if (2..=VIRIALISED).contains(&n) && g > 0.0 && !planar {
+    if (2..=MAX_VIRIALISED_BODIES).contains(&n) && g > 0.0 && !planar {
         virialise(&mut bodies, g);
     }
     bodies

@@ -17,7 +17,7 @@ static WORTH_WAITING: AtomicUsize = AtomicUsize::new(0);
 static NOTICE: OnceLock<String> = OnceLock::new();
 
 /// How long the work may take to end in good order.
-const PATIENCE: Duration = Duration::from_millis(800);
+const SHUTDOWN_TIME: Duration = Duration::from_millis(800);
 
 /// From now on a signal sets [`interrupted`]. A second one, or work that does not end in time (a call into a
 /// driver may take long), ends the program.
@@ -41,9 +41,9 @@ pub(crate) fn watch() -> Result<(), Failure> {
                     super::report::to_stderr(notice);
                 }
                 std::thread::spawn(move || {
-                    std::thread::sleep(PATIENCE);
+                    std::thread::sleep(SHUTDOWN_TIME);
                     while WORTH_WAITING.load(Ordering::Relaxed) > 0 {
-                        std::thread::sleep(PATIENCE / 8);
+                        std::thread::sleep(SHUTDOWN_TIME / 8);
                     }
                     end(signal);
                 });

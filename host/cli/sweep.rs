@@ -239,7 +239,7 @@ fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Valu
 }
 
 /// Maps listed in a summary at most.
-const LISTED: usize = 20;
+const MAX_LISTED_MAPS: usize = 20;
 
 fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     let lines = sequence::lines(outcome);
@@ -273,9 +273,9 @@ fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     outcome
         .summaries
         .iter()
-        .take(LISTED)
+        .take(MAX_LISTED_MAPS)
         .for_each(|s| text.push_str(&row(s)));
-    if outcome.summaries.len() > LISTED {
+    if outcome.summaries.len() > MAX_LISTED_MAPS {
         text.push_str("\n           ...");
     }
     text.push('\n');

@@ -14,7 +14,7 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity;
 
-use super::batches::{Batches, SLICE, Work};
+use super::batches::{Batches, ROUNDS_PER_SLICE, Work};
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::Share;
@@ -268,7 +268,7 @@ fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     let mut lanes = LaneState::<Q, I, R>::fresh(shared.job);
     let mut source = Batches::new(shared, FromStart::<Q::Value>(PhantomData));
     loop {
-        let went = lanes.run_with_masses(shared.job, SLICE, &mut masses, &mut source);
+        let went = lanes.run_with_masses(shared.job, ROUNDS_PER_SLICE, &mut masses, &mut source);
         if !source.go_on(thread, &mut lanes, went)? {
             return Ok(());
         }

@@ -19,7 +19,7 @@ use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
 use super::scheduler::{self, Worker};
-use super::tiles::{self, Pipeline, SETS, Take};
+use super::tiles::{self, LAUNCHES_IN_FLIGHT, Pipeline, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
 use trisolar_device::{
@@ -29,7 +29,7 @@ use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
 
 /// Tiles of results that are copied at a time. This limits page-locked memory to two pieces of 8 MiB.
-const PIECE: u32 = 1 << 11;
+const TILES_PER_COPY: u32 = 1 << 11;
 
 /// The counters of a launch, which are copied back after it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -390,7 +390,7 @@ struct OnDevice<V: Value> {
     shared: Buffer<Counters>,
     done: Buffer<u32>,
     staging: [HostBuffer<V>; 2],
-    sets: [Set; SETS],
+    sets: [Set; LAUNCHES_IN_FLIGHT],
 }
 
 /// The resources of a launch in flight.
@@ -438,7 +438,7 @@ impl<V: Value> OnDevice<V> {
         let tiles = tiles.sum::<u64>().max(1);
         let slots = tiles.next_power_of_two().min(u64::from(shape.slots)) as usize;
         let words = ((blocks * shape.block) as usize * kernel.kept).div_ceil(size_of::<u64>());
-        let piece = slots.min(PIECE as usize) * TILE as usize;
+        let piece = slots.min(TILES_PER_COPY as usize) * TILE as usize;
         let made = Self {
             device: device.clone(),
             kernel,
@@ -546,8 +546,8 @@ impl<V: Value> tiles::Device for OnDevice<V> {
         let length = |piece: &Range<u32>| piece.len() * TILE as usize;
         let mut under_way: Option<(Range<u32>, usize, Moment)> = None;
         let pieces = runs.iter().flat_map(|run| {
-            let starts = run.clone().step_by(PIECE as usize);
-            starts.map(|start| start..run.end.min(start + PIECE))
+            let starts = run.clone().step_by(TILES_PER_COPY as usize);
+            starts.map(|start| start..run.end.min(start + TILES_PER_COPY))
         });
         for (n, piece) in pieces.enumerate() {
             let buffer = n % 2;

@@ -10,7 +10,7 @@ use trisolar_device::DeviceInfo;
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Pixels per GPU if the user does not set the number of GPUs: about as many as a GPU computes at a time.
-const PIXELS_A_GPU: u64 = 1 << 16;
+const PIXELS_PER_GPU: u64 = 1 << 16;
 
 /// Computes maps on several GPUs.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ fn select_gpus(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32>
     match choice {
         GpuChoice::All => all.collect(),
         GpuChoice::Auto => {
-            let enough = usize::try_from(pixels.div_ceil(PIXELS_A_GPU)).unwrap_or(usize::MAX);
+            let enough = usize::try_from(pixels.div_ceil(PIXELS_PER_GPU)).unwrap_or(usize::MAX);
             all.take(enough.max(1)).collect()
         }
         GpuChoice::These(_) => choice.numbers().collect(),

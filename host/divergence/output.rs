@@ -182,9 +182,9 @@ pub fn picture_of<'a>(
 }
 
 /// The share of pixels below and above the range of colours of a quantity with linear colours.
-const BEYOND: f64 = 0.005;
+const CLIPPED_SHARE: f64 = 0.005;
 /// Largest number of values, spread evenly over the map, from which the range is determined.
-const SAMPLE: usize = 1 << 20;
+const MAX_RANGE_SAMPLE: usize = 1 << 20;
 
 /// The values at the two ends of the colour scale. Linear scales of values that are not counts of steps leave out half a percent
 /// of the pixels at either end, because a few close encounters would otherwise give all other pixels the same colour.
@@ -192,12 +192,12 @@ pub fn range(quantity: Quantity, values: ValueSlice<'_>) -> ColourRange {
     if quantity.counts_steps() || quantity.scale() != Scale::Linear {
         return ColourRange::Whole;
     }
-    let step = values.len().div_ceil(SAMPLE).max(1);
+    let step = values.len().div_ceil(MAX_RANGE_SAMPLE).max(1);
     let sample = (0..values.len()).step_by(step);
     let sample = sample.map(|place| values.get(place));
     let mut sample: Vec<f64> = sample.filter(|value| value.is_finite()).collect();
     sample.sort_by(f64::total_cmp);
-    let beyond = (sample.len() as f64 * BEYOND) as usize;
+    let beyond = (sample.len() as f64 * CLIPPED_SHARE) as usize;
     match (sample.get(beyond), sample.iter().nth_back(beyond)) {
         (Some(low), Some(high)) if low < high => ColourRange::Fixed(*low, *high),
         _ => ColourRange::Whole,

@@ -26,16 +26,16 @@ use trisolar_simd::{F64x4, F64x8};
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
 
 /// Largest number of pixels in a sample.
-const MOST: u64 = 256;
+const MAX_SAMPLE_PIXELS: u64 = 256;
 /// One pixel in this many belongs to the sample.
-const ONE_OF: u64 = 100;
+const PIXELS_PER_SAMPLE: u64 = 100;
 /// Pixel-steps that a sample may always take, about a tenth of a second. The sample of a small map is therefore a larger share of
 /// the map.
-const AFFORDABLE: u64 = 16_000_000;
+const FREE_PIXEL_STEPS: u64 = 16_000_000;
 /// Steps between two looks at whether the run was cancelled.
-const SLICE: u32 = 1 << 12;
+const STEPS_PER_SLICE: u32 = 1 << 12;
 /// The largest number of `f64` lanes.
-const WIDEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// How many pixels of a sample are unresolved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ pub fn of(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Option<Resolution> {
     let pixels = sample(spec);
-    let groups: Vec<&[u64]> = pixels.chunks(WIDEST).collect();
+    let groups: Vec<&[u64]> = pixels.chunks(MAX_LANES).collect();
     let next = AtomicUsize::new(0);
     let walk_groups = || {
         let mut walk = Walk {
@@ -170,8 +170,10 @@ pub fn of(
 /// Pixels spread evenly over the map, the same in every run.
 fn sample(spec: &Validated) -> Vec<u64> {
     let pixels = spec.pixels();
-    let affordable = AFFORDABLE / spec.specification().steps;
-    let count = (pixels / ONE_OF).max(affordable).clamp(1, MOST);
+    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
+    let count = (pixels / PIXELS_PER_SAMPLE)
+        .max(affordable)
+        .clamp(1, MAX_SAMPLE_PIXELS);
     if count >= pixels {
         return (0..pixels).collect();
     }
@@ -319,7 +321,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         limits.set_lane(lane, &Limits::new(&own));
     }
     let rest = resting::<R, I>(spec, &job, group, &of_lanes);
-    let done = &mut [false; WIDEST][..R::LANES];
+    let done = &mut [false; MAX_LANES][..R::LANES];
     // Lanes without a pixel repeat the first pixel.
     done[group.len()..].fill(true);
     for step in 0..job.steps {
@@ -340,7 +342,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
                 return;
             }
         }
-        if step % SLICE == SLICE - 1 && (walk.stop)() {
+        if step % STEPS_PER_SLICE == STEPS_PER_SLICE - 1 && (walk.stop)() {
             walk.stopped = true;
             return;
         }

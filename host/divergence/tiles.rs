@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::device::fetch::{TILE, Tile};
 
-use super::queue::{FAR, Pace, Share};
+use super::queue::{MAX_TIME_AHEAD, Pace, Share};
 use super::value::ValueSlice;
 use trisolar_run::EngineError;
 
 /// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
-pub(super) const SETS: usize = 2;
+pub(super) const LAUNCHES_IN_FLIGHT: usize = 2;
 /// Number of launches within the time that the queue plans in advance.
 const LAUNCHES_AHEAD: f64 = 2.4;
 
 /// A function that takes the results from a slot on.
 pub(super) type Take<'a> = dyn FnMut(u32, ValueSlice<'_>) -> Result<(), EngineError> + 'a;
 
-/// A device whose threads fetch pixels from a ring of tiles. Each of its [`SETS`] launches in flight has its own copy of the
+/// A device whose threads fetch pixels from a ring of tiles. Each of its [`LAUNCHES_IN_FLIGHT`] launches in flight has its own copy of the
 /// counters.
 pub(super) trait Device {
     /// Slots for tiles, a power of two, which is also the length of the ring.
@@ -217,7 +217,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
 
     /// Queues launches while there are pixels.
     fn top_up(&mut self) -> Result<(), EngineError> {
-        while self.flying.len() < SETS {
+        while self.flying.len() < LAUNCHES_IN_FLIGHT {
             let backlog = self.backlog();
             let room = self.free.len() as u64 * u64::from(TILE);
             let pace = Pace {
@@ -230,11 +230,14 @@ impl<'q, D: Device> Pipeline<'q, D> {
                 return Ok(());
             }
             // The set whose launch is not in flight.
-            let set = self.flying.front().map_or(0, |busy| SETS - 1 - busy);
+            let set = self
+                .flying
+                .front()
+                .map_or(0, |busy| LAUNCHES_IN_FLIGHT - 1 - busy);
             let first = self.position;
             self.position = self.position.wrapping_add(tiles.len() as u32);
             let limit = self.position.wrapping_mul(TILE);
-            let slice = grant.ahead.min(FAR).div_f64(LAUNCHES_AHEAD);
+            let slice = grant.ahead.min(MAX_TIME_AHEAD).div_f64(LAUNCHES_AHEAD);
             self.device.launch(set, first, &tiles, limit, slice)?;
             if self.meter.last.is_none() {
                 self.meter.last = Some((Instant::now(), self.accounted));

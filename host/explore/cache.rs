@@ -47,7 +47,7 @@ impl Key {
 /// Extension of a tile's file.
 const EXTENSION: &str = ".tile";
 /// Least number of pixels along a side of tiles on disk; smaller tiles are computed faster than read.
-const LEAST_ON_DISK: u32 = 32;
+const MIN_PIXELS_ON_DISK: u32 = 32;
 
 /// Both caches.
 pub(crate) struct Cache {
@@ -121,7 +121,7 @@ impl Cache {
 }
 
 /// Approximate bytes of a tile besides its values.
-const OVERHEAD: usize = 256;
+const TILE_OVERHEAD_BYTES: usize = 256;
 
 /// The tiles in memory.
 struct Memory {
@@ -145,7 +145,7 @@ impl Memory {
     }
 
     fn size(values: &Values) -> usize {
-        values.len() * values.kind().size() + OVERHEAD
+        values.len() * values.kind().size() + TILE_OVERHEAD_BYTES
     }
 
     fn get(&mut self, key: &Key) -> Option<Arc<Values>> {
@@ -273,7 +273,7 @@ impl Disk {
     }
 
     fn get(&self, key: &Key) -> Option<Values> {
-        if key.tile.pixels < LEAST_ON_DISK {
+        if key.tile.pixels < MIN_PIXELS_ON_DISK {
             return None;
         }
         let name = key.file_name();
@@ -290,7 +290,7 @@ impl Disk {
     }
 
     fn put(&self, key: &Key, values: &Values) {
-        if key.tile.pixels < LEAST_ON_DISK {
+        if key.tile.pixels < MIN_PIXELS_ON_DISK {
             return;
         }
         let name = key.file_name();
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_keeps_what_was_used_last() {
-        let one = 1024 * 4 + OVERHEAD;
+        let one = 1024 * 4 + TILE_OVERHEAD_BYTES;
         let cache = Cache::new(3 * one, None).unwrap();
         for x in 0..3 {
             cache.put(&key("m", x), &values(x as u32));

@@ -18,7 +18,7 @@ use tokio::time::Sleep;
 use crate::engine::Refusal;
 
 /// Longest time for which a client may leave sent data unread.
-const UNREAD: Duration = Duration::from_secs(30);
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The body of a response.
 pub(crate) enum Reply {
@@ -167,7 +167,7 @@ impl Patient {
         }
         let waits = self
             .waits
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD_TIMEOUT)));
         ready!(waits.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -11,13 +11,13 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 /// Largest number of pictures per second.
-const RATE: f64 = 30.0;
+const MAX_PICTURES_PER_SECOND: f64 = 30.0;
 /// Largest share of the run's time for computing energies and radii.
-const SHARE: f64 = 0.05;
+const MAX_MEASUREMENT_SHARE: f64 = 0.05;
 /// Largest number of past moments that are kept for clients that connect late. Beyond it, every second one is dropped.
-const MOMENTS: usize = 2000;
+const MAX_MOMENTS: usize = 2000;
 /// Interval at which a paused run checks for cancellation.
-const LOOK: Duration = Duration::from_millis(20);
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The energy error and radii of a run at one time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,7 +144,7 @@ impl LiveRun {
             .state()
             .published
             .map(|then| then.elapsed().as_secs_f64());
-        past.is_none_or(|seconds| seconds >= 1.0 / RATE)
+        past.is_none_or(|seconds| seconds >= 1.0 / MAX_PICTURES_PER_SECOND)
     }
 
     /// Publishes the current state of the bodies.
@@ -164,7 +164,10 @@ impl LiveRun {
     /// Those of `find`.
     pub fn measure<E>(&self, find: impl FnOnce() -> Result<Moment, E>) -> Result<(), E> {
         let due = self.state().measured.is_none_or(|(then, took)| {
-            then.elapsed() >= took.div_f64(SHARE).max(Duration::from_millis(200))
+            then.elapsed()
+                >= took
+                    .div_f64(MAX_MEASUREMENT_SHARE)
+                    .max(Duration::from_millis(200))
         });
         if due {
             self.remember(find)?;
@@ -181,7 +184,7 @@ impl LiveRun {
         let moment = find()?;
         let mut state = self.state();
         state.measured = Some((Instant::now(), began.elapsed()));
-        if state.moments.len() >= MOMENTS {
+        if state.moments.len() >= MAX_MOMENTS {
             let mut number = 0;
             state.moments.retain(|_| {
                 number += 1;
@@ -200,7 +203,10 @@ impl LiveRun {
     pub fn wait_while_paused(&self, interrupted: &dyn Fn() -> bool) {
         let mut state = self.state();
         while state.paused && !interrupted() {
-            let waited = self.0.changed.wait_timeout(state, LOOK);
+            let waited = self
+                .0
+                .changed
+                .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -271,7 +277,7 @@ mod tests {
     #[test]
     fn moments_are_bounded_and_keep_the_first_and_the_last() {
         let run = run();
-        for k in 0..10 * MOMENTS {
+        for k in 0..10 * MAX_MOMENTS {
             let moment = Moment {
                 time: k as f64,
                 energy_error: 0.0,
@@ -280,8 +286,8 @@ mod tests {
             run.remember(|| Ok::<_, ()>(moment)).unwrap();
         }
         let moments = run.moments();
-        assert!(moments.len() <= MOMENTS);
+        assert!(moments.len() <= MAX_MOMENTS);
         assert_eq!(moments[0].time, 0.0);
-        assert_eq!(moments.last().unwrap().time, (10 * MOMENTS - 1) as f64);
+        assert_eq!(moments.last().unwrap().time, (10 * MAX_MOMENTS - 1) as f64);
     }
 }

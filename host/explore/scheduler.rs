@@ -19,11 +19,11 @@ use crate::tile::Tile;
 /// Largest number of tiles that wait or are being computed.
 pub(crate) const MAX_JOBS: usize = 4096;
 /// Intended duration of a batch of tiles: long enough to keep a GPU busy, short enough that pictures appear while it runs.
-const BATCH_TIME: Duration = Duration::from_millis(100);
+const INTENDED_BATCH_TIME: Duration = Duration::from_millis(100);
 /// Largest number of tiles in a batch.
-const MAX_BATCH: usize = 64;
+const MAX_BATCH_TILES: usize = 64;
 /// Largest distance of the tiles of a batch from the first (tiles).
-const NEAR: i64 = 32;
+const MAX_BATCH_DISTANCE: i64 = 32;
 
 /// A tile of a request, or the reason why it failed.
 pub(crate) type Outcome = Result<Arc<Values>, String>;
@@ -376,12 +376,13 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
     };
     let map = state.jobs[&first].map.clone();
     let cost = first.tile.count() as f64 * map.steps() as f64;
-    let room = (BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
+    let room = (INTENDED_BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
     let mut keys: Vec<(u64, Key)> = (state.jobs.iter())
         .filter(|(key, job)| {
             let (a, b) = (&key.tile, &first.tile);
             let alike = (a.level, a.pixels) == (b.level, b.pixels) && key.content == first.content;
-            let near = (a.x - b.x).abs() < NEAR && (a.y - b.y).abs() < NEAR;
+            let near =
+                (a.x - b.x).abs() < MAX_BATCH_DISTANCE && (a.y - b.y).abs() < MAX_BATCH_DISTANCE;
             alike
                 && near
                 && job.batch.is_none()
@@ -391,7 +392,7 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
         .map(|(key, job)| (job.order, key.clone()))
         .collect();
     keys.sort();
-    keys.truncate(room.clamp(1, MAX_BATCH));
+    keys.truncate(room.clamp(1, MAX_BATCH_TILES));
     let keys: Vec<Key> = keys.into_iter().map(|(_, key)| key).collect();
     state.next += 1;
     let number = state.next;

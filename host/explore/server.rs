@@ -48,11 +48,11 @@ use crate::tile::{self, Tile};
 /// Largest number of simultaneous clients; others are refused.
 const MAX_CLIENTS: usize = 512;
 /// Longest time for the arrival of a request, for head and body each.
-const ARRIVAL: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest number of bytes of a request's head.
-const MAX_HEAD: usize = 32 * 1024;
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// Largest number of bytes of a request's body.
-const MAX_BODY: usize = 64 * 1024;
+const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Largest number of tiles of a request.
 const MAX_TILES: usize = 256;
 /// Largest number of points along a line.
@@ -60,13 +60,13 @@ const MAX_POINTS: usize = 4096;
 /// Largest number of samples of an orbit.
 const MAX_SAMPLES: usize = 16384;
 /// Number of orbits and lines that are computed at a time; others wait.
-const AT_A_TIME: usize = 2;
+const MAX_CONCURRENT: usize = 2;
 /// Largest number of waiting orbits and lines.
 const MAX_WAITING: usize = 32;
 /// Largest number of pieces of a response that wait for the client.
-const PIECES: usize = 2;
+const MAX_QUEUED_PIECES: usize = 2;
 /// Longest time for which the server waits for its connections to end.
-const FAREWELL: Duration = Duration::from_millis(100);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Options of the server.
 #[derive(Clone, Debug)]
@@ -133,20 +133,20 @@ impl Server {
             guard,
             content,
             scheduler,
-            computing: Arc::new(Semaphore::new(AT_A_TIME)),
+            computing: Arc::new(Semaphore::new(MAX_CONCURRENT)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(AT_A_TIME)
+            .max_blocking_threads(MAX_CONCURRENT)
             .build()?;
         let (stop, stopped) = oneshot::channel();
         let serve = move || {
             runtime.block_on(async {
                 unless(stopped, accept(listener, app)).await;
             });
-            runtime.shutdown_timeout(FAREWELL);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
         let thread = std::thread::Builder::new()
             .name("explore".into())
@@ -212,8 +212,8 @@ async fn accept(listener: TcpListener, app: Arc<App>) {
             let service = service_fn(|request| answer(app.clone(), request));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(ARRIVAL)
-                .max_buf_size(MAX_HEAD)
+                .header_read_timeout(REQUEST_TIMEOUT)
+                .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(TokioIo::new(Patient::new(stream)), service);
             // An error of a client ends only its own connection.
             let _ = connection.await;
@@ -304,11 +304,11 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Fail
         let message = "the body must be application/json";
         return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let body = Limited::new(request.into_body(), MAX_BODY).collect();
-    let body = match tokio::time::timeout(ARRIVAL, body).await {
+    let body = Limited::new(request.into_body(), MAX_BODY_BYTES).collect();
+    let body = match tokio::time::timeout(REQUEST_TIMEOUT, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            let message = format!("a body may have up to {MAX_BODY} bytes");
+            let message = format!("a body may have up to {MAX_BODY_BYTES} bytes");
             return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, &message));
         }
         Ok(Err(_)) => return Err(bad("the body could not be read")),
@@ -445,7 +445,7 @@ impl App {
             )
         })?;
         drop(reply);
-        let (sender, pieces) = mpsc::channel(PIECES);
+        let (sender, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
         tokio::spawn(async move {
             // Dropped with this task, which ends when the client has gone.
             let _request = request;
@@ -579,7 +579,7 @@ fn with_numbers(head: &Value, bytes: impl Iterator<Item = u8>) -> Response<Reply
 /// Frames of a live run, as fast as the client receives them: length of a JSON text (u32), length of the points in bytes (u32), the
 /// text, the points.
 fn watch(live: &LiveRun) -> Response<Reply> {
-    let (sender, pieces) = mpsc::channel(PIECES);
+    let (sender, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
     let live = live.clone();
     tokio::spawn(async move {
         let mut newest = live.watch();

@@ -95,7 +95,7 @@ impl Tile {
 /// Marks a frame: "TSTL".
 const MAGIC: [u8; 4] = *b"TSTL";
 /// Bytes before the values.
-pub(crate) const HEADER: usize = 16;
+pub(crate) const HEADER_BYTES: usize = 16;
 
 /// A frame with the values of tile `index` of a request: magic, type tag (u8), 0 (u8), index (u16), pixels along a side (u32),
 /// length of what follows in bytes (u32), all little-endian; then the values.
@@ -109,7 +109,7 @@ pub(crate) fn failure(index: usize, message: &str) -> Vec<u8> {
 }
 
 fn framed(tag: u8, index: usize, pixels: u32, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER + payload.len());
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + payload.len());
     bytes.extend(MAGIC);
     bytes.extend([tag, 0]);
     bytes.extend((index as u16).to_le_bytes());

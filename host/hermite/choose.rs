@@ -11,10 +11,10 @@ use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
-const WORTH_A_GPU: usize = 512;
+const MIN_BODIES_FOR_GPU: usize = 512;
 
-/// As [`WORTH_A_GPU`], with neighbours, which are summed on the CPU while the GPU waits.
-const WORTH_A_GPU_WITH_NEIGHBOURS: usize = 8192;
+/// As [`MIN_BODIES_FOR_GPU`], with neighbours, which are summed on the CPU while the GPU waits.
+const MIN_BODIES_FOR_GPU_WITH_NEIGHBOURS: usize = 8192;
 
 /// Options of a computation, none of which changes a bit of the result.
 #[derive(Clone, Copy, Debug)]
@@ -107,9 +107,9 @@ impl Options {
             Backend::Gpu => true,
             Backend::Auto if self.gpus.is_some() => true,
             Backend::Auto if specification.ahmad_cohen.is_some() => {
-                bodies >= WORTH_A_GPU_WITH_NEIGHBOURS
+                bodies >= MIN_BODIES_FOR_GPU_WITH_NEIGHBOURS
             }
-            Backend::Auto => bodies >= WORTH_A_GPU,
+            Backend::Auto => bodies >= MIN_BODIES_FOR_GPU,
         };
         if wanted && let Err(error) = devices.open_gpus() {
             devices.notes.extend(error.passed_over(self.backend)?);

@@ -30,10 +30,10 @@ const ZERO: Vec3<f64> = Vec3 {
     z: 0.0,
 };
 /// Number of active particles from which several threads correct them.
-const PARALLEL_CORRECTIONS: usize = 1 << 9;
+const MIN_PARALLEL_CORRECTIONS: usize = 1 << 9;
 
 /// Largest number of abrupt steps of a block that are examined.
-const MOST_LOOKED_AT: usize = 4;
+const MAX_EXAMINED_STEPS: usize = 4;
 
 /// What has been done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -367,7 +367,7 @@ impl<'e> Cluster<'e> {
             let count = active.len();
             let workers = self.engine.workers();
             let (simd, threads) = (workers.simd(), workers.threads());
-            if count < PARALLEL_CORRECTIONS || threads == 1 {
+            if count < MIN_PARALLEL_CORRECTIONS || threads == 1 {
                 self.moved.clear();
                 correct_all(
                     simd,
@@ -450,7 +450,7 @@ impl<'e> Cluster<'e> {
     /// pair has jumped past each other, and keeps the closest pair.
     fn note_abrupt(&mut self, steps: &[(usize, f64, f64)], time: f64) {
         // The search for the nearest neighbour takes long, and the pair itself is among the first in its block.
-        for (body, taken, wanted) in steps.iter().take(MOST_LOOKED_AT) {
+        for (body, taken, wanted) in steps.iter().take(MAX_EXAMINED_STEPS) {
             // The state at the start of the step, because after a jump the particles may be anywhere.
             let (neighbour, distance) = self.nearest(*body, time - taken);
             if !self.jumped(*body, neighbour, distance, *taken) {

@@ -16,9 +16,9 @@ use trisolar_run::Workers;
 use trisolar_simd::{Simd, with_lanes};
 
 /// Number of pairs below which waking the threads costs more time than they save.
-const PARALLEL_PAIRS: usize = 1 << 16;
+const MIN_PARALLEL_PAIRS: usize = 1 << 16;
 /// Number of particles below which one thread predicts all of them.
-const PARALLEL_PREDICTIONS: usize = 1 << 13;
+const MIN_PARALLEL_PREDICTIONS: usize = 1 << 13;
 
 /// Predicts and sums on the CPU.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl CpuEngine {
         on: impl Fn(&[u32], &mut [T]) + Sync,
     ) {
         let threads = self.workers.threads();
-        if threads == 1 || places.len() * self.bodies < PARALLEL_PAIRS {
+        if threads == 1 || places.len() * self.bodies < MIN_PARALLEL_PAIRS {
             return on(places, out);
         }
         let share = places.len().div_ceil(4 * threads);
@@ -152,7 +152,7 @@ impl Engine for CpuEngine {
         let (simd, order) = (self.workers.simd(), self.order);
         let (from, to) = (self.stars.stride(), self.predicted.stride());
         let (stars, predicted) = (self.stars.data(), self.predicted.data_mut());
-        if self.bodies < PARALLEL_PREDICTIONS {
+        if self.bodies < MIN_PARALLEL_PREDICTIONS {
             predict_packets(simd, order, stars, predicted, time);
             self.split_all();
             return Ok(());

@@ -26,16 +26,21 @@ mod array;
 mod steps;
 
 /// Threads per block of force kernels with tiles on a GPU: few, because few particles are active at a time.
-const TILES_BLOCK: u32 = 64;
+const TILE_BLOCK_THREADS: u32 = 64;
 /// Largest number of terms of a partial sum for which few active particles have a block each.
-const SHORT_SUMS: u32 = 64;
+const MAX_TERMS_PER_BLOCK: u32 = 64;
 
 /// An engine on these devices together, which divide the source particles among them; `workers` do the part of the host.
 ///
 /// # Panics
 /// If there are no devices.
 pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn Engine> {
-    Box::new(DeviceEngine::new(devices, TILES_BLOCK, None, workers))
+    Box::new(DeviceEngine::new(
+        devices,
+        TILE_BLOCK_THREADS,
+        None,
+        workers,
+    ))
 }
 
 /// An engine that runs the code of the kernels in emulated grids. No parameter changes a bit of the result: `devices` emulated
@@ -104,12 +109,12 @@ fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
 }
 
 /// Threads per block of the kernels with a thread per place or number.
-const BLOCK: u32 = 128;
+const BLOCK_THREADS: u32 = 128;
 /// Largest number of partial results in memory: 256 MiB.
-const MOST_PARTIAL: usize = 1 << 25;
+const MAX_PARTIAL_RESULTS: usize = 1 << 25;
 
 /// Largest number of places of lists in memory at a time.
-const MOST_LISTED: usize = 1 << 22;
+const MAX_LISTED_PLACES: usize = 1 << 22;
 
 /// Holds particles on devices and runs the kernels there.
 struct DeviceEngine {
@@ -180,7 +185,7 @@ impl DeviceEngine {
         let multiprocessors = device.info().multiprocessors;
         match self.few {
             Some(few) => few,
-            None if terms <= SHORT_SUMS => 2 * multiprocessors,
+            None if terms <= MAX_TERMS_PER_BLOCK => 2 * multiprocessors,
             None => multiprocessors / 4,
         }
     }
@@ -249,7 +254,7 @@ impl Memory {
         let slots = partial_sums(n) * terms(n);
         let numbers = |length: usize| Array::new(device, length, false);
         let most = 3 * d * partial_sums(n);
-        let partial_length = (most * n).min(MOST_PARTIAL.max(most));
+        let partial_length = (most * n).min(MAX_PARTIAL_RESULTS.max(most));
         let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
         let out = (parts.into_iter())
             .map(|part| Ok((part, Array::new(device, 3 * d * n, true)?)))
@@ -309,7 +314,7 @@ impl Memory {
             stride as u32,
             1,
         );
-        let grid = Grid::covering(records.len() as u32, BLOCK);
+        let grid = Grid::covering(records.len() as u32, BLOCK_THREADS);
         // SAFETY: the staging has room for every body's record, and places are below the number of bodies.
         unsafe { self.device.launch::<HermiteScatter>(grid, arguments)? };
         Ok(())
@@ -398,7 +403,7 @@ impl Memory {
         // SAFETY: partial has room for what `force` allows, out for every body's forces.
         unsafe {
             self.device.launch_entry(entry, grid, force)?;
-            let grid = Grid::covering(components * launch.count, BLOCK);
+            let grid = Grid::covering(components * launch.count, BLOCK_THREADS);
             self.device.launch::<HermiteFold>(grid, fold)?;
         }
         Ok(())
@@ -473,7 +478,7 @@ impl Engine for DeviceEngine {
         for memory in self.each() {
             let places = (partial_sums(memory.bodies) * terms(memory.bodies)) as u32;
             let (stars, predicted) = (memory.stars.as_ptr(), memory.predicted.as_mut_ptr());
-            let grid = Grid::covering(places, BLOCK);
+            let grid = Grid::covering(places, BLOCK_THREADS);
             let (entry, arguments) = (
                 predict_entry(memory.order),
                 (stars, predicted, time, places),
@@ -538,7 +543,7 @@ impl Engine for DeviceEngine {
         lists.resize(places.len(), capacity);
         // Every device has all particles; the first one is used.
         let memory = &mut self.memories[0];
-        let most = (MOST_LISTED / capacity).max(1);
+        let most = (MAX_LISTED_PLACES / capacity).max(1);
         for first in (0..places.len()).step_by(most) {
             let part = first..places.len().min(first + most);
             memory.list(&places[part.clone()])?;
@@ -561,7 +566,7 @@ impl Engine for DeviceEngine {
                 to.as_mut_ptr(),
                 lengths.as_mut_ptr(),
             );
-            let grid = Grid::covering(32 * launch.count, BLOCK);
+            let grid = Grid::covering(32 * launch.count, BLOCK_THREADS);
             // SAFETY: there is room for the lists, a length of each body, and a radius in the staging.
             unsafe { memory.device.launch::<HermiteNeighbours>(grid, arguments) }
                 .map_err(EngineError::from)?;

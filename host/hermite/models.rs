@@ -8,7 +8,7 @@ use super::{Body, SpecError};
 use trisolar_bodies::{Bodies, Diagnostics, Model};
 
 /// Largest number of bodies whose own potential energy is used; for more bodies it is that of the model.
-const VIRIALISED: usize = 65_536;
+const MAX_VIRIALISED_BODIES: usize = 65_536;
 
 /// Plummer's sphere, see [`Model::Plummer`].
 ///
@@ -90,7 +90,7 @@ pub fn king(n: usize, w0: f64, seed: u64) -> Result<Vec<Body>, SpecError> {
     centre(&mut bodies.position);
     centre(&mut bodies.velocity);
     let kinetic = bodies.velocity.iter().flatten().map(|v| v * v).sum::<f64>() * 0.5 / n as f64;
-    let potential = if n <= VIRIALISED {
+    let potential = if n <= MAX_VIRIALISED_BODIES {
         Diagnostics::of(&bodies, 1.0, 0.0).potential
     } else {
         profile.potential_energy()

@@ -43,14 +43,14 @@ pub fn integrate<E>(
     monitor: &dyn Monitor,
     observe: &mut dyn FnMut(Look) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
-    const WHOLE: u64 = 1_000_000_000;
+    const PROGRESS_UNITS: u64 = 1_000_000_000;
     let began = cluster.time();
     let mut number = (began / every).ceil();
     loop {
         let time = (number * every).min(end);
         let mut go_on = |now: f64| {
             let share = (now - began) / (end - began);
-            monitor.progress((share * WHOLE as f64) as u64, WHOLE);
+            monitor.progress((share * PROGRESS_UNITS as f64) as u64, PROGRESS_UNITS);
             !monitor.cancelled()
         };
         if !cluster.advance(time, &mut go_on)? || monitor.cancelled() {
@@ -58,7 +58,7 @@ pub fn integrate<E>(
         }
         observe(look(cluster, time)?).map_err(RunError::Observer)?;
         if time >= end {
-            monitor.progress(WHOLE, WHOLE);
+            monitor.progress(PROGRESS_UNITS, PROGRESS_UNITS);
             return Ok(());
         }
         number += 1.0;

@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 use super::IoError;
 use super::sum::Sum;
 
-const BUFFER: usize = 1 << 18;
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// A file being written; see the module. A symbolic link is followed, so that the file it points at is replaced; what
 /// is not a regular file (a device, a named pipe) cannot be replaced and is written in place.
@@ -55,7 +55,7 @@ impl AtomicFile {
                 let file = temporary(&path, &target)?;
                 (
                     target,
-                    Sink::Temporary(BufWriter::with_capacity(BUFFER, file)),
+                    Sink::Temporary(BufWriter::with_capacity(BUFFER_BYTES, file)),
                 )
             }
             Target::InPlace(target) => {
@@ -65,7 +65,7 @@ impl AtomicFile {
                     .map_err(|e| IoError::system(&path, "write", e))?;
                 (
                     target,
-                    Sink::InPlace(BufWriter::with_capacity(BUFFER, file)),
+                    Sink::InPlace(BufWriter::with_capacity(BUFFER_BYTES, file)),
                 )
             }
         };
@@ -322,15 +322,17 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
 const PREFIX: &str = ".trisolar-";
 const SUFFIX: &str = ".tmp";
 /// Random characters of a temporary's name.
-const RANDOM: usize = 6;
+const RANDOM_CHARACTERS: usize = 6;
 /// Bytes of a file's name that the names of its temporary and its lock take over: with the rest of such a name no more than
 /// the 255 that file systems allow.
-const NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
 pub fn short_name(name: &OsStr) -> OsString {
     match name.to_string_lossy() {
-        text if text.len() > NAME => text[..text.floor_char_boundary(NAME)].into(),
+        text if text.len() > MAX_NAME_BYTES => {
+            text[..text.floor_char_boundary(MAX_NAME_BYTES)].into()
+        }
         _ => name.to_owned(),
     }
 }
@@ -341,7 +343,10 @@ fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
     prefix.push(short_name(target.file_name().unwrap_or_default()));
     prefix.push("-");
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);
+    builder
+        .prefix(&prefix)
+        .suffix(SUFFIX)
+        .rand_bytes(RANDOM_CHARACTERS);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -428,7 +433,7 @@ fn file_of_temporary(name: &OsStr) -> Option<OsString> {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let rest = name.as_bytes().strip_prefix(PREFIX.as_bytes())?;
     let rest = rest.strip_suffix(SUFFIX.as_bytes())?;
-    let (file, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM + 1)?)?;
+    let (file, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM_CHARACTERS + 1)?)?;
     (random[0] == b'-').then(|| OsString::from_vec(file.to_vec()))
 }
 
@@ -520,7 +525,7 @@ mod tests {
         };
         let left = [&a, &b, &long].map(|path| abandoned(path));
         let written = AtomicFile::create(&a).unwrap();
-        let own = |name: &OsStr| name == "a.npz" || name.len() == NAME;
+        let own = |name: &OsStr| name == "a.npz" || name.len() == MAX_NAME_BYTES;
         remove_abandoned(folder.path(), own);
         assert_eq!(left.map(|path| path.exists()), [false, true, false]);
         written.commit().unwrap();

@@ -214,12 +214,12 @@ fn read_values<T: Element>(
     n: usize,
     fits: impl FnOnce() -> Result<(), IoError>,
 ) -> Result<Vec<T>, ReadError> {
-    const PIECE: usize = 1 << 20;
+    const BYTES_PER_READ: usize = 1 << 20;
     let mut values: Vec<T> = Vec::new();
     let mut fits = Some(fits);
     while values.len() < n {
         let begin = values.len();
-        let mut expected = n.min(PIECE);
+        let mut expected = n.min(BYTES_PER_READ);
         if begin > 0 {
             if let Some(fits) = fits.take() {
                 fits().map_err(ReadError::Refused)?;
@@ -231,7 +231,7 @@ fn read_values<T: Element>(
         values
             .try_reserve_exact(expected - begin)
             .map_err(refused)?;
-        values.resize(n.min(begin + PIECE), T::zeroed());
+        values.resize(n.min(begin + BYTES_PER_READ), T::zeroed());
         reader.read_exact(bytemuck::cast_slice_mut(&mut values[begin..]))?;
     }
     if reader.read(&mut [0])? != 0 {

@@ -58,10 +58,10 @@ impl Limit {
 }
 
 /// How long a pipe may take to be opened by whoever writes into it.
-const PIPE_PATIENCE: Duration = Duration::from_secs(5);
+const PIPE_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bytes after which the limit is looked at again.
-const PIECE: u64 = 1 << 20;
+const BYTES_PER_CHECK: u64 = 1 << 20;
 
 /// That this much memory is free for what is in a file.
 ///
@@ -171,7 +171,7 @@ fn go_on(
     };
     loop {
         limit.check(path, begun.len() as u64, begun.len() as u64)?;
-        let count = from.by_ref().take(PIECE).read_to_end(&mut begun);
+        let count = from.by_ref().take(BYTES_PER_CHECK).read_to_end(&mut begun);
         if count.map_err(failed)? == 0 {
             return Ok(begun);
         }
@@ -251,7 +251,7 @@ fn begin_pipe(path: &Path, file: &mut File) -> Result<Vec<u8>, IoError> {
     let count = loop {
         match file.read(&mut first) {
             // Nobody has opened it for writing, or whoever had has closed it.
-            Ok(0) if began.elapsed() < PIPE_PATIENCE => {
+            Ok(0) if began.elapsed() < PIPE_OPEN_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Ok(0) => return Err(special(path, "a pipe into which nobody writes", "a file")),
@@ -346,7 +346,7 @@ mod tests {
         let began = Instant::now();
         let said = refused(&path);
         assert!(said.contains("nobody writes"), "{said}");
-        assert!(began.elapsed() >= PIPE_PATIENCE);
+        assert!(began.elapsed() >= PIPE_OPEN_TIMEOUT);
     }
 
     /// Text of the program, without its tests.

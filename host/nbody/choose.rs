@@ -8,13 +8,13 @@ use trisolar_run::{Backend, EngineError, missing_gpu};
 
 /// Number of bodies from which `auto` prefers a GPU. With fewer bodies, a CPU finishes a step before a GPU has completed its
 /// launches.
-const WORTH_A_GPU: usize = 2048;
+const MIN_BODIES_FOR_GPU: usize = 2048;
 
 /// With fewer bodies than this, one thread integrates unless the user sets a number, because more threads would only wait.
 pub const FEW: usize = 512;
 
 /// Number of bodies from which several GPUs are faster than one. With fewer bodies, the exchange of positions dominates.
-const WORTH_MORE_GPUS: usize = 131_072;
+const MIN_BODIES_FOR_MORE_GPUS: usize = 131_072;
 
 /// Options of a computation. None of them changes a value, except that [`Partials::Threads`] changes the last bits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,7 +78,7 @@ impl Options {
             return Err(EngineError::refused("gpus", count, reason + &from));
         }
         let there = found?.len() as u32;
-        if self.gpus.is_none() && bodies >= WORTH_MORE_GPUS {
+        if self.gpus.is_none() && bodies >= MIN_BODIES_FOR_MORE_GPUS {
             return Ok((first..there.max(first + 1)).collect());
         }
         Ok(numbers.collect())
@@ -102,7 +102,7 @@ pub fn engine(
         Backend::Cpu => false,
         Backend::Gpu => true,
         Backend::Auto => {
-            let many = problem.bodies().len() >= WORTH_A_GPU;
+            let many = problem.bodies().len() >= MIN_BODIES_FOR_GPU;
             single || many || options.asked_for_gpus().is_some()
         }
     };

@@ -39,15 +39,15 @@ pub struct NotFinite {
 impl fmt::Display for NotFinite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// Largest number of bodies that the message lists.
-        const MOST: usize = 6;
+        const MAX_LISTED_BODIES: usize = 6;
         let (step, time, count) = (self.step, &self.time, self.bodies.len());
-        let listed: Vec<String> = (self.bodies.iter().take(MOST))
+        let listed: Vec<String> = (self.bodies.iter().take(MAX_LISTED_BODIES))
             .map(usize::to_string)
             .collect();
         let listed = listed.join(", ");
         let bodies = if count == 1 { "body" } else { "bodies" };
-        let more = if count > MOST {
-            format!(" and {} more", count - MOST)
+        let more = if count > MAX_LISTED_BODIES {
+            format!(" and {} more", count - MAX_LISTED_BODIES)
         } else {
             String::new()
         };

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::io::atomic;
 
 /// Longest time for which a killed process may keep its locks, because GPU drivers take some time to clean up after it.
-const DYING: Duration = Duration::from_secs(4);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Time between two attempts.
-const AGAIN: Duration = Duration::from_millis(50);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Lock files that this process has created.
 static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -98,7 +98,7 @@ impl Lock {
         file_name.push(atomic::short_name(name));
         file_name.push(".lock");
         let path = folder.join(file_name);
-        let end = Instant::now() + DYING;
+        let end = Instant::now() + RELEASE_TIMEOUT;
         loop {
             let Some((mut file, writable)) = open(&path) else {
                 return Ok(None);
@@ -119,7 +119,9 @@ impl Lock {
                     let _ = fs::remove_file(&path);
                     return Ok(None);
                 }
-                Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(AGAIN),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                    thread::sleep(RETRY_INTERVAL)
+                }
                 Err(TryLockError::WouldBlock) => {
                     let holder = holder(&mut file);
                     return Err(Busy { holder });
@@ -149,10 +151,10 @@ pub fn release_all() {
 /// # Errors
 /// [`Busy`] if another run has it.
 pub fn hold(file: &File) -> Result<(), Busy> {
-    let end = Instant::now() + DYING;
+    let end = Instant::now() + RELEASE_TIMEOUT;
     loop {
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(AGAIN),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(RETRY_INTERVAL),
             Err(TryLockError::WouldBlock) => return Err(Busy { holder: None }),
             // Not every file system has locks.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
@@ -179,11 +181,13 @@ fn sign(file: &mut File) -> std::io::Result<()> {
 }
 
 /// Largest number of bytes that are read of a lock file.
-const MOST: u64 = 4096;
+const MAX_LOCK_FILE_BYTES: u64 = 4096;
 
 fn holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).ok()?;
+    file.take(MAX_LOCK_FILE_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
     serde_json::from_str(&text).ok()
 }
 

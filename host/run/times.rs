@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 /// Least time between two checkpoints.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Checkpoints take at most the fraction 1 / `SHARE` of the time.
-const SHARE: u32 = 20;
+const MIN_CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+/// Checkpoints take at most the fraction 1 / `CHECKPOINT_TIME_DIVISOR` of the time.
+const CHECKPOINT_TIME_DIVISOR: u32 = 20;
 
 /// Decides when to renew a checkpoint: about once a second, unless that takes more than a twentieth of the run's time.
 #[derive(Debug, Default)]
@@ -17,8 +17,9 @@ pub struct Renewal {
 impl Renewal {
     /// Whether a new checkpoint is due.
     pub fn is_due(&self) -> bool {
-        self.last
-            .is_none_or(|(when, took)| when.elapsed() >= INTERVAL.max(SHARE * took))
+        self.last.is_none_or(|(when, took)| {
+            when.elapsed() >= MIN_CHECKPOINT_INTERVAL.max(CHECKPOINT_TIME_DIVISOR * took)
+        })
     }
 
     /// Writes a checkpoint and measures its time.

@@ -38,9 +38,9 @@ struct State {
 }
 
 /// Length of a record's header in bytes.
-const HEAD: usize = 16;
+const RECORD_HEADER_BYTES: usize = 16;
 /// Largest number of values in a record.
-const LONGEST: u64 = 1 << 24;
+const MAX_RECORD_VALUES: u64 = 1 << 24;
 
 impl Partial {
     /// Opens this many pixels of a map. Continues the file if it exists. Pixels are written at intervals of about `interval`.
@@ -63,7 +63,7 @@ impl Partial {
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(failed("create"))?;
         // A run writes at most one record for each pixel.
-        let most = pixels as u64 * (HEAD + spec.value_type().size()) as u64;
+        let most = pixels as u64 * (RECORD_HEADER_BYTES + spec.value_type().size()) as u64;
         let mut bytes = Vec::new();
         (&mut file)
             .take(most)
@@ -173,9 +173,9 @@ impl State {
     fn write(&mut self) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         for span in self.unwritten.runs() {
-            let starts = span.clone().step_by(LONGEST as usize);
+            let starts = span.clone().step_by(MAX_RECORD_VALUES as usize);
             for start in starts {
-                let end = span.end.min(start + LONGEST);
+                let end = span.end.min(start + MAX_RECORD_VALUES);
                 let values = self.values.as_slice().range(start as usize..end as usize);
                 bytes.extend(record(start, values));
             }
@@ -203,7 +203,7 @@ fn record(first: u64, values: ValueSlice<'_>) -> Vec<u8> {
     bytes.extend([0; 4]);
     bytes.extend(&*values.le_bytes());
     let checksum = checksum(&bytes);
-    bytes[12..HEAD].copy_from_slice(&checksum.to_le_bytes());
+    bytes[12..RECORD_HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
@@ -211,7 +211,7 @@ fn record(first: u64, values: ValueSlice<'_>) -> Vec<u8> {
 fn checksum(record: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&record[..12]);
-    hasher.update(&record[HEAD..]);
+    hasher.update(&record[RECORD_HEADER_BYTES..]);
     hasher.finalize()
 }
 
@@ -219,19 +219,19 @@ fn checksum(record: &[u8]) -> u32 {
 fn records(bytes: &[u8], values: &mut ValueVec) -> (Marks, usize) {
     let of = values.as_slice().value_type();
     let (mut done, mut valid) = (Marks::new(values.len()), 0);
-    while let Some(head) = bytes[valid..].first_chunk::<HEAD>() {
+    while let Some(head) = bytes[valid..].first_chunk::<RECORD_HEADER_BYTES>() {
         let number =
             |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         let first = u64::from(number(0)) | u64::from(number(4)) << 32;
         let count = number(8) as usize;
-        let Some(record) = bytes[valid..].get(..HEAD + of.size() * count) else {
+        let Some(record) = bytes[valid..].get(..RECORD_HEADER_BYTES + of.size() * count) else {
             break;
         };
         let fits = (first.checked_add(count as u64)).is_some_and(|end| end <= values.len() as u64);
         if !fits || count == 0 || checksum(record) != number(12) {
             break;
         }
-        let Some(there) = of.from_le_bytes(&record[HEAD..]) else {
+        let Some(there) = of.from_le_bytes(&record[RECORD_HEADER_BYTES..]) else {
             break;
         };
         values.put(first as usize, there.as_slice());
@@ -327,7 +327,7 @@ mod tests {
         partial.put(4, ValueSlice::F64(&values)).expect("writes");
         drop(partial);
         let length = std::fs::metadata(&path).expect("there").len();
-        assert_eq!(length, (HEAD + 24) as u64);
+        assert_eq!(length, (RECORD_HEADER_BYTES + 24) as u64);
         let partial = open();
         assert_eq!(partial.missing(), [0..4, 7..10]);
         let all = partial.into_values();
@@ -364,8 +364,8 @@ mod tests {
         assert_eq!(partial.steps_taken(), 15);
         drop(partial);
         let whole = std::fs::read(&path).expect("reads");
-        let first = HEAD + 12;
-        assert_eq!(whole.len(), first + HEAD + 8);
+        let first = RECORD_HEADER_BYTES + 12;
+        assert_eq!(whole.len(), first + RECORD_HEADER_BYTES + 8);
         for cut in 0..=whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
             let partial = open();
@@ -394,7 +394,11 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).expect("there").len(), 0);
         partial.flush().expect("writes");
         let length = std::fs::metadata(&path).expect("there").len();
-        assert_eq!(length, (HEAD + 12) as u64, "one record of both");
+        assert_eq!(
+            length,
+            (RECORD_HEADER_BYTES + 12) as u64,
+            "one record of both"
+        );
         assert_eq!(
             (partial.get(4), partial.missing()),
             (2.0, vec![0..3, 6..10])

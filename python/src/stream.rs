@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use trisolar::divergence::Monitor;
 
 /// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What the two threads share.
 #[derive(Default)]
@@ -142,7 +142,9 @@ impl<T: Send + 'static> Stream<T> {
         loop {
             let received = py.detach(|| {
                 let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-                results.as_ref().map(|r| r.recv_timeout(TICK))
+                results
+                    .as_ref()
+                    .map(|r| r.recv_timeout(SIGNAL_CHECK_INTERVAL))
             });
             match received {
                 None => return Ok(None),

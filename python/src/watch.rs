@@ -12,7 +12,7 @@ use trisolar::divergence::{EngineError, Monitor};
 use crate::errors;
 
 /// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 type Outcome<T> = std::thread::Result<Result<T, EngineError>>;
 
@@ -92,12 +92,12 @@ pub(crate) fn run<T: Send + 'static>(
         Ok(())
     };
     let outcome = loop {
-        if let Some(outcome) = py.detach(|| shared.wait(TICK)) {
+        if let Some(outcome) = py.detach(|| shared.wait(SIGNAL_CHECK_INTERVAL)) {
             break outcome;
         }
         if let Err(error) = py.check_signals().and_then(|()| tell()) {
             shared.cancelled.store(true, Ordering::Relaxed);
-            while py.detach(|| shared.wait(TICK)).is_none() {}
+            while py.detach(|| shared.wait(SIGNAL_CHECK_INTERVAL)).is_none() {}
             return Err(error);
         }
     };

@@ -11,7 +11,7 @@ use trisolar::divergence::Monitor;
 use crate::Progress;
 
 /// The least time between two calls.
-const PAUSE: Duration = Duration::from_millis(50);
+const MIN_CALL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A C function that is told of the progress and may end the run.
 pub(crate) struct Callback {
@@ -56,7 +56,7 @@ impl Monitor for Callback {
         let Ok(mut last) = self.last.try_lock() else {
             return;
         };
-        if done < total && last.is_some_and(|last| last.elapsed() < PAUSE) {
+        if done < total && last.is_some_and(|last| last.elapsed() < MIN_CALL_INTERVAL) {
             return;
         }
         // SAFETY: promised to `new`; the lock keeps others out.

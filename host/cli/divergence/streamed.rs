@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::{Failure, interrupt, report};
 
 /// How often what is done is made safe: at most this is computed again after the program was killed.
-const RECORDS: Duration = Duration::from_secs(4);
+const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
 /// outputs from there.
@@ -142,8 +142,9 @@ fn compute(
     };
     let task = Task::new(valid, missing, store);
     let stream = || executor.stream(&task, options, &rest);
-    let (streamed, recorded) =
-        store.recording(RECORDS, || beside(valid, options.threads, &rest, stream));
+    let (streamed, recorded) = store.recording(RECORD_INTERVAL, || {
+        beside(valid, options.threads, &rest, stream)
+    });
     progress.finish();
     let (streamed, resolution) = streamed.map_err(|error| match Failure::from(error) {
         Failure::Interrupted => {

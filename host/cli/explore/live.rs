@@ -11,12 +11,12 @@ use super::super::{Failure, interrupt, report};
 use super::ServeArgs;
 
 /// How long the last picture may take to reach those who watch.
-const LAST_PICTURE: Duration = Duration::from_millis(250);
+const LAST_PICTURE_TIME: Duration = Duration::from_millis(250);
 /// How long the wall clock should go between two looks at a cluster: less than between two pictures.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+const PICTURE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Time of a cluster until the second look; then as the wall clock says.
-const FIRST_LOOK: f64 = 1.0 / 1024.0;
+const FIRST_PICTURE_STEP: f64 = 1.0 / 1024.0;
 
 /// Shows a run.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -67,7 +67,7 @@ impl LiveArgs {
         Ok(Live {
             shown,
             start_energy: None,
-            look: FIRST_LOOK,
+            look: FIRST_PICTURE_STEP,
         })
     }
 }
@@ -139,7 +139,7 @@ impl Live {
                 return Ok(false);
             }
             let took = began.elapsed();
-            self.look = if took > BETWEEN_LOOKS {
+            self.look = if took > PICTURE_INTERVAL {
                 self.look / 2.0
             } else {
                 self.look * 1.5
@@ -226,7 +226,7 @@ impl Live {
     pub(crate) fn finish(&self) {
         if let Some((run, _)) = &self.shown {
             run.finish();
-            std::thread::sleep(LAST_PICTURE);
+            std::thread::sleep(LAST_PICTURE_TIME);
         }
     }
 }

@@ -30,7 +30,7 @@ use super::resume::{Resumed, Typed, plain, with_paths};
 use super::{Failure, interrupt, report};
 
 /// Bodies up to which the summary has all diagnostics of every look. Of more it has the energies of the start and of the end.
-const FEW: usize = 20_000;
+const MAX_BODIES_FOR_DIAGNOSTICS: usize = 20_000;
 
 /// Groups of options in a checkpoint.
 const START: &str = "start";
@@ -424,7 +424,7 @@ fn warn(args: &Args, start: &Start) {
 /// Whether all diagnostics are found at every look. With a checkpoint no matter how it is reported: another report may be wanted when
 /// the run is resumed.
 fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
-    let few = start.problem.bodies().len() <= FEW;
+    let few = start.problem.bodies().len() <= MAX_BODIES_FOR_DIAGNOSTICS;
     let summary = args.output.format == Format::Summary;
     outputs.want_energy() || (summary && few && energy.at_ends())
 }

@@ -17,7 +17,7 @@ use trisolar_device::{Buffer, Device, Entry, Grid, Queue};
 use trisolar_run::EngineError;
 
 /// Duration of a launch.
-const SLICE: Duration = Duration::from_millis(50);
+const LAUNCH_TIME: Duration = Duration::from_millis(50);
 
 const _: () = assert!(size_of::<Item>() == 24 * 8 + 2 * 4);
 
@@ -113,7 +113,7 @@ impl<'a> List<'a> {
         let count = items.len() as u32;
         let job = self.task.spec.job(0, count);
         let all = u64::from(count) * u64::from(job.steps);
-        let slice = self.shape.slice.unwrap_or(SLICE).as_nanos() as u64;
+        let slice = self.shape.slice.unwrap_or(LAUNCH_TIME).as_nanos() as u64;
         let block = self.shape.block;
         let grid = Grid::new(self.blocks.min(count.div_ceil(block)), block);
         loop {

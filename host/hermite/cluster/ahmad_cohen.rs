@@ -23,11 +23,11 @@ use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Sta
 use trisolar_run::Workers;
 
 /// Number of active particles from which several threads sum irregular forces.
-const PARALLEL: usize = 64;
+const MIN_PARALLEL_PARTICLES: usize = 64;
 /// Largest number of times that a radius is reduced because its list does not fit; after that the list is left empty.
-const MOST_TRIES: usize = 64;
+const MAX_TRIES: usize = 64;
 /// Largest change of a radius between two lists.
-const GROWTH: f64 = 1.25;
+const MAX_RADIUS_CHANGE: f64 = 1.25;
 
 /// The two parts of a particle's force.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,7 +157,7 @@ impl Sum<'_> {
         places: &[u32],
         list: impl Fn(usize) -> &'b [u32] + Sync,
     ) -> Vec<Irregular> {
-        if places.len() < PARALLEL || self.workers.threads() == 1 {
+        if places.len() < MIN_PARALLEL_PARTICLES || self.workers.threads() == 1 {
             let mut scratch = Scratch::default();
             let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut scratch);
             return places.iter().enumerate().map(one).collect();
@@ -233,7 +233,7 @@ impl Cluster<'_> {
         let mut found = vec![Vec::new(); places.len()];
         let mut wanted: Vec<usize> = (0..places.len()).collect();
         let mut lists = Lists::default();
-        for attempt in 0..MOST_TRIES {
+        for attempt in 0..MAX_TRIES {
             let sought: Vec<u32> = wanted.iter().map(|w| places[*w]).collect();
             let radii2: Vec<f64> = wanted.iter().map(|w| radii[*w] * radii[*w]).collect();
             self.engine
@@ -285,7 +285,7 @@ impl Cluster<'_> {
                 break;
             }
             let mut wider: Vec<f64> = (places.iter())
-                .map(|p| radii[*p as usize] * GROWTH)
+                .map(|p| radii[*p as usize] * MAX_RADIUS_CHANGE)
                 .collect();
             let found = self.lists(&places, &mut wider)?;
             for ((place, radius), list) in places.iter().zip(wider).zip(found) {
@@ -460,7 +460,7 @@ impl Cluster<'_> {
             .map(|place| {
                 let parts = &state.parts[*place as usize];
                 let factor = change(options.neighbours, parts.neighbours.len());
-                parts.radius * factor.clamp(1.0 / GROWTH, GROWTH)
+                parts.radius * factor.clamp(1.0 / MAX_RADIUS_CHANGE, MAX_RADIUS_CHANGE)
             })
             .collect();
         let lists = self.lists(&places, &mut radii)?;

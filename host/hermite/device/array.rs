@@ -6,7 +6,7 @@ use trisolar_device::{Buffer, Device, HostBuffer, Plain, Queue};
 use trisolar_run::EngineError;
 
 /// Largest number of values of an array that has a mirror in page-locked memory.
-const MOST_MIRRORED: usize = 1 << 22;
+const MAX_MIRRORED_VALUES: usize = 1 << 22;
 
 /// An array on a device, and its mirror on the host for asynchronous copies.
 pub(super) struct Array<T: Plain> {
@@ -23,7 +23,7 @@ impl<T: Plain + Default> Array<T> {
         length: usize,
         mirrored: bool,
     ) -> Result<Self, EngineError> {
-        let mirror = (mirrored && length <= MOST_MIRRORED)
+        let mirror = (mirrored && length <= MAX_MIRRORED_VALUES)
             .then(|| HostBuffer::new(device, length, T::default()))
             .transpose()?;
         Ok(Self {

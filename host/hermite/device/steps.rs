@@ -23,11 +23,11 @@ use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::EngineError;
 
 /// Largest number of block steps in a launch, so that cancellation is checked between launches.
-const MOST_BLOCKS: u64 = 1024;
+const MAX_BLOCK_STEPS: u64 = 1024;
 /// Largest number of pairs in a launch: about a second on a slow device, so that a display is not blocked for longer.
-const MOST_PAIRS: u64 = 2_000_000_000;
+const MAX_PAIRS: u64 = 2_000_000_000;
 /// Least number of threads per block.
-const LEAST_THREADS: u32 = 64;
+const MIN_BLOCK_THREADS: u32 = 64;
 
 /// The buffers of a device for whole block steps.
 pub(super) struct Resident {
@@ -195,8 +195,8 @@ impl Memory {
             shortest: spec.min_step.unwrap_or(0.0),
             time: request.time,
             end: request.end,
-            most_blocks: MOST_BLOCKS,
-            most_pairs: MOST_PAIRS,
+            most_blocks: MAX_BLOCK_STEPS,
+            most_pairs: MAX_PAIRS,
             bodies: self.bodies as u32,
             iterations: spec.iterations,
             few: self.few,
@@ -215,7 +215,9 @@ impl Memory {
             resident.control.as_ptr().cast(),
             resident.report.as_ptr().cast(),
         );
-        let threads = lanes::threads(force.parts()).max(least).max(LEAST_THREADS);
+        let threads = lanes::threads(force.parts())
+            .max(least)
+            .max(MIN_BLOCK_THREADS);
         let (words, _) = shape(self.order, self.precision);
         let shared =
             lanes::shared_bytes(values, force.parts()).max(tiles::shared_bytes(words, threads));

@@ -42,7 +42,7 @@ pub(super) fn encode(descr: &str, shape: &[usize]) -> Vec<u8> {
 }
 
 /// Bytes of a header at most; 64 axes take a thirtieth of it.
-const LONGEST: u64 = 1 << 16;
+const MAX_HEADER_BYTES: u64 = 1 << 16;
 
 impl Header {
     /// Reads up to the first value.
@@ -69,9 +69,9 @@ impl Header {
                 )));
             }
         };
-        if length > LONGEST {
+        if length > MAX_HEADER_BYTES {
             return Err(malformed(&format!(
-                "its header claims {length} bytes, and the header of an array has at most {LONGEST}"
+                "its header claims {length} bytes, and the header of an array has at most {MAX_HEADER_BYTES}"
             )));
         }
         let mut text = String::new();

@@ -51,14 +51,14 @@ impl TileLabels {
 }
 
 /// The longer side of a tile.
-const TILE: f64 = 260.0;
+const TILE_PIXELS: f64 = 260.0;
 /// Width of a sheet divided by its height, about.
-const SHAPE: f64 = 1.4;
+const SHEET_ASPECT: f64 = 1.4;
 
 /// The longer side of a tile of a matrix with many rows or columns.
-const SMALLEST_TILE: f64 = 24.0;
+const MIN_TILE_PIXELS: f64 = 24.0;
 /// Pixels of a matrix's longer side, as long as its tiles do not become too small.
-const MATRIX: f64 = 8192.0;
+const MATRIX_PIXELS: f64 = 8192.0;
 
 /// That a sheet can be drawn: before its maps are computed.
 ///
@@ -71,7 +71,7 @@ pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
     let (width, height) = Plan::new(tiles, look).size();
     let bytes = 4 * u64::from(width) * u64::from(height);
     let available = crate::memory::available();
-    if width.max(height) > LONGEST || (available > 0 && bytes > available) {
+    if width.max(height) > MAX_SIDE_PIXELS || (available > 0 && bytes > available) {
         return Err(format!(
             "the sheet of {width}x{height} pixels would be too large; vary over fewer values"
         ));
@@ -80,7 +80,7 @@ pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
 }
 
 /// The longest side of a picture (pixels).
-const LONGEST: u32 = 1 << 20;
+const MAX_SIDE_PIXELS: u32 = 1 << 20;
 
 /// Writes a contact sheet. `values` gives the values of a map by its number; it is called once for each, in order.
 ///
@@ -134,10 +134,10 @@ impl Plan {
         let aspect = tiles.aspect.clamp(0.125, 8.0);
         let count = tiles.labels.count();
         let (columns, tile) = match &tiles.labels {
-            TileLabels::Each(_) => (columns(count, aspect), TILE),
+            TileLabels::Each(_) => (columns(count, aspect), TILE_PIXELS),
             TileLabels::Matrix { rows, columns } => {
                 let longer = rows.len().max(columns.len()) as f64;
-                let tile = (MATRIX / longer).clamp(SMALLEST_TILE, TILE);
+                let tile = (MATRIX_PIXELS / longer).clamp(MIN_TILE_PIXELS, TILE_PIXELS);
                 (columns.len(), tile)
             }
         };
@@ -318,9 +318,9 @@ impl Plan {
     }
 }
 
-/// How many maps there are side by side: about as [`SHAPE`] asks for, with few empty places.
+/// How many maps there are side by side: about as [`SHEET_ASPECT`] asks for, with few empty places.
 fn columns(count: usize, aspect: f64) -> usize {
-    let ideal = ((count as f64 * SHAPE / aspect).sqrt().round() as usize).clamp(1, count);
+    let ideal = ((count as f64 * SHEET_ASPECT / aspect).sqrt().round() as usize).clamp(1, count);
     let near = ideal.saturating_sub(1).max(1)..=(ideal + 1).min(count);
     let empty = |columns: &usize| count.next_multiple_of(*columns) - count;
     near.min_by_key(|columns| (empty(columns), columns.abs_diff(ideal)))

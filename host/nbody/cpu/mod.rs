@@ -27,9 +27,9 @@ use trisolar_run::{EngineError, Monitor};
 use trisolar_simd::Simd;
 
 /// Bytes of memory for the sums of rows that are computed at the same time, before they are added up.
-const ROWS_BYTES: usize = 256 << 20;
+const MAX_ROW_SUM_BYTES: usize = 256 << 20;
 /// Bodies that a thread takes at a time in the basic solver.
-const BLOCK: usize = 64;
+const BODIES_PER_UNIT: usize = 64;
 
 /// Integrates on the CPU.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl CpuEngine {
                 let row = 3 * padded * size_of::<f64>();
                 // Ranks must agree on it, even if they have different numbers of threads.
                 let least = if self.ranks.is_some() { 1 } else { 2 * threads };
-                let wanted = (ROWS_BYTES / row).max(least);
+                let wanted = (MAX_ROW_SUM_BYTES / row).max(least);
                 3 * wanted.min(padded / ROW)
             }
             _ => 0,
@@ -263,13 +263,16 @@ impl<'a> CpuRun<'a> {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
         let out = self.a.each_mut().map(|a| Shared::new(a));
         for own in &self.own {
-            self.engine.pool.each(own.len().div_ceil(BLOCK), |block| {
-                let first = own.start + block * BLOCK;
-                let count = BLOCK.min((own.end - first).next_multiple_of(lanes.width));
-                // SAFETY: every block has bodies of its own; the planes are padded to whole rows, and a CpuEngine holds only instruction
-                // sets that the machine has.
-                unsafe { basic(&field, first, count, &out) };
-            });
+            self.engine
+                .pool
+                .each(own.len().div_ceil(BODIES_PER_UNIT), |block| {
+                    let first = own.start + block * BODIES_PER_UNIT;
+                    let count =
+                        BODIES_PER_UNIT.min((own.end - first).next_multiple_of(lanes.width));
+                    // SAFETY: every block has bodies of its own; the planes are padded to whole rows, and a CpuEngine holds only instruction
+                    // sets that the machine has.
+                    unsafe { basic(&field, first, count, &out) };
+                });
         }
     }
 

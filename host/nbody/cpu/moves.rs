@@ -10,7 +10,7 @@ use super::entries::AdvanceEntry;
 use trisolar_run::EngineError;
 
 /// Largest number of lanes of a vector.
-const MOST_LANES: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// to += h · by, fused, in every plane, for some bodies.
 fn advance(
@@ -23,11 +23,11 @@ fn advance(
     for (to, by) in to.iter_mut().zip(by) {
         for range in bodies {
             let (to, by) = (&mut to[range.clone()], &by[range.clone()]);
-            let whole = to.len() - to.len() % MOST_LANES;
+            let whole = to.len() - to.len() % MAX_LANES;
             let (to, rest) = to.split_at_mut(whole);
             let (by, rest_by) = by.split_at(whole);
             // The last numbers are padded to a vector with zeros, because padding bodies must not move.
-            let (mut last, mut last_by) = ([0.0; MOST_LANES], [0.0; MOST_LANES]);
+            let (mut last, mut last_by) = ([0.0; MAX_LANES], [0.0; MAX_LANES]);
             last[..rest.len()].copy_from_slice(rest);
             last_by[..rest.len()].copy_from_slice(rest_by);
             // SAFETY: a CpuEngine holds only instruction sets that the machine has.

@@ -13,9 +13,9 @@ use super::solvers::ROW;
 use trisolar_run::Ranks;
 
 /// Number of groups of rows per rank, if there are enough rows. Groups differ in work, and many small groups balance it.
-const TURNS: usize = 8;
+const GROUPS_PER_RANK: usize = 8;
 /// Number of bodies in the units that the basic solver distributes.
-const UNIT: usize = 64;
+const BODIES_PER_UNIT: usize = 64;
 
 /// The distribution of bodies over ranks.
 #[derive(Clone, Debug)]
@@ -39,11 +39,14 @@ impl Shares {
     /// `at_once` is the number of rows for which a rank has memory.
     pub(super) fn new(n: usize, size: usize, solver: Solver, at_once: usize) -> Self {
         let rows = n.div_ceil(ROW);
-        let group = rows.div_ceil(TURNS * size).clamp(1, at_once.max(1));
+        let group = rows
+            .div_ceil(GROUPS_PER_RANK * size)
+            .clamp(1, at_once.max(1));
         let of = (0..size).map(|rank| match solver {
             Solver::Basic => {
-                let units = n.div_ceil(UNIT);
-                let [first, end] = [rank, rank + 1].map(|r| (r * units / size * UNIT).min(n));
+                let units = n.div_ceil(BODIES_PER_UNIT);
+                let [first, end] =
+                    [rank, rank + 1].map(|r| (r * units / size * BODIES_PER_UNIT).min(n));
                 let block = std::iter::once(first..end);
                 block.filter(|b| !b.is_empty()).collect()
             }

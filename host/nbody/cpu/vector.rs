@@ -169,7 +169,7 @@ impl Singles for trisolar_simd::F32x8 {
 }
 
 /// Largest number of `f32` lanes.
-const MOST: usize = 8;
+const MAX_F32_LANES: usize = 8;
 
 macro_rules! vector_of_singles {
     ($($single:ty),*) => {$(
@@ -188,7 +188,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn load(from: &[f64]) -> Self {
-                let mut a = [0.0; MOST];
+                let mut a = [0.0; MAX_F32_LANES];
                 for (a, x) in a.iter_mut().zip(&from[..<$single as Singles>::COUNT]) {
                     *a = *x as f32;
                 }
@@ -197,7 +197,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn store(self, to: &mut [f64]) {
-                let mut a = [0.0; MOST];
+                let mut a = [0.0; MAX_F32_LANES];
                 self.get(&mut a);
                 for (x, a) in to[..<$single as Singles>::COUNT].iter_mut().zip(a) {
                     *x = f64::from(a);
@@ -221,7 +221,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn load(from: &[f64]) -> Self {
-                let (mut high, mut low) = ([0.0; MOST], [0.0; MOST]);
+                let (mut high, mut low) = ([0.0; MAX_F32_LANES], [0.0; MAX_F32_LANES]);
                 let from = &from[..<$single as Singles>::COUNT];
                 for ((high, low), x) in high.iter_mut().zip(&mut low).zip(from) {
                     *high = *x as f32;
@@ -232,7 +232,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn store(self, to: &mut [f64]) {
-                let (mut high, mut low) = ([0.0; MOST], [0.0; MOST]);
+                let (mut high, mut low) = ([0.0; MAX_F32_LANES], [0.0; MAX_F32_LANES]);
                 let parts = self.parts();
                 parts.0.get(&mut high);
                 parts.1.get(&mut low);

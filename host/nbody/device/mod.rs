@@ -25,14 +25,14 @@ use trisolar_device::{Device, Moment, Queue};
 use trisolar_run::{EngineError, Monitor, machine};
 
 /// Largest number of bytes for the partial sums of the reduced solver's rows.
-const ROWS_BYTES: u64 = 16 << 30;
+const MAX_ROW_SUM_BYTES: u64 = 16 << 30;
 /// Interactions that are queued on a GPU before the host checks for cancellation: some hundredths of a second.
-const QUEUED: u64 = 50_000_000_000;
+const MAX_QUEUED_PAIRS: u64 = 50_000_000_000;
 
 /// Number of bodies up to which many steps are taken in one launch.
-const FEW: usize = 256;
+const MAX_BODIES_FOR_MANY_STEPS: usize = 256;
 /// Number of ranges of bodies in which one device passes its sums to the next.
-const HANDED_OVER: u32 = 8;
+const EXCHANGE_RANGES: u32 = 8;
 
 /// Integrates on devices: GPUs, or the emulator of the grid.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl DeviceEngine {
         Ok(Self {
             devices,
             plan: None,
-            queued: QUEUED,
+            queued: MAX_QUEUED_PAIRS,
         })
     }
 
@@ -134,7 +134,7 @@ impl DeviceEngine {
 /// Whether a step of this many bodies takes less time than the launch of the next kernel.
 fn few(solver: Solver, precision: Precision, n: usize) -> bool {
     match solver {
-        Solver::Basic => n <= FEW,
+        Solver::Basic => n <= MAX_BODIES_FOR_MANY_STEPS,
         // In a single row both solvers sum in the same order.
         Solver::Reduced => n <= row_length(precision) as usize,
     }
@@ -234,7 +234,7 @@ impl<S: Number> DeviceRun<S> {
         let host = Arrays::<S>::new(spec, bodies, lower, plan.kernel);
         let devices = engine.devices.len() as u32;
         let memory = engine.devices.iter().map(|d| d.info().memory_bytes).min();
-        let most = ROWS_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
+        let most = MAX_ROW_SUM_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
         let rounds = if plan.kernel == NbodyKernel::Reduced {
             share::rounds(host.padded / S::ROW, S::ROW, devices, most, plan.rows)
         } else {
@@ -322,7 +322,7 @@ impl<S: Number> DeviceRun<S> {
             let ranges = if self.parts.len() == 1 {
                 1
             } else {
-                HANDED_OVER
+                EXCHANGE_RANGES
             };
             let count = (self.host.n - first).div_ceil(ranges);
             for first in (first..self.host.n).step_by(count as usize) {

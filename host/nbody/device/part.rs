@@ -20,10 +20,10 @@ use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
 use trisolar_run::EngineError;
 
 /// Threads per block of kernels that move bodies or add up sums.
-const MOVING: u32 = 256;
+const MOVE_BLOCK_THREADS: u32 = 256;
 /// Resident threads per multiprocessor for kernels that use many registers, for `f32` and `f64`: each `f32` thread then has up to
 /// 128 registers; `f64` needs more.
-const RESIDENT: [u32; 2] = [512, 384];
+const RESIDENT_THREADS: [u32; 2] = [512, 384];
 
 /// Bodies from `first` on, `count` of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +225,7 @@ impl<S: Number> Part<S> {
                     .launch_entry(entry, grid.residency(self.residency), (job, x, to))?
             };
             if in_parts.is_some() {
-                let grid = Grid::covering(count, MOVING);
+                let grid = Grid::covering(count, MOVE_BLOCK_THREADS);
                 // SAFETY: chunks × count sums and count accelerations.
                 unsafe {
                     self.device
@@ -303,7 +303,7 @@ impl<S: Number> Part<S> {
         }
         let job = host.rows(self.plan.kernel, row, rows);
         let (p, q, a) = (p.as_mut_ptr(), q.as_mut_ptr(), self.a.as_mut_ptr());
-        let grid = Grid::covering(3 * count, MOVING);
+        let grid = Grid::covering(3 * count, MOVE_BLOCK_THREADS);
         // SAFETY: the planes are those of the sweep before, the accelerations n.
         unsafe {
             self.device
@@ -383,13 +383,13 @@ impl<S: Number> Part<S> {
         self.own
             .iter()
             .filter(|range| range.count > 0)
-            .try_for_each(|range| what(*range, Grid::covering(range.count, MOVING)))
+            .try_for_each(|range| what(*range, Grid::covering(range.count, MOVE_BLOCK_THREADS)))
     }
 }
 
 /// The residency of the launches of a plan.
 fn residency(plan: &Plan, scalar: usize) -> Residency {
-    let resident = RESIDENT[usize::from(scalar > 4)];
+    let resident = RESIDENT_THREADS[usize::from(scalar > 4)];
     Residency {
         threads: plan.block,
         blocks: (resident / plan.block).max(1),

@@ -35,7 +35,7 @@ struct Head {
     start_energy: Option<f64>,
 }
 
-const HEAD: &str = "checkpoint.json";
+const HEADER_FILE: &str = "checkpoint.json";
 /// Names of the arrays of [`LowerParts`].
 const LOWER: [&str; 2] = ["lower_position", "lower_velocity"];
 
@@ -90,7 +90,7 @@ impl Checkpoint {
             .copied()
             .collect();
         file.array("history_position", &[times, n, 3], &positions)?;
-        file.text(HEAD, &json)?;
+        file.text(HEADER_FILE, &json)?;
         if let Some(run) = run {
             run.write(&mut file)?;
         }
@@ -129,10 +129,10 @@ impl Checkpoint {
     /// [`FileError`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let mut file = NpzReader::open(path)?;
-        let json = file.text(HEAD)?;
+        let json = file.text(HEADER_FILE)?;
         let head: Head = serde_json::from_str(&json).map_err(|e| FileError::Contents {
             path: path.to_owned(),
-            reason: format!("{HEAD} is not that of an N-body run: {e}"),
+            reason: format!("{HEADER_FILE} is not that of an N-body run: {e}"),
         })?;
         // The file may have any name.
         let bodies = trisolar_bodies::files::npz(path)?.bodies;

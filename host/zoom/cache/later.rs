@@ -20,7 +20,7 @@ enum State<T> {
 }
 
 /// Interval at which a waiting thread checks for cancellation.
-const PATIENCE: Duration = Duration::from_millis(20);
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl<T> Default for Later<T> {
     fn default() -> Self {
@@ -67,7 +67,9 @@ impl<T> Later<T> {
                 State::Never => return Err(EngineError::Cancelled),
                 State::Waiting if monitor.cancelled() => return Err(EngineError::Cancelled),
                 State::Waiting => {
-                    let waited = self.changed.wait_timeout(state, PATIENCE);
+                    let waited = self
+                        .changed
+                        .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }

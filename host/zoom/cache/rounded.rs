@@ -33,7 +33,7 @@ struct Computed {
 }
 
 /// One of this many reused pixels is also computed.
-const CHECKED: usize = 64;
+const REUSED_PER_CHECK: usize = 64;
 
 impl Store {
     /// Plans which pixels the next frame reuses. Frames that are not yet computed count as computed.
@@ -200,7 +200,12 @@ impl Plan {
         times: &[u32],
         report: &mut CacheReport,
     ) -> Result<(), Error> {
-        let sample: Vec<usize> = self.hits.iter().step_by(CHECKED).map(|h| h.pixel).collect();
+        let sample: Vec<usize> = self
+            .hits
+            .iter()
+            .step_by(REUSED_PER_CHECK)
+            .map(|h| h.pixel)
+            .collect();
         let work = FromStart {
             starts: computing.spec.starts(),
             pixels: &sample,

@@ -11,7 +11,7 @@ use super::Args;
 use crate::{Failure, interrupt};
 
 /// Largest default number of bodies on a GPU, in `f32` and `f64`, and on the CPU.
-const MOST: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];
+const DEFAULT_MAX_BODIES: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];
 
 /// How a measurement is made.
 pub(super) struct Bench {
@@ -133,7 +133,7 @@ fn numbers(args: &Args, most: usize) -> Vec<usize> {
 /// Measures both solvers on the CPU and returns its name.
 pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Result<String, Failure> {
     let engine = CpuEngine::new(args.threads, Schedule::default())?;
-    for n in numbers(args, MOST[2]) {
+    for n in numbers(args, DEFAULT_MAX_BODIES[2]) {
         for solver in Solver::ALL {
             let problem = problem(n, *solver, Precision::F64)?;
             rates.push(bench.rate(&engine, &problem, ["cpu", solver.name()])?);
@@ -180,7 +180,7 @@ pub(super) fn on_gpus(
             count => format!("{count} gpus"),
         };
         for precision in &args.precision {
-            let most = MOST[usize::from(*precision != Precision::F32)];
+            let most = DEFAULT_MAX_BODIES[usize::from(*precision != Precision::F32)];
             for n in numbers(args, most) {
                 for (solver, kernel) in [
                     (Solver::Basic, None),
