@@ -7,8 +7,8 @@ use kernels_gpu::physics::softening;
 use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
+use super::aosoa::{AosoaBuffer, Memory, PACKET_PARTICLES, load_vector};
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
-use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
@@ -29,12 +29,12 @@ pub struct CpuEngine {
     softening2: f64,
     bodies: usize,
     /// Mass, time, and `order` vectors of each particle.
-    stars: Packets,
+    stars: AosoaBuffer,
     /// Mass and `order` / 2 vectors of each particle.
-    predicted: Packets,
+    predicted: AosoaBuffer,
     /// The predictions in split-f32, if that is the precision.
     single_softening2: f64,
-    singles: Packets<f32>,
+    singles: AosoaBuffer<f32>,
 }
 
 impl CpuEngine {
@@ -57,10 +57,10 @@ impl CpuEngine {
             precision: Precision::F64,
             softening2: 0.0,
             bodies: 0,
-            stars: Packets::default(),
-            predicted: Packets::default(),
+            stars: AosoaBuffer::default(),
+            predicted: AosoaBuffer::default(),
             single_softening2: 0.0,
-            singles: Packets::default(),
+            singles: AosoaBuffer::default(),
         })
     }
 
@@ -121,8 +121,8 @@ impl Engine for CpuEngine {
         self.precision = specification.precision;
         self.softening2 = softening::softening2(specification.softening);
         self.bodies = stars.len();
-        self.stars = Packets::zeroed(2 + 3 * order.number() as usize, places);
-        self.predicted = Packets::zeroed(1 + 3 * order.derivatives(), places);
+        self.stars = AosoaBuffer::zeroed(2 + 3 * order.number() as usize, places);
+        self.predicted = AosoaBuffer::zeroed(1 + 3 * order.derivatives(), places);
         for (place, star) in stars.iter().enumerate() {
             self.stars.set(place, 0, star.mass);
             self.predicted.set(place, 0, star.mass);
@@ -131,7 +131,7 @@ impl Engine for CpuEngine {
             let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
             self.single_softening2 =
                 softening::softening2_single(specification.softening, heaviest);
-            self.singles = Packets::zeroed(cpu_single::components(order), places);
+            self.singles = AosoaBuffer::zeroed(cpu_single::components(order), places);
         }
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         self.store(&all, stars)
@@ -240,7 +240,7 @@ impl Engine for CpuEngine {
 
 /// Lists the neighbours of a particle as far as there is room; returns their number.
 fn list_neighbours(
-    predicted: &Packets,
+    predicted: &AosoaBuffer,
     bodies: usize,
     own: usize,
     radius2: f64,
@@ -290,21 +290,21 @@ fn predict_lanes<R: Memory<Element = f64>, const P: usize, const D: usize>(
     predicted: &mut [f64],
     time: f64,
 ) {
-    let stars = stars.chunks_exact((2 + 3 * P) * PACKET);
-    let predicted = predicted.chunks_exact_mut((1 + 3 * D) * PACKET);
+    let stars = stars.chunks_exact((2 + 3 * P) * PACKET_PARTICLES);
+    let predicted = predicted.chunks_exact_mut((1 + 3 * D) * PACKET_PARTICLES);
     for (star, to) in stars.zip(predicted) {
-        for lane in (0..PACKET).step_by(R::LANES) {
+        for lane in (0..PACKET_PARTICLES).step_by(R::LANES) {
             // SAFETY: both are whole packets of these numbers of components.
             unsafe {
-                let at = |component: usize| star.as_ptr().add(component * PACKET + lane);
+                let at = |component: usize| star.as_ptr().add(component * PACKET_PARTICLES + lane);
                 let dt = R::from_f64(time) - R::load(at(1));
                 let x: [Vec3<R>; P] = std::array::from_fn(|k| load_vector(at(2 + 3 * k)));
                 let motion = predict::predict::<R, P, D>(&x, dt);
                 for (k, v) in motion.iter().enumerate() {
-                    let to = to.as_mut_ptr().add((1 + 3 * k) * PACKET + lane);
+                    let to = to.as_mut_ptr().add((1 + 3 * k) * PACKET_PARTICLES + lane);
                     v.x.store(to);
-                    v.y.store(to.add(PACKET));
-                    v.z.store(to.add(2 * PACKET));
+                    v.y.store(to.add(PACKET_PARTICLES));
+                    v.z.store(to.add(2 * PACKET_PARTICLES));
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! Units: G = 1.
 
 mod analysis;
+mod aosoa;
 mod choose;
 mod cluster;
 mod cpu;
@@ -14,7 +15,6 @@ mod engine;
 pub mod files;
 mod given;
 pub mod models;
-mod packets;
 mod run;
 mod schedule;
 mod spec;

@@ -15,9 +15,9 @@ use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::{Cluster, Counters, ZERO};
+use crate::aosoa::AosoaBuffer;
 use crate::cpu::predict_packets;
 use crate::cpu_force::{AllPairs, forces_on};
-use crate::packets::Packets;
 use crate::spec::AhmadCohen;
 use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
 use trisolar_run::Workers;
@@ -111,8 +111,8 @@ struct Sum<'a> {
 /// Memory for one particle's neighbours.
 #[derive(Default)]
 struct Scratch {
-    stars: Packets,
-    predicted: Packets,
+    stars: AosoaBuffer,
+    predicted: AosoaBuffer,
 }
 
 impl Sum<'_> {

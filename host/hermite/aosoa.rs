@@ -4,7 +4,7 @@
 use kernels_gpu::{Real, Vec3};
 
 /// Particles of a packet, a multiple of every number of lanes.
-pub(super) const PACKET: usize = 8;
+pub(super) const PACKET_PARTICLES: usize = 8;
 
 /// Lanes in memory.
 pub(super) trait Memory: Real {
@@ -47,15 +47,15 @@ memory!(trisolar_simd::F64x4, f64; trisolar_simd::F64x8, f64; trisolar_simd::F32
 
 /// Numbers of particles, `components` each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packets<T = f64> {
+pub(super) struct AosoaBuffer<T = f64> {
     components: usize,
     data: Vec<T>,
 }
 
-impl<T: Copy + Default> Packets<T> {
-    /// All 0, for this many particles (a multiple of [`PACKET`]).
+impl<T: Copy + Default> AosoaBuffer<T> {
+    /// All 0, for this many particles (a multiple of [`PACKET_PARTICLES`]).
     pub(super) fn zeroed(components: usize, places: usize) -> Self {
-        assert!(places.is_multiple_of(PACKET));
+        assert!(places.is_multiple_of(PACKET_PARTICLES));
         Self {
             components,
             data: vec![T::default(); components * places],
@@ -64,7 +64,7 @@ impl<T: Copy + Default> Packets<T> {
 
     /// Makes it as [`zeroed`](Self::zeroed) does.
     pub(super) fn reset(&mut self, components: usize, places: usize) {
-        assert!(places.is_multiple_of(PACKET));
+        assert!(places.is_multiple_of(PACKET_PARTICLES));
         self.components = components;
         self.data.clear();
         self.data.resize(components * places, T::default());
@@ -73,7 +73,8 @@ impl<T: Copy + Default> Packets<T> {
     /// The index of a component of a particle.
     #[inline(always)]
     fn index(&self, place: usize, component: usize) -> usize {
-        (place / PACKET * self.components + component) * PACKET + place % PACKET
+        (place / PACKET_PARTICLES * self.components + component) * PACKET_PARTICLES
+            + place % PACKET_PARTICLES
     }
 
     /// One number.
@@ -108,7 +109,7 @@ impl<T: Copy + Default> Packets<T> {
         self.set(place, component + 2, v.z);
     }
 
-    /// The packets themselves, each `components` · [`PACKET`] numbers.
+    /// The packets themselves, each `components` · [`PACKET_PARTICLES`] numbers.
     #[inline(always)]
     pub(super) fn data(&self) -> &[T] {
         &self.data
@@ -123,7 +124,7 @@ impl<T: Copy + Default> Packets<T> {
     /// Numbers of a packet.
     #[inline(always)]
     pub(super) fn stride(&self) -> usize {
-        self.components * PACKET
+        self.components * PACKET_PARTICLES
     }
 }
 
@@ -137,8 +138,8 @@ pub(super) unsafe fn load_vector<R: Memory>(from: *const R::Element) -> Vec3<R> 
     unsafe {
         Vec3 {
             x: R::load(from),
-            y: R::load(from.add(PACKET)),
-            z: R::load(from.add(2 * PACKET)),
+            y: R::load(from.add(PACKET_PARTICLES)),
+            z: R::load(from.add(2 * PACKET_PARTICLES)),
         }
     }
 }
