@@ -28,7 +28,7 @@ pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion,
 };
 pub use given::{Given, GivenError, Scheme, StartModel, Times};
-pub use run::{Look, RunError, integrate};
+pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};
 

@@ -5,7 +5,7 @@ use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, with their diagnostics.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Snapshot {
     /// The time on the clock that shows [`start_time`](super::Specification::start_time) at the run's own time 0.
     pub time: f64,
     /// All particles at that time.
@@ -41,7 +41,7 @@ pub fn integrate<E>(
     every: f64,
     end: f64,
     monitor: &dyn Monitor,
-    observe: &mut dyn FnMut(Look) -> Result<(), E>,
+    observe: &mut dyn FnMut(Snapshot) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
     const PROGRESS_UNITS: u64 = 1_000_000_000;
     let began = cluster.time();
@@ -56,7 +56,7 @@ pub fn integrate<E>(
         if !cluster.advance(time, &mut go_on)? || monitor.cancelled() {
             return Err(HermiteError::from(EngineError::Cancelled).into());
         }
-        observe(look(cluster, time)?).map_err(RunError::Observer)?;
+        observe(snapshot(cluster, time)?).map_err(RunError::Observer)?;
         if time >= end {
             monitor.progress(PROGRESS_UNITS, PROGRESS_UNITS);
             return Ok(());
@@ -65,11 +65,11 @@ pub fn integrate<E>(
     }
 }
 
-fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
+fn snapshot(cluster: &mut Cluster<'_>, time: f64) -> Result<Snapshot, HermiteError> {
     let stars = cluster.at(time)?;
     let potentials = cluster.potentials(&stars)?;
     let counters = cluster.counters();
-    Ok(Look {
+    Ok(Snapshot {
         time: cluster.specification().on_the_clock(time),
         energy: Cluster::energy_of(&stars, &potentials),
         shape: cluster.shape(&stars),
