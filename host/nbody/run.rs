@@ -20,7 +20,7 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// At a step that is recorded.
-    Look,
+    Record,
     /// At another step, so that the run can be saved.
     Between,
 }
@@ -138,7 +138,7 @@ pub fn integrate_with_pauses<E>(
         }
         good.clone_from(&snapshot);
         let kind = if step == look {
-            Pause::Look
+            Pause::Record
         } else {
             Pause::Between
         };

@@ -141,7 +141,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
             if live.wants_cloud() || snapshot.step == spec.steps {
                 live.show_bodies(&snapshot, spec);
             }
-            if pause == Pause::Look {
+            if pause == Pause::Record {
                 record.look(&snapshot)?;
             }
             record.pause(snapshot, lower)
