@@ -113,7 +113,7 @@ pub fn run_cached(
     devices.check(&settings.options)?;
     let board = Board::new(frames, monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
-    let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());
+    let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
     let plan = |frame: &Frame| {
         let damage = match frame::state(frame, &settings.style, folder)? {
             State::Finished(summary) => {
@@ -122,18 +122,18 @@ pub fn run_cached(
                 if cache == Cache::Rounded {
                     rounded.replay(frame, folder)?;
                 }
-                return Ok(Plan::Finished(summary));
+                return Ok(FramePlan::Finished(summary));
             }
             State::Unfinished => None,
             State::Damaged(what) => Some(what),
         };
         Ok(match cache {
-            Cache::Rounded => Plan::Rounded(rounded.plan(&frame.specification), damage),
-            _ => Plan::Exact(exact.plan(&frame.specification), damage),
+            Cache::Rounded => FramePlan::Rounded(rounded.plan(&frame.specification), damage),
+            _ => FramePlan::Exact(exact.plan(&frame.specification), damage),
         })
     };
     let most = most_steps(frames);
-    let work = |_: usize, frame: &Frame, plan: Plan| -> Result<Done, Error> {
+    let work = |_: usize, frame: &Frame, plan: FramePlan| -> Result<Done, Error> {
         let computing = Computing {
             spec: &frame.specification,
             settings,
@@ -148,18 +148,18 @@ pub fn run_cached(
             pixels: frame.specification.pixels(),
             ..CacheReport::default()
         };
-        if let Plan::Finished(summary) = plan {
+        if let FramePlan::Finished(summary) = plan {
             board.finished(frame);
             return Ok((summary, None));
         }
         let compute = || match plan {
-            Plan::Exact(plan, damage) => plan
+            FramePlan::Exact(plan, damage) => plan
                 .compute(&computing, &path, &mut report)
                 .map(|computed| (computed, damage)),
-            Plan::Rounded(plan, damage) => plan
+            FramePlan::Rounded(plan, damage) => plan
                 .compute(&computing, &path, &mut report)
                 .map(|computed| (computed, damage)),
-            Plan::Finished(_) => unreachable!("returned above"),
+            FramePlan::Finished(_) => unreachable!("returned above"),
         };
         let (((times, mut effort), damage), unresolved) = beside(
             computing.spec,
@@ -191,11 +191,11 @@ pub fn run_cached(
 const OF_STEPS: &str = "a map that can be resumed is of divergence";
 
 /// The work for a frame.
-enum Plan {
+enum FramePlan {
     Finished(Summary),
     /// With a description of the damage of existing files.
-    Exact(exact::Plan, Option<String>),
-    Rounded(rounded::Plan, Option<String>),
+    Exact(exact::ReusePlan, Option<String>),
+    Rounded(rounded::ReusePlan, Option<String>),
 }
 
 /// The devices and settings with which a frame is computed.
@@ -220,7 +220,7 @@ impl Computing<'_> {
             return Ok(());
         }
         let (pixels, steps) = (self.spec.pixels(), u64::from(self.steps()));
-        let part = frame::Part {
+        let part = frame::PartProgress {
             monitor: self.monitor,
             before: pixels.saturating_sub(left as u64) * steps,
             total: pixels * steps,

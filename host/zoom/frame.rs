@@ -181,7 +181,7 @@ pub fn compute_on(
     }
     let task = Task::new(spec, &missing, partial);
     let steps = spec.specification().steps;
-    let part = Part {
+    let part = PartProgress {
         monitor,
         before: (spec.pixels() - task.pixels()).saturating_mul(steps),
         count: task.pixels().saturating_mul(steps),
@@ -199,7 +199,7 @@ pub fn compute_on(
 }
 
 /// Reports the progress of a part of a frame as that of the frame.
-pub(super) struct Part<'a> {
+pub(super) struct PartProgress<'a> {
     pub monitor: &'a dyn Monitor,
     /// Steps of the parts before.
     pub before: u64,
@@ -209,7 +209,7 @@ pub(super) struct Part<'a> {
     pub total: u64,
 }
 
-impl Monitor for Part<'_> {
+impl Monitor for PartProgress<'_> {
     fn progress(&self, done: u64, of: u64) {
         let share = done as f64 / of.max(1) as f64;
         let steps = (share * self.count as f64) as u64;

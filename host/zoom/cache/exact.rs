@@ -19,7 +19,7 @@ use trisolar_map::{
 
 /// The layers of earlier frames, the newest last.
 #[derive(Debug, Default)]
-pub(super) struct Store {
+pub(super) struct Layers {
     layers: Vec<Arc<Layer>>,
     /// The values that all pixels share.
     common: Option<Specification>,
@@ -109,9 +109,9 @@ fn common(spec: &Validated) -> Specification {
     }
 }
 
-impl Store {
+impl Layers {
     /// Plans which pixels the next frame reuses. Frames that are not yet computed count as computed.
-    pub fn plan(&mut self, spec: &Validated) -> Plan {
+    pub fn plan(&mut self, spec: &Validated) -> ReusePlan {
         let common = common(spec);
         if self.common.as_ref() != Some(&common) {
             self.layers.clear();
@@ -139,7 +139,7 @@ impl Store {
         self.layers
             .retain(|layer| layer.has_more_than(&own, spec.specification()));
         self.layers.push(own.clone());
-        Plan { sources, own }
+        ReusePlan { sources, own }
     }
 }
 
@@ -181,19 +181,19 @@ impl Source {
 
 /// A frame and the layers that may contain its pixels, the newest first.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReusePlan {
     sources: Vec<Source>,
     own: Arc<Layer>,
 }
 
-impl Drop for Plan {
+impl Drop for ReusePlan {
     fn drop(&mut self) {
         // Other frames must not wait for a frame that failed.
         self.own.known.give_up();
     }
 }
 
-impl Plan {
+impl ReusePlan {
     /// Computes the frame from its last record on.
     pub fn compute(
         self,
@@ -377,7 +377,7 @@ impl Ended {
 
 /// Some pixels of a frame while they are computed.
 struct Work<'a> {
-    plan: &'a Plan,
+    plan: &'a ReusePlan,
     known: &'a [Arc<Known>],
     pixels: &'a [usize],
     starts: Starts,

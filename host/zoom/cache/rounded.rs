@@ -18,7 +18,7 @@ use trisolar_map::{EngineError, Item, Items, Sink, Starts, Validated, ValueSlice
 /// For each pair of rounded coordinates, by their bits: the frame that computes it, and its place among the pixels that the frame
 /// computes.
 #[derive(Debug, Default)]
-pub(super) struct Store {
+pub(super) struct RoundedCache {
     seen: FxHashMap<[u64; 2], (u32, u32)>,
     frames: FxHashMap<u32, Arc<Computed>>,
     planned: u32,
@@ -35,9 +35,9 @@ struct Computed {
 /// One of this many reused pixels is also computed.
 const REUSED_PER_CHECK: usize = 64;
 
-impl Store {
+impl RoundedCache {
     /// Plans which pixels the next frame reuses. Frames that are not yet computed count as computed.
-    pub fn plan(&mut self, spec: &Validated) -> Plan {
+    pub fn plan(&mut self, spec: &Validated) -> ReusePlan {
         self.keep_inside(spec);
         let keys = Keys::new(spec);
         let pixels = spec.pixels() as usize;
@@ -64,7 +64,7 @@ impl Store {
         let used: FxHashSet<u32> = hits.iter().map(|hit| hit.frame).collect();
         let sources = used.iter().map(|n| (*n, self.frames[n].clone())).collect();
         self.frames.insert(number, own.clone());
-        Plan {
+        ReusePlan {
             hits,
             misses,
             sources,
@@ -115,21 +115,21 @@ struct Hit {
 
 /// The pixels that a frame reuses, and those that it computes.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReusePlan {
     hits: Vec<Hit>,
     misses: Vec<usize>,
     sources: FxHashMap<u32, Arc<Computed>>,
     own: Arc<Computed>,
 }
 
-impl Drop for Plan {
+impl Drop for ReusePlan {
     fn drop(&mut self) {
         // Other frames must not wait for a frame that failed.
         self.own.times.give_up();
     }
 }
 
-impl Plan {
+impl ReusePlan {
     /// Computes the pixels of a frame that are not in the cache, and some that are, to determine their error.
     pub fn compute(
         self,
