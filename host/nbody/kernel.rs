@@ -217,7 +217,7 @@ impl Number for FloatFloat<f32> {
 
 /// A kernel and its launch parameters, which do not change a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct LaunchPlan {
     /// The kernel.
     pub kernel: NbodyKernel,
     /// Threads per block: 32 to 1024, a multiple of 32.
@@ -228,7 +228,7 @@ pub struct Plan {
     pub rows: u32,
 }
 
-impl Plan {
+impl LaunchPlan {
     /// A plan with blocks of 128 threads, one part, and all rows in one launch.
     pub fn new(kernel: NbodyKernel) -> Self {
         Self {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use trisolar::divergence::{EngineError, Unattended};
 use trisolar::nbody::{
-    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
     Schedule, Solver, Specification, Validated,
 };
 use trisolar::simd::Simd;
@@ -171,7 +171,7 @@ fn emulated(
     list: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
     for kernel in kernels(problem) {
-        let engine = DeviceEngine::emulated(Plan::new(kernel), Some(1));
+        let engine = DeviceEngine::emulated(LaunchPlan::new(kernel), Some(1));
         let name = format!("emulator, {}", kernel.name());
         compare(name, &engine, problem, Some(expected), list)?;
     }
@@ -215,7 +215,7 @@ impl Gpus {
         for (index, engine) in self.each.iter_mut().enumerate() {
             for kernel in kernels(problem).filter(|_| index == 0) {
                 for (block, splits, rows) in [(128, 1, u32::MAX), (64, u32::MAX, 1)] {
-                    engine.set_plan(Some(Plan {
+                    engine.set_plan(Some(LaunchPlan {
                         kernel,
                         block,
                         splits,
@@ -232,9 +232,9 @@ impl Gpus {
             engine.set_plan(None);
             check("all gpus, as chosen".into(), engine)?;
             if problem.specification().solver == Solver::Reduced {
-                engine.set_plan(Some(Plan {
+                engine.set_plan(Some(LaunchPlan {
                     rows: 1,
-                    ..Plan::new(NbodyKernel::Reduced)
+                    ..LaunchPlan::new(NbodyKernel::Reduced)
                 }));
                 check("all gpus, row by row".into(), engine)?;
             }

@@ -19,7 +19,7 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::part::{Part, Range};
 use super::engine::{Integration, LowerParts, Run};
-use super::kernel::{Arrays, NbodyKernel, Number, Plan, row_length};
+use super::kernel::{Arrays, LaunchPlan, NbodyKernel, Number, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
 use trisolar_device::{Device, Moment, Queue};
 use trisolar_run::{EngineError, Monitor, machine};
@@ -38,7 +38,7 @@ const EXCHANGE_RANGES: u32 = 8;
 #[derive(Debug)]
 pub struct DeviceEngine {
     devices: Vec<Arc<dyn Device>>,
-    plan: Option<Plan>,
+    plan: Option<LaunchPlan>,
     /// Interactions that are queued before the host checks for cancellation.
     queued: u64,
 }
@@ -88,7 +88,7 @@ impl DeviceEngine {
     }
 
     /// The engine on the emulator of the grid, with threads in a random order with this seed.
-    pub fn emulated(plan: Plan, seed: Option<u64>) -> Self {
+    pub fn emulated(plan: LaunchPlan, seed: Option<u64>) -> Self {
         Self::emulated_on(1, plan, seed)
     }
 
@@ -96,7 +96,7 @@ impl DeviceEngine {
     ///
     /// # Panics
     /// If there are no devices.
-    pub fn emulated_on(devices: usize, plan: Plan, seed: Option<u64>) -> Self {
+    pub fn emulated_on(devices: usize, plan: LaunchPlan, seed: Option<u64>) -> Self {
         assert!(devices > 0);
         let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
         Self {
@@ -107,17 +107,17 @@ impl DeviceEngine {
     }
 
     /// Sets the kernel and launch; `None` selects them by the number of bodies.
-    pub fn set_plan(&mut self, plan: Option<Plan>) {
+    pub fn set_plan(&mut self, plan: Option<LaunchPlan>) {
         self.plan = plan;
     }
 
     /// The plan that this engine uses for `n` bodies.
-    pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> Plan {
+    pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> LaunchPlan {
         self.plan.unwrap_or_else(|| {
             if self.devices.len() == 1 && few(solver, precision, n) {
-                return Plan {
+                return LaunchPlan {
                     block: 64,
-                    ..Plan::new(NbodyKernel::Steps)
+                    ..LaunchPlan::new(NbodyKernel::Steps)
                 };
             }
             let own = n.div_ceil(self.devices.len());
@@ -141,9 +141,9 @@ fn few(solver: Solver, precision: Precision, n: usize) -> bool {
 }
 
 /// The kernel and launch for a number of bodies that a GPU moves: measured on an H200, see docs/nbody-gpu.md.
-fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u32) -> Plan {
+fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u32) -> LaunchPlan {
     if solver == Solver::Reduced {
-        return Plan::new(NbodyKernel::Reduced);
+        return LaunchPlan::new(NbodyKernel::Reduced);
     }
     let kernel = match (precision, own) {
         (_, 0..8192) => NbodyKernel::Tile1,
@@ -151,11 +151,11 @@ fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u
         (Precision::F64, _) => NbodyKernel::Tile4,
         (Precision::FloatFloat, _) => NbodyKernel::Tile2,
     };
-    let plan = Plan::new(kernel);
+    let plan = LaunchPlan::new(kernel);
     let bodies = kernel.tile_of(precision).map_or(1, |t| t.bodies);
     let blocks = (own as u32).div_ceil(plan.block * bodies);
     // Enough blocks for several waves, so that the last wave, which is not full, has little effect.
-    Plan {
+    LaunchPlan {
         splits: (multiprocessors * 32).div_ceil(blocks),
         ..plan
     }
@@ -211,7 +211,7 @@ impl Engine for DeviceEngine {
 
 /// A run on devices.
 struct DeviceRun<S: Number> {
-    plan: Plan,
+    plan: LaunchPlan,
     /// As in [`DeviceEngine`].
     queued: u64,
     integration: Integration,
@@ -225,7 +225,7 @@ struct DeviceRun<S: Number> {
 impl<S: Number> DeviceRun<S> {
     fn new(
         engine: &DeviceEngine,
-        plan: Plan,
+        plan: LaunchPlan,
         problem: &Validated,
         bodies: &Bodies,
         lower: Option<&LowerParts>,

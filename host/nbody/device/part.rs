@@ -14,7 +14,7 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::share::Rows;
 use crate::engine::{Integration, saved_pairs};
-use crate::kernel::{Accelerate, Arrays, NbodyKernel, Number, Plan, linear_jobs, operations};
+use crate::kernel::{Accelerate, Arrays, LaunchPlan, NbodyKernel, Number, linear_jobs, operations};
 use crate::{Precision, Validated};
 use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
 use trisolar_run::EngineError;
@@ -42,7 +42,7 @@ struct Steps<S: Number> {
 /// A device with all bodies, which accelerates and moves some of them.
 pub(super) struct Part<S: Number> {
     pub device: Arc<dyn Device>,
-    plan: Plan,
+    plan: LaunchPlan,
     accelerate: Accelerate<S>,
     /// The launches for which the kernel of accelerations is compiled.
     residency: Option<Residency>,
@@ -65,7 +65,7 @@ pub(super) struct Part<S: Number> {
 impl<S: Number> Part<S> {
     pub fn new(
         device: &Arc<dyn Device>,
-        plan: Plan,
+        plan: LaunchPlan,
         problem: &Validated,
         host: &Arrays<S>,
         own: Vec<Range>,
@@ -137,7 +137,7 @@ impl<S: Number> Part<S> {
     /// The data of launches with many steps, if they are requested and possible.
     fn for_steps(
         device: &Arc<dyn Device>,
-        plan: &Plan,
+        plan: &LaunchPlan,
         problem: &Validated,
         units: u32,
     ) -> Result<Option<Steps<S>>, EngineError> {
@@ -192,7 +192,7 @@ impl<S: Number> Part<S> {
         let n = host.n;
         let chunk = chunk_length(n);
         let chunks = n.div_ceil(chunk);
-        let Plan {
+        let LaunchPlan {
             kernel,
             block,
             splits,
@@ -388,7 +388,7 @@ impl<S: Number> Part<S> {
 }
 
 /// The residency of the launches of a plan.
-fn residency(plan: &Plan, scalar: usize) -> Residency {
+fn residency(plan: &LaunchPlan, scalar: usize) -> Residency {
     let resident = RESIDENT_THREADS[usize::from(scalar > 4)];
     Residency {
         threads: plan.block,

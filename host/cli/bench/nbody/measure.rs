@@ -165,7 +165,7 @@ pub(super) fn on_gpus(
     rates: &mut Vec<Rate>,
     tables: &mut Tables,
 ) -> Result<Vec<String>, Failure> {
-    use trisolar::nbody::{DeviceEngine, NbodyKernel, Plan};
+    use trisolar::nbody::{DeviceEngine, LaunchPlan, NbodyKernel};
 
     let there = there(args)?;
     let mut counts = args.gpus.clone().unwrap_or_else(|| vec![1, there]);
@@ -197,7 +197,7 @@ pub(super) fn on_gpus(
                     if left_out {
                         continue;
                     }
-                    engine.set_plan(kernel.map(Plan::new));
+                    engine.set_plan(kernel.map(LaunchPlan::new));
                     let problem = problem(n, solver, *precision)?;
                     let solver = kernel.map_or(solver.name(), NbodyKernel::name);
                     rates.push(bench.rate(&engine, &problem, [&name, solver])?);
@@ -219,14 +219,14 @@ fn measure_tables(
     engine: &mut trisolar::nbody::DeviceEngine,
     tables: &mut Tables,
 ) -> Result<(), Failure> {
-    use trisolar::nbody::{NbodyKernel, Plan};
+    use trisolar::nbody::{LaunchPlan, NbodyKernel};
 
     for n in numbers(args, 1 << 16) {
         let problem = problem(n, Solver::Basic, Precision::F32)?;
         for block in [32, 64, 128, 256, 512, 1024] {
-            let plan = Plan {
+            let plan = LaunchPlan {
                 block,
-                ..Plan::new(NbodyKernel::Tile1)
+                ..LaunchPlan::new(NbodyKernel::Tile1)
             };
             engine.set_plan(Some(plan));
             let rate = bench.rate(engine, &problem, ["gpu", "tile-1"])?;
@@ -241,9 +241,9 @@ fn measure_tables(
             NbodyKernel::Tile4Unrolled,
             NbodyKernel::Tile8,
         ] {
-            let plan = Plan {
+            let plan = LaunchPlan {
                 splits: u32::MAX,
-                ..Plan::new(kernel)
+                ..LaunchPlan::new(kernel)
             };
             engine.set_plan(Some(plan));
             let rate = bench.rate(engine, &problem, ["gpu", kernel.name()])?;
