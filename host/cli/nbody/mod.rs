@@ -20,7 +20,7 @@ use self::energy::Energy;
 pub(crate) use self::options::Args;
 use self::options::{Format, OutputArgs};
 use self::outputs::Outputs;
-use self::plan::{Bits, Plan};
+use self::plan::{Bits, RecordPlan};
 use self::record::Record;
 use self::start::Start;
 use super::explore::live;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 struct Begun {
     start: Start,
     outputs: Outputs,
-    plan: Plan,
+    plan: RecordPlan,
     /// What the checkpoint, if there is to be one, says of the run.
     record: Option<run::Record>,
     /// Keeps other runs away from the outputs.
@@ -184,7 +184,7 @@ fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
 fn follow(
     args: &Args,
     start: &Start,
-    plan: &Plan,
+    plan: &RecordPlan,
     communicator: &Communicator,
 ) -> Result<(), Failure> {
     let (engine, _) = engine(args, start, plan, communicator)?;
@@ -216,14 +216,14 @@ fn asked(args: &Args, communicator: &Communicator) -> Options {
 }
 
 /// How to compute.
-fn options(args: &Args, plan: &Plan, communicator: &Communicator) -> Options {
+fn options(args: &Args, plan: &RecordPlan, communicator: &Communicator) -> Options {
     plan.bits.over(asked(args, communicator))
 }
 
 fn engine(
     args: &Args,
     start: &Start,
-    plan: &Plan,
+    plan: &RecordPlan,
     communicator: &Communicator,
 ) -> Result<(Box<dyn nbody::Engine>, Vec<String>), Failure> {
     let options = options(args, plan, communicator);
@@ -269,7 +269,7 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
         given::save(&start.given, path)?;
     }
     warn(args, &start);
-    let plan = Plan {
+    let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits: Bits {
@@ -367,7 +367,7 @@ fn resume(
     }
     args.output = output;
     warn(args, &start);
-    let plan = Plan {
+    let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits,

@@ -20,7 +20,7 @@ const LIVE_PAIRS_PER_PAUSE: [u64; 2] = [4_000_000, 4_000_000_000];
 
 /// When bodies are looked at and when they are saved, and what the last bits depend on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Plan {
+pub(super) struct RecordPlan {
     /// Steps between looks.
     pub every: u64,
     /// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
@@ -99,7 +99,7 @@ impl Bits {
     }
 }
 
-impl Plan {
+impl RecordPlan {
     /// Steps between looks, and between pauses for checkpoints and the pictures of a live run.
     pub(super) fn pauses(
         &self,
