@@ -68,7 +68,7 @@ pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
     if tiles.labels.count() == 0 {
         return Err("a sheet needs at least one map".into());
     }
-    let (width, height) = Plan::new(tiles, look).size();
+    let (width, height) = SheetLayout::new(tiles, look).size();
     let bytes = 4 * u64::from(width) * u64::from(height);
     let available = crate::memory::available();
     if width.max(height) > MAX_SIDE_PIXELS || (available > 0 && bytes > available) {
@@ -98,7 +98,7 @@ pub fn sheet(
     let path = path.as_ref();
     let refuse = |reason: &str| data_error(path, reason.to_owned());
     check_sheet(tiles, look).map_err(|reason| refuse(&reason))?;
-    let plan = Plan::new(tiles, look);
+    let plan = SheetLayout::new(tiles, look);
     let mut canvas = plan
         .canvas()
         .ok_or_else(|| refuse("the sheet is too large; vary over fewer values"))?;
@@ -119,7 +119,7 @@ pub fn sheet(
 }
 
 /// Where everything is.
-struct Plan {
+struct SheetLayout {
     columns: usize,
     rows: usize,
     /// Whether rows and columns have labels, instead of the maps.
@@ -129,7 +129,7 @@ struct Plan {
     style: Style,
 }
 
-impl Plan {
+impl SheetLayout {
     fn new(tiles: &Tiles, look: &Look) -> Self {
         let aspect = tiles.aspect.clamp(0.125, 8.0);
         let count = tiles.labels.count();
