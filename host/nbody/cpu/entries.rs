@@ -3,12 +3,12 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::pool::Shared;
+use super::pool::SharedSlice;
 use super::solvers::{self, Field, ROW, Sums, T};
 use super::vector::Vector;
 
 /// [`solvers::basic`] for some bodies from the first given one on, in lanes.
-pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[Shared<'_>; 3]);
+pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[SharedSlice<'_>; 3]);
 /// [`solvers::reduced`] of a row, in lanes.
 pub(super) type ReducedEntry =
     unsafe fn(&Field<'_>, usize, &mut dyn FnMut(usize, &Sums<T>)) -> Sums<ROW>;
@@ -44,7 +44,7 @@ macro_rules! entries {
         pub(super) mod $name {
             #[allow(unused_imports)]
             use super::{
-                Entries, Field, FloatFloat, ROW, Real, Shared, Sums, T, Vector, advance_in, solvers,
+                Entries, Field, FloatFloat, ROW, Real, SharedSlice, Sums, T, Vector, advance_in, solvers,
             };
 
             pub(in super::super) const LANES: Entries = Entries {
@@ -69,7 +69,7 @@ macro_rules! entries {
                 f: &Field<'_>,
                 first: usize,
                 count: usize,
-                out: &[Shared<'_>; 3],
+                out: &[SharedSlice<'_>; 3],
             ) {
                 // SAFETY: the caller's promise.
                 unsafe {
@@ -89,7 +89,7 @@ macro_rules! entries {
                 f: &Field<'_>,
                 first: usize,
                 count: usize,
-                out: &[Shared<'_>; 3],
+                out: &[SharedSlice<'_>; 3],
             ) {
                 const WIDTH: usize = <$vector as Real>::LANES;
                 for i in (first..first + count).step_by(M * WIDTH) {

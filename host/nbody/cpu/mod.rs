@@ -16,7 +16,7 @@ use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
-use self::pool::{Pool, Shared};
+use self::pool::{Pool, SharedSlice};
 use self::ranks::Shares;
 use self::solvers::{Field, ROW};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
@@ -261,7 +261,7 @@ impl<'a> CpuRun<'a> {
 
     fn basic(&mut self, basic: BasicEntry, lanes: &Entries) {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
-        let out = self.a.each_mut().map(|a| Shared::new(a));
+        let out = self.a.each_mut().map(|a| SharedSlice::new(a));
         for own in &self.own {
             self.engine
                 .pool

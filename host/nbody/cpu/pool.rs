@@ -90,18 +90,18 @@ fn block(t: usize, threads: usize, units: usize) -> std::ops::Range<usize> {
 
 /// A slice to which several threads write, each to places of its own.
 #[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
+pub(super) struct SharedSlice<'a> {
     start: *mut f64,
     length: usize,
     lifetime: std::marker::PhantomData<&'a mut [f64]>,
 }
 
 // SAFETY: who writes promises in `range` that no two threads use the same places.
-unsafe impl Sync for Shared<'_> {}
+unsafe impl Sync for SharedSlice<'_> {}
 // SAFETY: as above.
-unsafe impl Send for Shared<'_> {}
+unsafe impl Send for SharedSlice<'_> {}
 
-impl<'a> Shared<'a> {
+impl<'a> SharedSlice<'a> {
     pub(super) fn new(slice: &'a mut [f64]) -> Self {
         Self {
             start: slice.as_mut_ptr(),

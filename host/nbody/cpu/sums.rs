@@ -2,7 +2,7 @@
 //! bodies behind them are added in the order of the rows, except by [`textbook`].
 
 use super::entries::ReducedEntry;
-use super::pool::{Pool, Shared};
+use super::pool::{Pool, SharedSlice};
 use super::solvers::{Field, ROW, Sums, T};
 
 /// Bodies whose sums a thread adds up at a time.
@@ -75,9 +75,9 @@ impl<'a> Rows<'a> {
     ) {
         (self.first, self.count) = (first, count);
         let padded = self.padded;
-        let p = Shared::new(self.memory);
+        let p = SharedSlice::new(self.memory);
         // As plain numbers: 3 × ROW per row.
-        let q = Shared::new(flat(&mut self.own));
+        let q = SharedSlice::new(flat(&mut self.own));
         pool.each(count, |index| {
             let mut behind = |base: usize, sums: &Sums<T>| {
                 for (d, sums) in sums.0.iter().enumerate() {
@@ -97,9 +97,9 @@ impl<'a> Rows<'a> {
     /// the previous rows have already been added.
     pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], pool: &Pool) {
         let (first, count, padded) = (self.first, self.count, self.padded);
-        let p = Shared::new(self.memory);
-        let q = Shared::new(flat(&mut self.own));
-        let out = sums.map(|a| Shared::new(a));
+        let p = SharedSlice::new(self.memory);
+        let q = SharedSlice::new(flat(&mut self.own));
+        let out = sums.map(|a| SharedSlice::new(a));
         let start = first * ROW / BLOCK;
         pool.each_sum(n.div_ceil(BLOCK) - start, |block| {
             let base = (start + block) * BLOCK;
@@ -153,7 +153,7 @@ pub(super) fn textbook(
     pool: &Pool,
 ) {
     let padded = sums[0].len();
-    let own = Shared::new(memory);
+    let own = SharedSlice::new(memory);
     pool.threads_with_units(f.n.div_ceil(ROW), |thread, rows| {
         let mut planes = [0, 1, 2].map(|d| {
             // SAFETY: every thread has planes of its own.
@@ -177,7 +177,7 @@ pub(super) fn textbook(
             }
         }
     });
-    let out = sums.map(|a| Shared::new(a));
+    let out = sums.map(|a| SharedSlice::new(a));
     pool.each_sum(padded / BLOCK, |block| {
         for (d, out) in out.iter().enumerate() {
             // SAFETY: every block has bodies of its own.
