@@ -8,7 +8,7 @@ use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
 use super::queue::Queue;
 use super::scheduler::Worker as _;
-use super::static_split::{self, Sum};
+use super::static_split::{self, ProgressSum};
 use super::tiles::{Pipeline, Standing};
 use trisolar_run::{EngineError, Monitor};
 
@@ -24,7 +24,7 @@ pub(super) fn drive(
 ) -> Result<Ran, EngineError> {
     let steps = task.spec.specification().steps;
     let parts: Vec<Vec<Range<u64>>> = static_split::evenly(task.spans, gpus.len());
-    let sum = Sum::new(monitor, &parts, steps);
+    let sum = ProgressSum::new(monitor, &parts, steps);
     let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
     let capacities = gpus
         .iter()

@@ -123,13 +123,13 @@ struct DeviceEngine {
     block: u32,
     /// Number of active particles up to which each has a block; `None` if it is derived from the device.
     few: Option<u32>,
-    memories: Vec<Memory>,
+    memories: Vec<DeviceMemory>,
     host: Vec<f64>,
     /// The threads that do the part of the host.
     workers: Workers,
 }
 
-struct Memory {
+struct DeviceMemory {
     device: Arc<dyn Device>,
     order: Order,
     precision: Precision,
@@ -147,7 +147,7 @@ struct Memory {
     partial: Array<f64>,
     partial_length: usize,
     /// Results, for each part that the device sums.
-    out: Vec<(Part, Array<f64>)>,
+    out: Vec<(SumSubset, Array<f64>)>,
     /// Number of places, lists of neighbours with that much room, and their lengths.
     lists: Option<(usize, Array<u32>, Array<u32>)>,
     /// The buffers of whole block steps, after the first one.
@@ -156,7 +156,7 @@ struct Memory {
 
 /// A subset of the partial sums: `first`, `first` + `stride`, …
 #[derive(Clone, Copy)]
-struct Part {
+struct SumSubset {
     first: u32,
     stride: u32,
 }
@@ -175,7 +175,7 @@ impl DeviceEngine {
         }
     }
 
-    fn each(&mut self) -> impl Iterator<Item = &mut Memory> {
+    fn each(&mut self) -> impl Iterator<Item = &mut DeviceMemory> {
         assert!(!self.memories.is_empty(), "load comes first");
         self.memories.iter_mut()
     }
@@ -241,13 +241,13 @@ fn shape(order: Order, precision: Precision) -> (usize, u32) {
     }
 }
 
-impl Memory {
+impl DeviceMemory {
     fn new(
         device: &Arc<dyn Device>,
         few: u32,
         specification: &Specification,
         stars: &[Star],
-        parts: Vec<Part>,
+        parts: Vec<SumSubset>,
     ) -> Result<Self, EngineError> {
         let order = specification.order;
         let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
@@ -331,7 +331,7 @@ impl Memory {
         Ok(())
     }
 
-    fn launch(&self, part: Part, count: usize, softening2: f64) -> Launch {
+    fn launch(&self, part: SumSubset, count: usize, softening2: f64) -> Launch {
         Launch {
             softening2,
             sums: partial_sums(self.bodies) as u32,
@@ -445,12 +445,12 @@ impl Engine for DeviceEngine {
         let (parts, devices) = (self.parts(stars.len()), self.devices.len());
         self.memories.clear();
         for (number, device) in self.devices.iter().enumerate() {
-            let mine = (number..parts).step_by(devices).map(|first| Part {
+            let mine = (number..parts).step_by(devices).map(|first| SumSubset {
                 first: first as u32,
                 stride: parts as u32,
             });
             let few = self.few(&**device, terms(stars.len()) as u32);
-            let memory = Memory::new(device, few, specification, stars, mine.collect())?;
+            let memory = DeviceMemory::new(device, few, specification, stars, mine.collect())?;
             self.memories.push(memory);
         }
         Ok(())

@@ -118,7 +118,7 @@ pub fn integrate_with_pauses<E>(
         let next = look.min(step.saturating_add(pause));
         run.advance(
             next - step,
-            &Part {
+            &PartProgress {
                 monitor,
                 before: step,
                 total: spec.steps,
@@ -188,13 +188,13 @@ impl Monitor for Silent<'_> {
 }
 
 /// Progress of a part as that of the whole.
-struct Part<'a> {
+struct PartProgress<'a> {
     monitor: &'a dyn Monitor,
     before: u64,
     total: u64,
 }
 
-impl Monitor for Part<'_> {
+impl Monitor for PartProgress<'_> {
     fn progress(&self, done: u64, _total: u64) {
         self.monitor.progress(self.before + done, self.total);
     }

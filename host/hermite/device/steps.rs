@@ -15,7 +15,7 @@ use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
-use super::{DeviceEngine, Memory, records, shape};
+use super::{DeviceEngine, DeviceMemory, records, shape};
 use crate::cluster::accuracy;
 use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
 use crate::{HermiteError, Order, Precision, Split, Star};
@@ -166,7 +166,7 @@ impl DeviceEngine {
     }
 }
 
-impl Memory {
+impl DeviceMemory {
     /// Performs one launch and returns its report.
     fn launch_steps(
         &mut self,

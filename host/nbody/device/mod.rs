@@ -17,7 +17,7 @@ use kernels_gpu::integrator::system::Combination;
 use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
-use self::part::{Part, Range};
+use self::part::{DevicePart, Range};
 use super::engine::{Integration, LowerParts, Run};
 use super::kernel::{Arrays, LaunchPlan, NbodyKernel, Number, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
@@ -217,7 +217,7 @@ struct DeviceRun<S: Number> {
     integration: Integration,
     mass: Vec<f64>,
     host: Arrays<S>,
-    parts: Vec<Part<S>>,
+    parts: Vec<DevicePart<S>>,
     /// Rounds of the reduced solver.
     rounds: usize,
 }
@@ -261,7 +261,7 @@ impl<S: Number> DeviceRun<S> {
                 };
                 rows.iter().map(of).collect()
             };
-            parts.push(Part::new(device, plan, problem, &host, own, rows)?);
+            parts.push(DevicePart::new(device, plan, problem, &host, own, rows)?);
         }
         let mut run = Self {
             plan,

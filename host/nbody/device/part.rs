@@ -33,14 +33,14 @@ pub(super) struct Range {
 }
 
 /// The data of launches with many steps.
-struct Steps<S: Number> {
+struct ManySteps<S: Number> {
     operations: Buffer<Operation<S>>,
     arrived: Buffer<u32>,
     blocks: u32,
 }
 
 /// A device with all bodies, which accelerates and moves some of them.
-pub(super) struct Part<S: Number> {
+pub(super) struct DevicePart<S: Number> {
     pub device: Arc<dyn Device>,
     plan: LaunchPlan,
     accelerate: Accelerate<S>,
@@ -55,14 +55,14 @@ pub(super) struct Part<S: Number> {
     sums: Option<Buffer<Body<S>>>,
     /// P and Q of the reduced solver.
     partials: Option<[Buffer<S>; 2]>,
-    steps: Option<Steps<S>>,
+    steps: Option<ManySteps<S>>,
     /// The bodies it moves.
     pub own: Vec<Range>,
     /// Its rows, round by round.
     rounds: Vec<Rows>,
 }
 
-impl<S: Number> Part<S> {
+impl<S: Number> DevicePart<S> {
     pub fn new(
         device: &Arc<dyn Device>,
         plan: LaunchPlan,
@@ -140,7 +140,7 @@ impl<S: Number> Part<S> {
         plan: &LaunchPlan,
         problem: &Validated,
         units: u32,
-    ) -> Result<Option<Steps<S>>, EngineError> {
+    ) -> Result<Option<ManySteps<S>>, EngineError> {
         if plan.kernel != NbodyKernel::Steps || !device.is_cooperative()? {
             return Ok(None);
         }
@@ -149,7 +149,7 @@ impl<S: Number> Part<S> {
         };
         let resident =
             device.resident_blocks(Entry::of::<NbodySteps<S>>(), Grid::new(1, plan.block))?;
-        Ok(Some(Steps {
+        Ok(Some(ManySteps {
             operations: Buffer::of(device, &list)?,
             arrived: Buffer::filled(device, 1, 0)?,
             blocks: units.div_ceil(plan.block).min(resident),
