@@ -7,7 +7,7 @@ use kernels_gpu::{Real, Vec3};
 pub(super) const PACKET_PARTICLES: usize = 8;
 
 /// Lanes in memory.
-pub(super) trait Memory: Real {
+pub(super) trait LaneMemory: Real {
     /// One lane.
     type Element: Copy + Default;
     /// Reads the lanes from consecutive places.
@@ -24,7 +24,7 @@ pub(super) trait Memory: Real {
 
 macro_rules! memory {
     ($($lanes:ty, $element:ty;)*) => {$(
-        impl Memory for $lanes {
+        impl LaneMemory for $lanes {
             type Element = $element;
             #[inline(always)]
             unsafe fn load(from: *const $element) -> Self {
@@ -133,7 +133,7 @@ impl<T: Copy + Default> AosoaBuffer<T> {
 /// # Safety
 /// `from` must point into a packet, with three components from there on and as many places as there are lanes.
 #[inline(always)]
-pub(super) unsafe fn load_vector<R: Memory>(from: *const R::Element) -> Vec3<R> {
+pub(super) unsafe fn load_vector<R: LaneMemory>(from: *const R::Element) -> Vec3<R> {
     // SAFETY: the caller's promise.
     unsafe {
         Vec3 {

@@ -7,7 +7,7 @@ use kernels_gpu::physics::softening;
 use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
-use super::aosoa::{AosoaBuffer, Memory, PACKET_PARTICLES, load_vector};
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
@@ -285,7 +285,7 @@ pub(super) fn predict_packets(
 }
 
 #[inline(always)]
-fn predict_lanes<R: Memory<Element = f64>, const P: usize, const D: usize>(
+fn predict_lanes<R: LaneMemory<Element = f64>, const P: usize, const D: usize>(
     stars: &[f64],
     predicted: &mut [f64],
     time: f64,

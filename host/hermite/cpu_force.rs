@@ -5,7 +5,7 @@ use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
 use kernels_gpu::physics::pair;
 use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
-use super::aosoa::{AosoaBuffer, Memory, PACKET_PARTICLES, load_vector};
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::{Forces, Order};
 use trisolar_simd::{Simd, with_lanes};
 
@@ -38,7 +38,7 @@ pub(super) fn forces_on(
 }
 
 #[inline(always)]
-fn forces_lanes<R: Memory<Element = f64>, const D: usize>(
+fn forces_lanes<R: LaneMemory<Element = f64>, const D: usize>(
     pairs: &AllPairs<'_>,
     places: &[u32],
     out: &mut [Forces],
@@ -92,7 +92,11 @@ pub(super) fn potentials_at(simd: Simd, pairs: &AllPairs<'_>, first: usize, out:
 }
 
 #[inline(always)]
-fn potentials_lanes<R: Memory<Element = f64>>(pairs: &AllPairs<'_>, first: usize, out: &mut [f64]) {
+fn potentials_lanes<R: LaneMemory<Element = f64>>(
+    pairs: &AllPairs<'_>,
+    first: usize,
+    out: &mut [f64],
+) {
     let mut partial = [0.0; MAX_PARTIAL_SUMS];
     let (stride, sums) = (pairs.predicted.stride(), pairs.partial_sums);
     let softening2 = R::from_f64(pairs.softening2);

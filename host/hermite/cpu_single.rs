@@ -5,7 +5,7 @@ use kernels_gpu::device::hermite::split_body;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, SplitBody, SplitF32};
 use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
-use super::aosoa::{AosoaBuffer, Memory, PACKET_PARTICLES, load_vector};
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::cpu_force::AllPairs;
 use super::{Forces, Order};
 use trisolar_simd::Simd;
@@ -71,7 +71,7 @@ fn forces_by<const D: usize>(
 
 /// A body in all lanes.
 #[inline(always)]
-fn spread<R: Memory<Element = f32>, const D: usize>(
+fn spread<R: LaneMemory<Element = f32>, const D: usize>(
     predicted: &AosoaBuffer<f32>,
     place: usize,
 ) -> SplitBody<R> {
@@ -91,7 +91,7 @@ fn spread<R: Memory<Element = f32>, const D: usize>(
 }
 
 #[inline(always)]
-fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
+fn forces_lanes<R: LaneMemory<Element = f32>, const D: usize>(
     pairs: &AllPairs<'_, f32>,
     places: &[u32],
     out: &mut [Forces],
@@ -159,7 +159,7 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
 
 /// The lanes, up to 8 of them, in f64.
 #[inline(always)]
-fn widened<R: Memory<Element = f32>>(x: R) -> [f64; PACKET_PARTICLES] {
+fn widened<R: LaneMemory<Element = f32>>(x: R) -> [f64; PACKET_PARTICLES] {
     const { assert!(R::LANES <= PACKET_PARTICLES) };
     let mut lanes = [0.0f32; PACKET_PARTICLES];
     // SAFETY: there is room for the lanes.
