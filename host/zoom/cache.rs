@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, State, Summary};
+use super::frame::{self, Effort, Error, FrameState, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
 use trisolar_map::{
@@ -116,7 +116,7 @@ pub fn run_cached(
     let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
     let plan = |frame: &Frame| {
         let damage = match frame::state(frame, &settings.style, folder)? {
-            State::Finished(summary) => {
+            FrameState::Finished(summary) => {
                 // The run that finished the frame may have ended before it removed this file.
                 remove(&folder.file(frame.index, "part"))?;
                 if cache == Cache::Rounded {
@@ -124,8 +124,8 @@ pub fn run_cached(
                 }
                 return Ok(FramePlan::Finished(summary));
             }
-            State::Unfinished => None,
-            State::Damaged(what) => Some(what),
+            FrameState::Unfinished => None,
+            FrameState::Damaged(what) => Some(what),
         };
         Ok(match cache {
             Cache::Rounded => FramePlan::Rounded(rounded.plan(&frame.specification), damage),

@@ -284,7 +284,7 @@ fn checksum(object: &Value) -> u32 {
 
 /// The state of a frame, according to its files.
 #[derive(Clone, Debug, PartialEq)]
-pub enum State {
+pub enum FrameState {
     /// All of its files have the bytes that were written.
     Finished(Summary),
     /// There is no summary.
@@ -297,14 +297,14 @@ pub enum State {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoError> {
+pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<FrameState, IoError> {
     let name = |extension| folder.file(frame.index, extension);
     let path = name("json");
     let damaged =
-        |path: &Path, what: &str| Ok(State::Damaged(format!("{}: {what}", path.display())));
+        |path: &Path, what: &str| Ok(FrameState::Damaged(format!("{}: {what}", path.display())));
     let text = match read::text(&path, Limit::RECORD) {
         Ok(text) => text,
-        Err(IoError::NotFound { .. }) => return Ok(State::Unfinished),
+        Err(IoError::NotFound { .. }) => return Ok(FrameState::Unfinished),
         Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
         Err(error) => return Err(error),
     };
@@ -340,7 +340,7 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
         }
     }
     match serde_json::from_value(object["summary"].clone()) {
-        Ok(summary) => Ok(State::Finished(summary)),
+        Ok(summary) => Ok(FrameState::Finished(summary)),
         Err(e) => damaged(&path, &e.to_string()),
     }
 }
@@ -348,7 +348,7 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
 /// The summary of a finished frame; `None` if it is not finished. See [`state`].
 pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
     match state(frame, style, folder) {
-        Ok(State::Finished(summary)) => Some(summary),
+        Ok(FrameState::Finished(summary)) => Some(summary),
         _ => None,
     }
 }

@@ -20,7 +20,7 @@ pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, State, Style, Summary, compute, compute_on, finished, short, state, title,
+    Effort, Error, FrameState, Style, Summary, compute, compute_on, finished, short, state, title,
     write, write_found,
 };
 pub use partial::Partial;

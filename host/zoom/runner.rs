@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, State, Style, Summary};
+use super::frame::{self, Effort, Error, FrameState, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
 use trisolar_map::{
@@ -218,14 +218,14 @@ fn one(
     board: &Board<'_>,
 ) -> Result<Done, Error> {
     let damage = match frame::state(frame, &settings.style, folder)? {
-        State::Finished(summary) => {
+        FrameState::Finished(summary) => {
             // The run that finished it may have ended before this.
             remove(&folder.file(frame.index, "part"))?;
             board.finished(frame);
             return Ok((summary, None));
         }
-        State::Unfinished => None,
-        State::Damaged(what) => Some(what),
+        FrameState::Unfinished => None,
+        FrameState::Damaged(what) => Some(what),
     };
     let spec = &frame.specification;
     let path = folder.file(frame.index, "part");
