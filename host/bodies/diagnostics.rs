@@ -46,12 +46,12 @@ pub fn relative_change(from: f64, to: f64, start: f64, parts: f64) -> f64 {
 
 /// A compensated sum (Neumaier 1974).
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct CompensatedSum {
     sum: f64,
     lost: f64,
 }
 
-impl Sum {
+impl CompensatedSum {
     fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
         let mut s = Self::default();
         for x in terms {
@@ -71,7 +71,7 @@ impl Diagnostics {
     /// Computes the diagnostics of these bodies. The order of the sums does not depend on the number of threads; the potential takes a
     /// time proportional to n².
     pub fn of(bodies: &Bodies, g: f64, softening: f64) -> Self {
-        let kinetic = Sum::of(
+        let kinetic = CompensatedSum::of(
             bodies
                 .mass
                 .iter()
@@ -79,15 +79,16 @@ impl Diagnostics {
                 .map(|(m, [x, y, z])| 0.5 * m * (x * x + y * y + z * z)),
         );
         let potential = potential(bodies, g, softening);
-        let weighted =
-            |f: &dyn Fn(usize) -> f64| Sum::of((0..bodies.len()).map(|i| bodies.mass[i] * f(i)));
+        let weighted = |f: &dyn Fn(usize) -> f64| {
+            CompensatedSum::of((0..bodies.len()).map(|i| bodies.mass[i] * f(i)))
+        };
         let (x, v) = (&bodies.position, &bodies.velocity);
         let momentum = [0, 1, 2].map(|d| weighted(&|i| v[i][d]));
         let angular_momentum = [0, 1, 2].map(|d| {
             let (e, f) = ((d + 1) % 3, (d + 2) % 3);
             weighted(&|i| x[i][e] * v[i][f] - x[i][f] * v[i][e])
         });
-        let mass = Sum::of(bodies.mass.iter().copied());
+        let mass = CompensatedSum::of(bodies.mass.iter().copied());
         let centre_of_mass = [0, 1, 2].map(|d| weighted(&|i| x[i][d]) / mass);
         Self {
             kinetic,
@@ -125,7 +126,7 @@ fn potential(bodies: &Bodies, g: f64, softening: f64) -> f64 {
     } else {
         (0..n).into_par_iter().with_min_len(16).map(row).collect()
     };
-    Sum::of(rows)
+    CompensatedSum::of(rows)
 }
 
 fn lagrange(bodies: &Bodies, mass: f64, centre: [f64; 3]) -> [f64; 5] {
