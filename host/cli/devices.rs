@@ -15,7 +15,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Lists the devices. A machine without a GPU is no failure.
+/// Lists the devices. A machine without a GPU is not a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         return report::json(&machine::inventory());

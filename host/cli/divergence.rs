@@ -89,7 +89,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// What is written of a map, and how pictures look: the record of an unfinished map holds all of it.
+/// The files of a map and the appearance of pictures, which the record of an unfinished map holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
     /// Write the whole specification to a TOML file, for --config
@@ -103,7 +103,7 @@ pub(crate) struct OutputArgs {
     /// The file of points.
     #[arg(skip)]
     points: Option<PathBuf>,
-    /// The share of unresolved pixels that is allowed.
+    /// The largest allowed share of unresolved pixels.
     #[arg(skip)]
     max_error: Option<f64>,
 
@@ -244,7 +244,7 @@ pub(crate) struct SpecificationArgs {
     max_error: Option<f64>,
 }
 
-/// What `--quantity` can be, a line each.
+/// The help of `--quantity`, with a line for each quantity.
 fn quantity_help() -> String {
     let mut text = format!(
         "Quantity to compute for each pixel [default: {}]",
@@ -313,8 +313,8 @@ impl SpecificationArgs {
 }
 
 impl Args {
-    /// The specification: command line over configuration file over preset over `under`, the map that is gone on with, or else
-    /// the defaults; and the share of unresolved pixels that is allowed. Its points are those of the file.
+    /// The specification and the largest allowed share of unresolved pixels. The command line overrides the configuration file, which
+    /// overrides the preset, which overrides `under` (a resumed map) or the defaults. The points are those of the file.
     fn specification(
         &self,
         under: Option<&Specification>,
@@ -352,7 +352,7 @@ impl Args {
         Ok((valid.map_err(refused)?, most))
     }
 
-    /// A specification that goes with the points of the file, in another process than the one that has checked both.
+    /// Combines a specification with the points of the file, in a process other than the one that has checked both.
     fn with_points(&self, specification: Specification) -> Result<Validated, String> {
         let path = self.points_of_the_run().ok_or("there is no --points")?;
         let refused = |e: SpecError| format!("{}: {}: {}", path.display(), e.given, e.allowed);
@@ -361,7 +361,7 @@ impl Args {
             .map_err(refused)
     }
 
-    /// The file of points, also of a run that goes on.
+    /// The file of points, also that of a resumed run.
     fn points_of_the_run(&self) -> Option<PathBuf> {
         let of_the_begun = || {
             let begun = self.begun().ok().flatten()?;
@@ -371,7 +371,7 @@ impl Args {
         self.points.clone().or_else(of_the_begun)
     }
 
-    /// The run that is to go on, if it has been begun; see `--resume`.
+    /// The run to resume, if it exists; see `--resume`.
     fn begun(&self) -> Result<Option<Begun>, Failure> {
         let Some(name) = &self.resume else {
             return Ok(None);
@@ -407,7 +407,7 @@ impl Args {
     }
 }
 
-/// Which of the files a map grows in: the first npy file, or else the first.
+/// The file in which a map is built: the first npy file, or else the first file.
 fn main_of(out: &[PathBuf]) -> &Path {
     let is_npy = |path: &&PathBuf| {
         path.extension()
@@ -437,12 +437,12 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     communicator.end(result)
 }
 
-/// A map, its files, and what was begun of it.
+/// A map, its files, and its unfinished run.
 struct Job {
     valid: Validated,
     output: OutputArgs,
     outputs: Vec<Output>,
-    /// The file that it grows in, if it does.
+    /// The file in which it is built, if it is streamed.
     streamed: Option<PathBuf>,
     /// Whether an earlier run has begun it.
     begun: bool,
@@ -494,7 +494,7 @@ impl Job {
         })
     }
 
-    /// Its files, locked for this run.
+    /// The files of the map, locked for this run.
     fn claim(&self, args: &Args) -> Result<Claim, Failure> {
         let mut declared = run::Outputs::new();
         for path in &self.output.out {

@@ -1,13 +1,13 @@
-//! The processes that `mpirun` started, as a command sees them: rank 0 reads, writes and reports, all compute.
+//! The processes that `mpirun` started: rank 0 reads, writes and reports, and all compute.
 
 use trisolar::divergence::{Executor, RunOptions, Specification, Validated};
 
 use super::Failure;
 
-/// Brings in the points of a specification.
+/// Adds the points to a specification.
 pub(crate) type WithPoints<'a> = &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync);
 
-/// How many processes a launcher says that it started.
+/// The number of processes according to the launcher.
 fn launched() -> usize {
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"]
         .iter()
@@ -15,7 +15,7 @@ fn launched() -> usize {
         .unwrap_or(1)
 }
 
-/// Says something on one of the processes that a launcher started, before any of them ends.
+/// Prints something on one of the processes that a launcher started, before any of them ends.
 pub(crate) fn once(say: impl FnOnce()) {
     #[cfg(feature = "mpi")]
     if launched() > 1
@@ -25,7 +25,7 @@ pub(crate) fn once(say: impl FnOnce()) {
             say();
             Ok(Vec::new())
         });
-        // Nothing in it can fail.
+        // The closure cannot fail.
         return drop(said);
     }
     say();
@@ -42,13 +42,13 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
             "trisolar {command} runs as one process, but a launcher such as mpirun started {n}"
         ))
     };
-    // Said once, if they can agree on who says it.
+    // Printed once, if the processes can communicate.
     #[cfg(feature = "mpi")]
     Communicator::join()?.share(|| Err(refused()))?;
     Err(refused())
 }
 
-/// The processes of this run; just one without a launcher.
+/// The processes of this run; one without a launcher.
 pub(crate) struct Communicator {
     #[cfg(feature = "mpi")]
     world: Option<std::rc::Rc<trisolar::mpi::World>>,
@@ -123,17 +123,17 @@ impl Communicator {
         Ok(communicator)
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub(crate) fn size(&self) -> usize {
         self.ranks().map_or(1, |r| r.size())
     }
 
-    /// Whether this is the one that reads, writes and reports.
+    /// Whether this is the process that reads, writes and reports.
     fn leads(&self) -> bool {
         self.ranks().is_none_or(|r| r.rank() == 0)
     }
 
-    /// Threads of a process: unless the user says how many, those of the machine are shared out.
+    /// Threads of a process: the given number, or a share of the machine's threads.
     pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
         let Some(world) = &self.world else {
             return given;
@@ -147,7 +147,7 @@ impl Communicator {
     }
 
     /// Runs `lead` on rank 0 with all ranks' devices; the other ranks compute for it until it ends. With `in_turn` each map is
-    /// computed on one of the GPUs of a rank, in turn. `options` are shared out among the ranks of a machine.
+    /// computed on one of the GPUs of a rank, in turn. The devices of `options` are divided among the ranks of a machine.
     pub(crate) fn compute(
         &self,
         options: &RunOptions,
@@ -177,7 +177,7 @@ impl Communicator {
         Err(Failure::Elsewhere(failure.exit_code()))
     }
 
-    /// What rank 0 has `made`, or its failure, for all.
+    /// Sends the bytes that rank 0 has `made`, or its failure, to all.
     pub(crate) fn share(
         &self,
         made: impl FnOnce() -> Result<Vec<u8>, Failure>,
@@ -202,13 +202,13 @@ impl Communicator {
         }
     }
 
-    /// The processes to share bodies with.
+    /// The processes that share the bodies.
     pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
         let world = self.world.clone()?;
         Some(world)
     }
 
-    /// Ends the others as well if this process failed on its own: they would wait for it.
+    /// Ends the other processes as well if this one failed on its own, because they would wait for it.
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
         let Some(world) = &self.world else {
             return result;

@@ -52,12 +52,12 @@ pub(crate) struct Args {
     sequence: SequenceArgs,
 }
 
-/// Everything that a sweep is: `sequence.json` holds it.
+/// The description of a sweep, which `sequence.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Sweep {
-    /// What every map starts out from.
+    /// The base of every map.
     base: Specification,
-    /// The share of unresolved pixels that is allowed in each.
+    /// The largest allowed share of unresolved pixels in each map.
     max_error: Option<f64>,
     vary: Vec<String>,
     bare: bool,
@@ -104,7 +104,7 @@ impl Args {
     }
 }
 
-/// Computes what is missing, then the sheet and the tables.
+/// Computes the missing maps, then the sheet and the tables.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     args.sequence
         .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
@@ -189,7 +189,7 @@ fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Of a frame that cannot be computed, the parameter that is to blame: the one whose value alone cannot be computed with.
+/// For a frame that cannot be computed, the parameter that causes it: the one whose value alone is not allowed.
 fn blamed(vary: &[Vary], base: &Specification, frame: u32) -> (Parameter, f64) {
     let mut rest = frame as usize;
     let mut settings = Vec::new();
@@ -238,7 +238,7 @@ fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Valu
     table
 }
 
-/// Maps listed in a summary at most.
+/// Largest number of maps that a summary lists.
 const MAX_LISTED_MAPS: usize = 20;
 
 fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {

@@ -102,18 +102,18 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Everything that a zoom is: `sequence.json` holds it.
+/// The description of a zoom, which `sequence.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Zoom {
-    /// What every frame starts out from.
+    /// The base of every frame.
     base: Specification,
-    /// The share of unresolved pixels that is allowed in each.
+    /// The largest allowed share of unresolved pixels in each frame.
     max_error: Option<f64>,
     preset: Preset,
-    /// Rules beside the preset's.
+    /// Rules in addition to those of the preset.
     set: Vec<String>,
     frames: u32,
-    /// Only if it is not exact: otherwise no file depends on it.
+    /// The cache, if it is not exact; no file depends on an exact cache.
     cache: Cache,
     npy: bool,
     film: Vec<PathBuf>,
@@ -128,7 +128,7 @@ impl Paths for Zoom {
     }
 }
 
-/// Computes what is missing and makes the films.
+/// Computes the missing frames and makes the films.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     args.sequence
         .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
@@ -201,7 +201,7 @@ fn run_on(
 }
 
 impl Args {
-    /// The zoom, its folder, and the record of the run that it goes on with.
+    /// The zoom, its folder, and the record of a resumed run.
     fn zoom(&self, typed: &Typed) -> Result<(Zoom, PathBuf, Option<Record>), Failure> {
         let sequence = &self.sequence;
         let given = |base: Base| -> Result<Zoom, Failure> {
@@ -252,7 +252,7 @@ impl Zoom {
         }
     }
 
-    /// The frames, which this cache can be used for.
+    /// The frames, after checking that the cache can be used for them.
     fn sequence(&self, cache: Cache) -> Result<Vec<Frame>, Failure> {
         let mut rules = self.preset.rules();
         for rule in &self.set {

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was measured of one engine.
+/// The measurements of one engine.
 #[derive(Debug, serde::Serialize)]
 struct Row {
     engine: String,
@@ -52,15 +52,15 @@ struct Row {
     rate: f64,
     /// Share of the limit of the same number of CPU threads.
     of_limit: Option<f64>,
-    /// How many times as fast as the plain loop.
+    /// Speed relative to the plain loop.
     of_plain: Option<f64>,
 }
 
 /// Pixels along a side for scalar lanes, where others are faster: the rate does not depend on it, the time does.
 const SCALAR_SIDE: u64 = 24;
-/// How long the limit is measured.
+/// Duration of the measurement of the limit.
 const PEAK_TIME: Duration = Duration::from_millis(500);
-/// How long the plain loop is measured, at most.
+/// Longest time for which the plain loop is measured.
 const PLAIN_TIME: Duration = Duration::from_secs(5);
 
 /// Measures and reports.
@@ -176,7 +176,7 @@ fn row(engine: String, pixels: u64, pixel_steps: u64, elapsed: Duration) -> Row 
     }
 }
 
-/// Pixels spread over the whole map, as many as fit the time; also returns what came out for each.
+/// Pixels spread over the whole map, as many as fit the time; also returns their values.
 fn measure_plain(valid: &Validated) -> Result<(Row, Vec<(u64, u32)>), Failure> {
     let pixels = valid.pixels();
     // A stride without a common factor visits every pixel once, far ones first.

@@ -17,7 +17,7 @@ use super::{Job, OUTPUT};
 use crate::progress::Progress;
 use crate::{Failure, interrupt, report};
 
-/// How often what is done is made safe: at most this is computed again after the program was killed.
+/// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the

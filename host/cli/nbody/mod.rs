@@ -1,4 +1,4 @@
-//! `trisolar nbody`: bodies that all pull each other, from a model, a file or a checkpoint to their last step.
+//! `trisolar nbody`: integrates bodies that all attract each other, from a model, a file or a checkpoint to the last step.
 
 mod energy;
 mod given;
@@ -29,7 +29,8 @@ use super::ranks::Communicator;
 use super::resume::{Resumed, Typed, plain, with_paths};
 use super::{Failure, interrupt, report};
 
-/// Bodies up to which the summary has all diagnostics of every look. Of more it has the energies of the start and of the end.
+/// Number of bodies up to which the summary has all diagnostics of every record. For more bodies it has the energies at the start and at
+/// the end.
 const MAX_BODIES_FOR_DIAGNOSTICS: usize = 20_000;
 
 /// Groups of options in a checkpoint.
@@ -45,19 +46,19 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     communicator.end(result)
 }
 
-/// A run that begins or goes on, on the rank that reads, writes and reports.
+/// A new or resumed run, on the rank that reads, writes and reports.
 struct Begun {
     start: Start,
     outputs: Outputs,
     plan: RecordPlan,
-    /// What the checkpoint, if there is to be one, says of the run.
+    /// The record of the run for the checkpoint, if there is one.
     record: Option<run::Record>,
-    /// Keeps other runs away from the outputs.
+    /// Keeps the outputs locked.
     _claim: Claim,
 }
 
 fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<(), Failure> {
-    // Rank 0 reads, and tells the others.
+    // Rank 0 reads and sends the result to the others.
     let mut read = None;
     let bytes = communicator.share(|| {
         let begun = match args.resume.clone() {
@@ -118,9 +119,9 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
         run: record,
         renewal: Renewal::default(),
     };
-    // What a checkpoint has seen is not looked at again.
+    // A state that the checkpoint has recorded is not recorded again.
     if start.from.step == 0 && nothing_seen {
-        // At once: an older checkpoint of that name is not this run's.
+        // Written at once, because an older checkpoint of that name belongs to another run.
         record.write_checkpoint()?;
         record.look(&start.from)?;
     } else {
@@ -151,7 +152,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     let seconds = began.elapsed().as_secs_f64();
     let ended = outcome.map_err(ended).and_then(|()| record.finish());
     if let Err(failure) = ended {
-        // What has been computed is not lost.
+        // Save the computed steps.
         record.save()?;
         if !args.quiet {
             report::to_stderr(&how_to_go_on(
@@ -180,7 +181,7 @@ fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
     }
 }
 
-/// Takes part in a run that another rank looks at.
+/// Takes part in a run that another rank records.
 fn follow(
     args: &Args,
     start: &Start,
@@ -197,13 +198,13 @@ fn follow(
         &mut |_, _, _| Ok(()),
     );
     outcome.map_err(|error| match error {
-        // Rank 0 says it.
+        // Rank 0 reports it.
         RunError::NotFinite(_) => Failure::Elsewhere(1),
         error => ended(error),
     })
 }
 
-/// How to compute, as the command line says.
+/// The options of the computation on the command line.
 fn asked(args: &Args, communicator: &Communicator) -> Options {
     Options {
         backend: args.backend,
@@ -236,7 +237,7 @@ fn engine(
     }
 }
 
-/// What the user asks for, checked, and warned about.
+/// Begins a new run: checks the options and prints warnings.
 fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure> {
     refuse_gpus(args, communicator)?;
     let outputs = Outputs::new(&args.output)?;
@@ -273,7 +274,7 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits: Bits {
-            // Ranks keep those of rows.
+            // Ranks keep partial sums of rows.
             partials: match communicator.size() {
                 1 => args.partials,
                 _ => Partials::Rows,
@@ -290,7 +291,7 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
     })
 }
 
-/// What a checkpoint says of a run that begins.
+/// The record of a new run.
 fn record(
     path: &Path,
     given: &Given,
@@ -299,7 +300,7 @@ fn record(
 ) -> Result<run::Record, Failure> {
     let mut record = run::Record::new("nbody", path);
     record.set(START, given)?;
-    // A checkpoint is renewed where it is.
+    // A checkpoint is renewed in place.
     let output = OutputArgs {
         checkpoint: None,
         ..output.clone()
@@ -309,7 +310,7 @@ fn record(
     Ok(record)
 }
 
-/// A run that goes on, with all that was asked for when it began.
+/// A resumed run, with all options with which it began.
 fn resume(
     args: &mut Args,
     typed: &Typed,
@@ -381,7 +382,7 @@ fn resume(
     })
 }
 
-/// A checkpoint that cannot be gone on with.
+/// A checkpoint that cannot be resumed.
 fn refused(path: &Path, error: run::RecordError) -> Failure {
     Refused::new("--resume", path, error).into()
 }
@@ -412,7 +413,7 @@ fn warn(args: &Args, start: &Start) {
         for warning in start.problem.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        // The summary says them, and the JSON object.
+        // The summary and the JSON object contain them.
         if args.output.format == Format::Textbook {
             for note in start.problem.notes() {
                 report::to_stderr(&format!("note: {note}"));
@@ -421,8 +422,8 @@ fn warn(args: &Args, start: &Start) {
     }
 }
 
-/// Whether all diagnostics are found at every look. With a checkpoint no matter how it is reported: another report may be wanted when
-/// the run is resumed.
+/// Whether all diagnostics are computed at every record. With a checkpoint this does not depend on the report, which may be another one
+/// when the run is resumed.
 fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
     let few = start.problem.bodies().len() <= MAX_BODIES_FOR_DIAGNOSTICS;
     let summary = args.output.format == Format::Summary;

@@ -11,17 +11,17 @@ use trisolar::run::Paths;
 use super::super::explore::live::LiveArgs;
 use super::options::{Args, OutputArgs};
 
-/// Looks of a run whose files show it over time, unless the user says how many.
+/// Default number of records of a run with files over time.
 const DEFAULT_RECORDS: u64 = 1000;
-/// Pulls between two pauses for a checkpoint: about a second of a core.
+/// Pairs between two pauses for a checkpoint: about a second of a core.
 const PAIRS_PER_PAUSE: u64 = 1_000_000_000;
-/// Pulls between two pauses for a picture of --live, on a CPU and on a GPU: some milliseconds.
+/// Pairs between two pauses for a picture of --live, on a CPU and on a GPU: some milliseconds.
 const LIVE_PAIRS_PER_PAUSE: [u64; 2] = [4_000_000, 4_000_000_000];
 
-/// When bodies are looked at and when they are saved, and what the last bits depend on.
+/// When bodies are recorded and saved, and the options on which the last bits depend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RecordPlan {
-    /// Steps between looks.
+    /// Steps between records.
     pub every: u64,
     /// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
     pub pause: u64,

@@ -1,4 +1,4 @@
-//! What is measured, and how.
+//! The measurements.
 
 use std::time::Instant;
 
@@ -13,13 +13,13 @@ use crate::{Failure, interrupt};
 /// Largest default number of bodies on a GPU, in `f32` and `f64`, and on the CPU.
 const DEFAULT_MAX_BODIES: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];
 
-/// How a measurement is made.
+/// The parameters of a measurement.
 pub(super) struct Bench {
     pub repeats: usize,
     pub seconds: f64,
 }
 
-/// What was measured.
+/// A measurement.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Rate {
     pub engine: String,
@@ -35,7 +35,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// 1e9 operations a second, of which an interaction counts so many.
+    /// 1e9 operations per second, at this number of operations per interaction.
     pub fn gflops(&self, operations: f64) -> f64 {
         self.rate * operations
     }
@@ -44,9 +44,9 @@ impl Rate {
 /// The tables over launches.
 #[derive(Debug, Default, serde::Serialize)]
 pub(super) struct Tables {
-    /// Threads of a block; the solver's name ends with them.
+    /// Threads per block; the solver's name ends with them.
     pub blocks: Vec<(u32, Rate)>,
-    /// Bodies a thread and steps unrolled.
+    /// Bodies per thread and unrolled steps.
     pub unroll: Vec<([u32; 2], Rate)>,
 }
 
@@ -89,7 +89,7 @@ impl Bench {
             run.advance(steps, &Unattended)?;
             Ok(start.elapsed().as_secs_f64())
         };
-        // Steps until they take long enough: the first ones pay for what is made once.
+        // Increases the number of steps until they take long enough; the first steps include work that is done once.
         let mut steps = 1;
         loop {
             let elapsed = time(steps)?;
@@ -119,7 +119,7 @@ impl Bench {
     }
 }
 
-/// The numbers of bodies asked for, or those of the default up to `most`.
+/// The given numbers of bodies, or the default ones up to `most`.
 fn numbers(args: &Args, most: usize) -> Vec<usize> {
     match &args.n {
         Some(n) => n.clone(),
@@ -142,7 +142,7 @@ pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Resul
     Ok(engine.device())
 }
 
-/// How many GPUs there are, at least as many as are asked for.
+/// The number of GPUs, which must be at least the requested one.
 fn there(args: &Args) -> Result<usize, Failure> {
     let found = trisolar::gpu::devices();
     let there = found.as_ref().map_or(0, Vec::len);
@@ -211,7 +211,7 @@ pub(super) fn on_gpus(
     Ok(names)
 }
 
-/// The basic solver over block sizes, and over bodies a thread and unrolling: with sums that are not divided among blocks, as in
+/// The basic solver over block sizes, and over bodies per thread and unrolling: with sums that are not divided among blocks, as in
 /// the tables of Bertinelli (2024/25).
 fn measure_tables(
     args: &Args,

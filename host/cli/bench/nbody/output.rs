@@ -1,4 +1,4 @@
-//! What was measured as text, JSON, CSV and a plot.
+//! Output of the measurements as text, JSON, CSV and a plot.
 
 use std::io::Write;
 use std::path::Path;

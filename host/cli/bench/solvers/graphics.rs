@@ -1,4 +1,4 @@
-//! Table 7.7: one core beside a GPU.
+//! Table 7.7: one core and a GPU.
 
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, CpuEngine, Options, Precision, Schedule, Solver};
@@ -15,9 +15,9 @@ const BOOK: [(usize, [f64; 2]); 6] = [
     (262_144, [3.23e3, 2.24]),
     (1_048_576, [5.20e4, 4.81e1]),
 ];
-/// More particles would take one core minutes: their time is that of these, scaled as N².
+/// Largest number of particles that one core computes; for more, which would take minutes, the time is scaled as N².
 const MAX_SERIAL_BODIES: usize = 32_768;
-/// Pulls of a measurement on a GPU, so that it lasts a tenth of a second at least.
+/// Pairs of a measurement on a GPU, so that it takes at least a tenth of a second.
 const MIN_PAIRS: u64 = 200_000_000_000;
 
 pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ const FLAGS: [&str; 2] = ["-O3", "-march=native"];
 const BODIES: usize = 2000;
 const STEPS: u64 = 20;
 
-/// What was measured of a solver.
+/// The measurements of a solver.
 struct Measured {
     name: String,
     solver: Solver,
@@ -33,7 +33,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         if compiled.is_ok() {
             rivals.push(("C after P&M".into(), None));
         }
-        // Scalar lanes are for machines that have no others.
+        // Scalar lanes are only of interest on machines without vector units.
         let is_of_use = |s: &Simd| *s != Simd::Scalar || Simd::best() == Simd::Scalar;
         for simd in Simd::available().into_iter().filter(is_of_use) {
             let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd)?;
@@ -41,7 +41,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         }
         let mut seconds = vec![f64::INFINITY; rivals.len()];
         let mut ends = vec![Bodies::default(); rivals.len()];
-        // In turn, so that a busy machine is busy for all of them.
+        // In turn, so that other load affects all of them equally.
         for _ in 0..repeats {
             interrupt::check()?;
             for (k, (_, engine)) in rivals.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Compiles the loops, or says why not.
+/// Compiles the loops, or returns the reason of the failure.
 fn compile(folder: &Path) -> Result<(), String> {
     let source = folder.join("textbook.c");
     std::fs::write(&source, SOURCE).map_err(|e| e.to_string())?;

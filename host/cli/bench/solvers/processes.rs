@@ -1,4 +1,4 @@
-//! Tables 7.5 and 7.6: MPI processes, and threads beside them.
+//! Tables 7.5 and 7.6: MPI processes and threads.
 
 use std::process::Command;
 
@@ -103,7 +103,7 @@ fn row(
     }
 }
 
-/// Seconds of the fastest run of this program under mpirun, or why there is none.
+/// Seconds of the fastest run of this program under mpirun, or the reason of the failure.
 fn mpirun(
     processes: usize,
     solver: Solver,
@@ -137,7 +137,7 @@ fn mpirun(
                 &steps.to_string(),
             ])
             .args(["--solver", solver.name()])
-            // Open MPI does not run as root without being told twice; measuring does no harm.
+            // Open MPI runs as root only if both variables are set; a measurement does no harm.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .output();
