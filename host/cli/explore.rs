@@ -23,7 +23,7 @@ mod orbit;
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Look at maps and orbits in the browser",
+    about = "Show maps and orbits in the browser",
     after_help = "On another machine: ssh -L 8000:127.0.0.1:8000 HOST trisolar explore --port 8000, and open the link that it prints.\n\
                   Ctrl-C ends the server."
 )]

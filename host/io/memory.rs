@@ -1,4 +1,4 @@
-//! How much memory this process may still use.
+//! The memory that this process may still use.
 
 use std::fs;
 

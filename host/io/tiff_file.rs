@@ -9,7 +9,7 @@ use tiff::tags::{PhotometricInterpretation, SampleFormat, Tag};
 
 use super::colour::Rgb;
 
-/// One byte a pixel, an entry of the palette.
+/// One byte per pixel, an entry of the palette.
 struct Palette;
 
 impl ColorType for Palette {
@@ -18,13 +18,13 @@ impl ColorType for Palette {
     const BITS_PER_SAMPLE: &'static [u16] = &[8];
     const SAMPLE_FORMAT: &'static [SampleFormat] = &[SampleFormat::Uint];
 
-    /// Entries of a palette are no amounts: there is nothing to predict.
+    /// Entries of a palette are not amounts, so there is nothing to predict.
     fn horizontal_predict(row: &[u8], result: &mut Vec<u8>) {
         result.extend_from_slice(row);
     }
 }
 
-/// Pixels of a strip, about.
+/// Approximate number of pixels of a strip.
 const STRIP_PIXELS: usize = 1 << 20;
 /// Pixels up to which a file is plain TIFF, whose offsets have 32 bits; larger ones are BigTIFF.
 const MAX_PLAIN_PIXELS: u64 = 1 << 31;
@@ -47,7 +47,7 @@ pub(super) fn encode(
     )
 }
 
-/// The same with another limit of plain TIFF.
+/// As [`encode`], with another limit of plain TIFF.
 fn encode_up_to(
     plain: u64,
     w: impl Write + Seek,

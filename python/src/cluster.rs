@@ -34,7 +34,7 @@ type Arrays<'py> = (
 
 #[pymethods]
 impl ClusterProblem {
-    /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
+    /// The values of options override those of TOML text, which override the defaults; `bodies` replace a start.
     #[new]
     #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
@@ -155,13 +155,13 @@ fn bodies_of((mass, position, velocity): &Arrays<'_>) -> Vec<Body> {
     .collect()
 }
 
-/// What the run's thread hands over.
+/// The messages of the run's thread.
 enum Item {
     Opened(Opened),
     State(State),
 }
 
-/// What computes.
+/// The opened engine.
 struct Opened {
     engine: &'static str,
     device: String,
@@ -225,13 +225,13 @@ fn failed(error: HermiteError) -> PyErr {
     }
 }
 
-/// A run under way.
+/// A running integration.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterRun {
     stream: Stream<Item>,
     opened: Opened,
     accuracy: Arc<Mutex<Accuracy>>,
-    /// What is told of the particles, as JSON.
+    /// The other values of the particles, as JSON.
     told: Arc<str>,
 }
 
@@ -274,7 +274,7 @@ impl ClusterRun {
         self.accuracy().errors
     }
 
-    /// What is to be said of them.
+    /// The warning about the energy error.
     #[getter]
     fn accuracy_warning(&self) -> Option<String> {
         self.accuracy().warning
@@ -292,13 +292,13 @@ impl ClusterRun {
         &self.opened.device
     }
 
-    /// Who makes block steps: `host` or `device`.
+    /// Whether `host` or `device` performs block steps.
     #[getter]
     fn block_steps(&self) -> &'static str {
         self.opened.block_steps
     }
 
-    /// What the user should know.
+    /// Notes for the user.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.opened.notes.clone()
@@ -315,7 +315,7 @@ pub(crate) struct ClusterState {
 
 #[pymethods]
 impl ClusterState {
-    /// What is told of the particles, as JSON, and the time: for another run.
+    /// The other values of the particles, as JSON, and the time, for another run.
     #[getter]
     fn told(&self) -> values::Told {
         (Some(self.told.to_string()), Some(self.snapshot.time))

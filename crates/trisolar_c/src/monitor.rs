@@ -13,7 +13,7 @@ use crate::Progress;
 /// The least time between two calls.
 const MIN_CALL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A C function that is told of the progress and may end the run.
+/// A C function that receives the progress and can cancel the run.
 pub(crate) struct Callback {
     progress: Progress,
     user: *mut c_void,
@@ -52,7 +52,7 @@ impl Monitor for Callback {
         let Some(progress) = self.progress else {
             return;
         };
-        // What a thread has to say while another one speaks is out of date.
+        // A call while another thread is in the function is outdated, and is skipped.
         let Ok(mut last) = self.last.try_lock() else {
             return;
         };

@@ -1,7 +1,7 @@
 //! The header of a npy file: a dictionary in Python's notation, of which only `numpy.save`'s three keys are allowed.
 //!
-//! Own code, because the crates that read it take a Python parser with a C build script along, and panic on a shape
-//! whose product overflows. Format: numpy.lib.format, versions 1.0 to 3.0.
+//! This is own code because the crates that read it depend on a Python parser with a C build script, and panic on a shape whose
+//! product overflows. Format: numpy.lib.format, versions 1.0 to 3.0.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Data begin at a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub descr: String,
@@ -41,7 +41,7 @@ pub(super) fn encode(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of a header at most; 64 axes take a thirtieth of it.
+/// Largest number of bytes of a header; 64 axes need a thirtieth of it.
 const MAX_HEADER_BYTES: u64 = 1 << 16;
 
 impl Header {

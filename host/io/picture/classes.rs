@@ -31,7 +31,7 @@ pub struct ClassMap<'a> {
     pub classes: &'a [Class],
     /// The class of each pixel, row-major, the top row first.
     pub of_pixels: &'a [u8],
-    /// The value of each pixel: the lowest are the brightest, in equal ratios. What is not above zero is as bright as the lowest.
+    /// The value of each pixel: the lowest are the brightest, in equal ratios. Values that are not above zero are as bright as the lowest.
     pub values: &'a [f64],
 }
 

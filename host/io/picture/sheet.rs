@@ -11,31 +11,31 @@ use crate::npy::data_error;
 use crate::ticks::Ticks;
 use crate::{IoError, png_file};
 
-/// What a contact sheet shows.
+/// The contents of a contact sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tiles {
     /// Width and height of every map, in values.
     pub size: [usize; 2],
     /// Ratio of the spans of every map, horizontal to vertical.
     pub aspect: f64,
-    /// How they are arranged, and what is written beside them.
+    /// The arrangement and the labels.
     pub labels: TileLabels,
-    /// Above all; may be empty.
+    /// The title above all maps; may be empty.
     pub title: String,
-    /// What the colours stand for.
+    /// The meaning of the colours.
     pub value: String,
 }
 
-/// Which maps a sheet shows.
+/// The arrangement of the maps of a sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TileLabels {
     /// As many as there are texts, side by side, each with its text above it.
     Each(Vec<String>),
     /// A matrix, row by row.
     Matrix {
-        /// What is written to the left of each row.
+        /// The text to the left of each row.
         rows: Vec<String>,
-        /// What is written above each column.
+        /// The text above each column.
         columns: Vec<String>,
     },
 }
@@ -60,10 +60,10 @@ const MIN_TILE_PIXELS: f64 = 24.0;
 /// Pixels of a matrix's longer side, as long as its tiles do not become too small.
 const MATRIX_PIXELS: f64 = 8192.0;
 
-/// That a sheet can be drawn: before its maps are computed.
+/// Checks that a sheet can be drawn, before its maps are computed.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it cannot.
 pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
     if tiles.labels.count() == 0 {
         return Err("a sheet needs at least one map".into());
@@ -87,7 +87,7 @@ const MAX_SIDE_PIXELS: u32 = 1 << 20;
 /// With [`ColourRange::Whole`] each map has its own range.
 ///
 /// # Errors
-/// Those of `values`, [`IoError::Data`] if a map has not the number of values that `tiles` says, and a failed write.
+/// Those of `values`, [`IoError::Data`] if a map does not have the number of values of `tiles`, and a failed write.
 pub fn sheet(
     path: impl AsRef<Path>,
     tiles: &Tiles,
@@ -118,7 +118,7 @@ pub fn sheet(
     png_file::write_canvas(path, &canvas, specification)
 }
 
-/// Where everything is.
+/// The positions of all parts.
 struct SheetLayout {
     columns: usize,
     rows: usize,

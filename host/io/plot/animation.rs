@@ -13,7 +13,7 @@ use super::{
 };
 use crate::atomic::write_with;
 
-/// From where bodies are seen.
+/// The viewpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
@@ -28,11 +28,11 @@ pub enum View {
     Space,
 }
 
-/// Pictures at most.
+/// Largest number of pictures.
 const MAX_FRAMES: usize = 200;
-/// The part of the pictures that a tail lasts.
+/// Length of a tail as a fraction of the pictures.
 const TAIL: f64 = 0.12;
-/// Hundredths of a second that each is shown.
+/// Duration of each picture in hundredths of a second.
 const DELAY: u16 = 5;
 /// The side of the panel in pixels.
 const PANEL_PIXELS: f32 = 420.0;
@@ -90,7 +90,7 @@ pub fn animation(
     })
 }
 
-/// What all pictures have in common.
+/// The data that all pictures share.
 struct Scene<'a> {
     bodies: &'a [Trajectory<'a>],
     orbits: &'a Orbits,

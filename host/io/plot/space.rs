@@ -17,7 +17,7 @@ pub struct Trajectory<'a> {
     pub points: &'a [[f64; 3]],
 }
 
-/// What is written around orbits.
+/// The texts around orbits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Orbits {
     /// Above; may be empty.
@@ -30,10 +30,10 @@ pub struct Orbits {
 
 /// The side of a panel in pixels.
 const PANEL_PIXELS: f32 = 460.0;
-/// From where the fourth panel looks, in degrees.
+/// Azimuth and elevation of the fourth panel's viewpoint, in degrees.
 pub(super) const VIEW_DEGREES: (f64, f64) = (-60.0, 25.0);
 
-/// Where a point is seen from afar (orthographic): to the right and upwards, in the units of the point.
+/// Projects a point orthographically: coordinates to the right and upwards, in the units of the point.
 ///
 /// The eye is at `azimuth` degrees from the x axis towards y, `elevation` degrees above the x-y plane, and z is up.
 pub fn project(point: [f64; 3], azimuth: f64, elevation: f64) -> [f64; 2] {
