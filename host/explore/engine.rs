@@ -1,5 +1,5 @@
-//! What the explorer asks of the program that starts it. Nothing here knows physics: a map is whatever names its content and
-//! computes tiles, an orbit is whatever brings back samples.
+//! The interface between the explorer and the program that starts it. It contains no physics: a map names its content and
+//! computes tiles, and an orbit consists of samples.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::refusal::Refusal;
 use crate::tile::Tile;
 use crate::values::{Kind, Values};
 
-/// Why a computation ended without its result.
+/// The reason why a computation ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Nobody wants the result any more.
+    /// The result is no longer needed.
     Cancelled,
-    /// The engine failed, in its words.
+    /// The engine failed, with its message.
     Failed(String),
 }
 
 /// Whether a computation should end; asked several times within 50 ms.
 pub trait Cancel: Sync {
-    /// True from some time on.
+    /// Whether it should end. Once true, it stays true.
     fn cancelled(&self) -> bool;
 }
 
@@ -30,7 +30,7 @@ pub trait TileSink: Sync {
     fn put(&self, tile: usize, first: usize, values: &Values);
 }
 
-/// Opens maps, and tells the page what can be asked for.
+/// Opens maps, and declares the possible requests to the page.
 pub trait Engine: Send + Sync {
     /// The declaration of parameters, presets, colour maps and devices, as the page needs it.
     fn declaration(&self) -> Value;
@@ -44,10 +44,11 @@ pub trait Engine: Send + Sync {
     /// Computations that may run at the same time: two keep a GPU busy, one takes all of a CPU.
     fn concurrency(&self) -> usize;
 
-    /// Whether devices take single pixels as gladly as rows. If so a tile computes only those that a coarser one does not have.
+    /// Whether devices compute single pixels as efficiently as rows. If so, a tile computes only the pixels that a coarser one does
+    /// not have.
     fn takes_single_pixels(&self) -> bool;
 
-    /// Steps of pixels a second, before anything is measured.
+    /// Expected pixel-steps per second, until a rate has been measured.
     fn expected_rate(&self) -> f64;
 }
 
@@ -58,25 +59,25 @@ impl<M: TileEngine + OrbitEngine> Map for M {}
 
 /// Computes tiles, each a pure function of the map and its address.
 pub trait TileEngine: Send + Sync {
-    /// Names what tiles hold: two maps with the same text have the same tiles, now and in a cache that a later process opens.
+    /// Names the content of the tiles: two maps with the same text have the same tiles, even in a cache that a later process opens.
     fn content(&self) -> &str;
 
     /// The type of a pixel's value.
     fn kind(&self) -> Kind;
 
-    /// Steps of a pixel at most.
+    /// Largest number of steps of a pixel.
     fn steps(&self) -> u64;
 
     /// Whether the engine can compute this tile.
     ///
     /// # Errors
-    /// What is not allowed.
+    /// The value that is not allowed.
     fn check(&self, tile: &Tile) -> Result<(), Refusal>;
 
-    /// What a view of this rectangle is in other forms: as a command, as Python, as a file; and what should be known of it.
+    /// Describes a view of this rectangle in other forms (command, Python, file), with notes.
     ///
     /// # Errors
-    /// What is not allowed.
+    /// The value that is not allowed.
     fn describe(&self, view: &View) -> Result<Value, Refusal>;
 
     /// Computes the pixels of `tiles` that are `wanted`: for each tile, ranges of row-major numbers in ascending order. All tiles
@@ -123,7 +124,7 @@ pub trait OrbitEngine {
 /// A pixel's system and its twin over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Orbit {
-    /// What is said of the whole: an object for the page.
+    /// A summary: an object for the page.
     pub summary: Value,
     /// Names of the columns of [`samples`](Self::samples).
     pub columns: Vec<String>,

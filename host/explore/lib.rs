@@ -1,8 +1,8 @@
 //! The explorer: maps, orbits and live runs in the browser.
 //!
-//! A [`Server`] shows one embedded page and answers what it asks. It knows neither physics nor files of maps: an [`Engine`]
-//! opens maps and computes tiles and orbits, a [`LiveRun`] publishes bodies on their way. Everything that a tile depends on is in
-//! its map's [content](TileEngine::content) and its [address](Tile), so that tiles can be kept and shared.
+//! A [`Server`] serves one embedded page and answers its requests. It contains neither physics nor files of maps: an [`Engine`]
+//! opens maps and computes tiles and orbits, and a [`LiveRun`] publishes the bodies of a run. A tile depends only on the
+//! [content](TileEngine::content) of its map and on its [address](Tile), so that tiles can be cached and shared.
 
 mod cache;
 mod engine;

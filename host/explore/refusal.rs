@@ -1,6 +1,6 @@
 //! The answer to a request with a value that is not allowed.
 
-/// A value that is not allowed: which, and what is.
+/// A value that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Refusal {
     /// Name of the parameter.
@@ -12,7 +12,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Of this parameter.
+    /// A refused value of this parameter.
     pub fn new(option: &str, given: impl ToString, allowed: impl Into<String>) -> Self {
         Self {
             option: option.to_owned(),

@@ -146,8 +146,8 @@ fn presets() -> Vec<Value> {
             "name": preset.name(), "specification": specification,
             "title": match preset { Preset::Headline => "Headline", Preset::Panorama => "Panorama" },
             "help": match preset {
-                Preset::Headline => "The published map: explicit Euler, 50000 steps.",
-                Preset::Panorama => "The repetitions to the right, 200000 steps.",
+                Preset::Headline => "The map of Badger's study: explicit Euler, 50000 steps.",
+                Preset::Panorama => "The repetitions of the structure to the right, 200000 steps.",
             },
             "view": view_of(&given).unwrap_or_else(|| headline.clone()),
         }));
@@ -155,7 +155,7 @@ fn presets() -> Vec<Value> {
     if let Some(center) = zoom::Preset::Document.center() {
         presets.push(json!({
             "name": "zoom", "title": "Target of the zoom", "specification": {},
-            "help": "Where the published zoom goes: keep zooming.",
+            "help": "The target of the zoom of Badger's study: keep zooming.",
             "view": { "center": center, "span": [1.25, 1.25] },
         }));
     }
