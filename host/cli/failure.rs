@@ -1,5 +1,7 @@
 //! Failures of commands, with their exit codes.
 
+use std::io::{self, Write as _};
+
 use std::path::Path;
 
 use trisolar::divergence::{EngineError, SpecError};
@@ -56,7 +58,7 @@ impl Failure {
     /// Prints it.
     pub(crate) fn say(&self) {
         if let Some(message) = self.message() {
-            super::report::to_stderr(&format!("error: {message}"));
+            to_stderr(&format!("error: {message}"));
         }
     }
 
@@ -99,4 +101,9 @@ impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
         Self::Failed(error.to_string())
     }
+}
+
+/// Writes a line to stderr, if there is one.
+pub(crate) fn to_stderr(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }

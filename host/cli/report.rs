@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::Failure;
+pub(crate) use super::failure::to_stderr;
 
 /// Columns of a report.
 const WIDTH: usize = 80;
@@ -16,11 +17,6 @@ pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Writes a line to stderr, if there is one.
-pub(crate) fn to_stderr(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Writes one JSON value to stdout.

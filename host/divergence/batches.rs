@@ -1,16 +1,19 @@
 //! The pixels that a CPU thread is computing, which it draws from the queue and delivers in batches.
 
 use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::lanes::{IDLE, LaneState, Pixel};
+use kernels_gpu::map::Job;
 use kernels_gpu::quantity::Quantity;
 
-use super::cpu::Shared;
+use super::Validated;
 use super::queue::{Pace, Share};
-use trisolar_run::EngineError;
+use trisolar_run::{EngineError, Workers};
 
 /// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
 pub(super) const ROUNDS_PER_SLICE: u32 = 1 << 13;
@@ -34,6 +37,60 @@ pub(super) trait Work {
         first: u64,
         values: &[Self::Value],
     ) -> Result<(), EngineError>;
+}
+
+/// What the threads of a run share.
+pub(super) struct Shared<'a> {
+    pub spec: &'a Validated,
+    pub job: &'a Job,
+    pub share: Share<'a>,
+    pub lanes: u64,
+    /// Steps that each thread has reported.
+    steps: Vec<AtomicU64>,
+    began: Mutex<Option<Instant>>,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(workers: &Workers, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
+        Self {
+            spec,
+            job,
+            share,
+            lanes: workers.simd().lanes() as u64,
+            steps: (0..workers.threads()).map(|_| AtomicU64::new(0)).collect(),
+            began: Mutex::new(None),
+        }
+    }
+
+    /// Waits until the other devices are ready; returns false if the run has ended.
+    pub fn begin(&self) -> bool {
+        let goes_on = self.share.ready();
+        *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
+        goes_on
+    }
+
+    pub fn threads(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
+    /// Records the steps of `thread`. The first thread reports the steps of all threads to the monitor.
+    pub fn report(&self, thread: usize, steps: u64) {
+        self.steps[thread].store(steps, Ordering::Relaxed);
+        if thread == 0 {
+            self.share.report(self.accounted());
+        }
+    }
+
+    fn accounted(&self) -> u64 {
+        self.steps.iter().map(|s| s.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Pixels per second of all threads together.
+    pub fn rate(&self) -> f64 {
+        let began = *self.began.lock().expect("nobody panics with it");
+        let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+        self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
+    }
 }
 
 /// Pixels that are drawn together and delivered together.

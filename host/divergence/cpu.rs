@@ -2,9 +2,6 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
@@ -14,13 +11,13 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity;
 
-use super::batches::{Batches, ROUNDS_PER_SLICE, Work};
+use super::Specification;
+use super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::Share;
 use super::scheduler::{self, Worker};
 use super::value::Value;
-use super::{Specification, Validated};
 use trisolar_run::{EngineError, Monitor, Workers};
 use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
@@ -87,7 +84,7 @@ impl Worker for CpuEngine {
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         // The lanes get the numbers of the pixels with the pixels.
         let job = task.spec.job(0, 0);
-        let shared = Shared::new(self, task.spec, &job, share);
+        let shared = Shared::new(&self.workers, task.spec, &job, share);
         if !shared.begin() {
             return share.check();
         }
@@ -100,62 +97,6 @@ impl Worker for CpuEngine {
             )
         });
         results.into_iter().collect()
-    }
-}
-
-/// What the threads of a run share.
-pub(super) struct Shared<'a> {
-    spec: &'a Validated,
-    pub job: &'a Job,
-    pub share: Share<'a>,
-    pub lanes: u64,
-    /// Steps that each thread has reported.
-    steps: Vec<AtomicU64>,
-    began: Mutex<Option<Instant>>,
-}
-
-impl<'a> Shared<'a> {
-    pub fn new(engine: &CpuEngine, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
-        Self {
-            spec,
-            job,
-            share,
-            lanes: engine.workers.simd().lanes() as u64,
-            steps: (0..engine.workers.threads())
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-            began: Mutex::new(None),
-        }
-    }
-
-    /// Waits until the other devices are ready; returns false if the run has ended.
-    pub fn begin(&self) -> bool {
-        let goes_on = self.share.ready();
-        *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
-        goes_on
-    }
-
-    pub fn threads(&self) -> u64 {
-        self.steps.len() as u64
-    }
-
-    /// Records the steps of `thread`. The first thread reports the steps of all threads to the monitor.
-    pub fn report(&self, thread: usize, steps: u64) {
-        self.steps[thread].store(steps, Ordering::Relaxed);
-        if thread == 0 {
-            self.share.report(self.accounted());
-        }
-    }
-
-    fn accounted(&self) -> u64 {
-        self.steps.iter().map(|s| s.load(Ordering::Relaxed)).sum()
-    }
-
-    /// Pixels per second of all threads together.
-    pub fn rate(&self) -> f64 {
-        let began = *self.began.lock().expect("nobody panics with it");
-        let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
-        self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
     }
 }
 

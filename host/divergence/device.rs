@@ -1,5 +1,6 @@
 //! The engine of devices, GPUs or emulators: fetching threads that a [`Pipeline`] supplies with pixels, or one thread per pixel.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,16 +15,17 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity as Computed;
 
-use super::devices::Accelerator;
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
+use super::resume::Stepper;
 use super::scheduler::{self, Worker};
 use super::tiles::{self, LAUNCHES_IN_FLIGHT, Pipeline, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
 use trisolar_device::{
-    self as gpu, Buffer, Code, Device, GpuError, Grid, HostBuffer, Moment, Plain, Queue, Residency,
+    self as gpu, Buffer, Code, Device, DeviceInfo, GpuError, Grid, HostBuffer, Moment, Plain,
+    Queue, Residency,
 };
 use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
@@ -631,4 +633,26 @@ pub(super) fn wait(mark: &Moment, share: &Share<'_>) -> Result<(), EngineError> 
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())
+}
+
+/// A device that computes pixels from their starts and from the states of unfinished computations.
+pub(super) trait Accelerator: Stepper + Send {
+    /// Its number.
+    fn index(&self) -> u32;
+    /// Its name.
+    fn name(&self) -> String;
+    /// Whether it can still be used, because it has not failed.
+    fn usable(&self) -> bool;
+    /// The engine of a real GPU; `None` for others.
+    fn driven(&self) -> Option<&DeviceEngine> {
+        None
+    }
+}
+
+/// A source of GPUs.
+pub(super) trait Source: fmt::Debug + Send + Sync {
+    /// All available GPUs.
+    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
+    /// Opens the GPU with this number.
+    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
 }

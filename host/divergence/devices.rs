@@ -6,14 +6,11 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::DeviceEngine;
+use super::CpuEngine;
+use super::device::{Accelerator, DeviceEngine, Source};
 use super::emulator::Emulated;
-use super::engine::{DivergenceMap, Streamed, Task};
-use super::resume::{Resuming, Stepper};
-use super::select::{self, Selected};
-use super::{CpuEngine, Executor, Validated, run_on};
 use trisolar_device::{DeviceInfo, GpuError};
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::EngineError;
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -71,60 +68,6 @@ impl Devices {
         self.cpus.opened()
     }
 
-    /// As [`divergence::run`](super::run), on these devices.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn run(
-        &self,
-        spec: &Validated,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<DivergenceMap, EngineError> {
-        run_on(self, spec, options, monitor)
-    }
-
-    /// As [`divergence::stream`](super::stream), on these devices.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn stream(
-        &self,
-        task: &Task<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
-        let engine = selected.engine();
-        Ok(streamed(&selected, engine.stream(task, monitor)?, notes))
-    }
-
-    /// Steps pixels from the states in which an earlier computation left them to their ends, on the devices that `options` select,
-    /// as [`stream`](Self::stream) does for pixels from their starts.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// Unless the map is one that [`can_resume`](super::can_resume).
-    pub fn resume(
-        &self,
-        task: &Resuming<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        assert!(
-            super::can_resume(task.spec),
-            "divergence maps in f64 by explicit Euler"
-        );
-        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
-        let ran = match &selected {
-            Selected::MultiDevice(multi_device) => multi_device.resume(self, task, monitor)?,
-            Selected::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
-        };
-        Ok(streamed(&selected, ran, notes))
-    }
-
     /// A handle of the GPU with this number; an open one if possible.
     pub(super) fn gpu(&self, index: u32) -> Result<GpuLease, EngineError> {
         self.gpus.take(index, || self.source.open(index))
@@ -134,54 +77,6 @@ impl Devices {
     pub(super) fn cpu(&self, threads: Option<usize>) -> Result<CpuLease, EngineError> {
         self.cpus.take(threads, || CpuEngine::new(threads))
     }
-}
-
-impl Executor for Devices {
-    fn stream(
-        &self,
-        task: &Task<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        self.stream(task, options, monitor)
-    }
-
-    fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
-        self.list()
-    }
-}
-
-fn streamed(selected: &Selected, mut ran: super::Ran, mut notes: Vec<String>) -> Streamed {
-    let engine = selected.engine();
-    notes.append(&mut ran.notes);
-    ran.notes = notes;
-    Streamed {
-        engine: engine.name(),
-        device: engine.device(),
-        ran,
-    }
-}
-
-/// A device that computes pixels from their starts and from the states of unfinished computations.
-pub(super) trait Accelerator: Stepper + Send {
-    /// Its number.
-    fn index(&self) -> u32;
-    /// Its name.
-    fn name(&self) -> String;
-    /// Whether it can still be used, because it has not failed.
-    fn usable(&self) -> bool;
-    /// The engine of a real GPU; `None` for others.
-    fn driven(&self) -> Option<&DeviceEngine> {
-        None
-    }
-}
-
-/// A source of GPUs.
-pub(super) trait Source: fmt::Debug + Send + Sync {
-    /// All available GPUs.
-    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
-    /// Opens the GPU with this number.
-    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
 }
 
 /// The GPUs that the CUDA driver lists.
@@ -319,12 +214,16 @@ impl<K: Copy + fmt::Debug, D: Reusable> fmt::Debug for Lease<K, D> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use super::super::engine::Task;
     use super::super::queue::Share;
+    use super::super::resume::{Resuming, Stepper};
     use super::super::scheduler::Worker;
     use super::super::sink::Memory;
-    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
+    use super::super::{
+        EmulatorEngine, Item, Items, Sink, Specification, Unattended, Validated, ValueVec,
+    };
     use super::*;
-    use trisolar_run::Backend;
+    use trisolar_run::{Backend, RunOptions};
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]

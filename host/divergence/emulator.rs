@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::device::{DeviceEngine, Shape};
-use super::devices::{Accelerator, Source};
+use super::device::{Accelerator, DeviceEngine, Shape, Source};
 use super::engine::{Engine, Ran, Task};
 use super::queue::Share;
 use super::resume::{Resuming, Stepper};

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::quantity::Statistics;
 use super::sink::{Memory, Sink};
 use super::value::ValueVec;
-use super::{Devices, Points, Resolution, Specification, Validated};
+use super::{Points, Resolution, Specification, Validated};
 use trisolar_device::Energy;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::{EngineError, Monitor};
 
 /// Computes maps.
 pub trait Engine {
@@ -204,7 +204,7 @@ impl DivergenceMap {
 
     /// The specification as JSON text, without the values that the points replace.
     pub fn specification_json(&self) -> String {
-        super::spec::json(&self.specification, self.points.as_deref())
+        super::config::json(&self.specification, self.points.as_deref())
     }
 
     /// The steps of every pixel, of a divergence map.
@@ -235,23 +235,7 @@ impl DivergenceMap {
     }
 }
 
-/// Computes a map on the engine that `options` ask for. A program that computes many maps should keep the [`Devices`] open and
-/// call [`Devices::run`].
-///
-/// With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
-/// remaining pixels. The notes of the result mention both.
-///
-/// # Errors
-/// See [`Engine::compute`].
-pub fn run(
-    spec: &Validated,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<DivergenceMap, EngineError> {
-    Devices::new().run(spec, options, monitor)
-}
-
-/// The report of [`stream`] about a task.
+/// The report of [`stream`](super::stream) about a task.
 #[derive(Clone, Debug)]
 pub struct Streamed {
     /// `cpu`, `gpu` or `gpu+cpu`.
@@ -260,17 +244,4 @@ pub struct Streamed {
     pub device: String,
     /// The report of the engine.
     pub ran: Ran,
-}
-
-/// Computes pixels of a map on the engine that `options` ask for, as [`run`] does, and hands them to the task's sink as
-/// they come.
-///
-/// # Errors
-/// See [`Engine::stream`].
-pub fn stream(
-    task: &Task<'_>,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Streamed, EngineError> {
-    Devices::new().stream(task, options, monitor)
 }

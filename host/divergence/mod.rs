@@ -13,6 +13,7 @@ mod devices;
 mod emulator;
 mod engine;
 mod executor;
+mod items;
 mod kernel;
 mod ladder;
 mod method;
@@ -26,6 +27,7 @@ mod queue;
 mod ranks;
 mod resolution;
 mod resume;
+mod run;
 mod scheduler;
 mod select;
 mod sink;
@@ -36,12 +38,14 @@ mod tiles;
 pub mod yardstick;
 
 pub use comparison::{Comparison, grain};
+pub(crate) use config::json as specification_json;
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
-pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task, run, stream};
+pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task};
 pub use executor::{Executor, run_on};
+pub use items::resume;
 pub use kernel::DivergenceKernel;
 pub use ladder::{Climbed, Rung, climb};
 pub use method::{Precision, Start};
@@ -52,9 +56,9 @@ pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve, share, shutdown};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
-pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
+pub use resume::{Item, Items, Resuming, Starts, can_resume};
+pub use run::{run, stream};
 pub use sink::Sink;
-pub(crate) use spec::json as specification_json;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,

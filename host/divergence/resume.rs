@@ -1,20 +1,17 @@
 //! Continues pixels from the states in which an earlier computation with fewer steps left them, on the CPU, on GPUs, or on both.
 //! The results have the bits of one computation. Only divergence maps in `f64` by explicit Euler can be continued.
 
-use std::sync::{Mutex, PoisonError};
-
 use kernels_gpu::integrator::{ExplicitEuler, MapIntegrator};
 use kernels_gpu::lanes;
 use kernels_gpu::map::Job;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
-use super::engine::{Ran, Streamed, Task};
+use super::engine::{Ran, Task};
 use super::queue::Share;
 use super::scheduler::{self, Worker};
 use super::sink::Sink;
-use super::value::ValueSlice;
-use super::{Devices, Precision, Specification, Validated};
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use super::{Precision, Specification, Validated};
+use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
 
 mod on_cpu;
@@ -144,66 +141,5 @@ impl Worker for Stepping<'_> {
 
     fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.stepper.step(self.task, share)
-    }
-}
-
-/// Computes every item until its twins have parted or it has had all steps of the map, and returns its state there. An item that
-/// already has as many steps does not change.
-///
-/// # Errors
-/// As [`run`](super::run), which chooses the device in the same way.
-///
-/// # Panics
-/// Unless [`can_resume`].
-pub fn resume(
-    spec: &Validated,
-    items: &mut [Item],
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Streamed, EngineError> {
-    let steps = spec.specification().steps as u32;
-    let unfinished: Vec<usize> = (0..items.len())
-        .filter(|place| items[*place].goes_on(steps))
-        .collect();
-    let list = List {
-        items: unfinished.iter().map(|place| items[*place]).collect(),
-        ended: Mutex::new(Vec::new()),
-    };
-    let task = Resuming {
-        spec,
-        spans: &[0..list.items.len() as u64],
-        items: &list,
-        sink: &Nowhere,
-    };
-    let streamed = Devices::new().resume(&task, options, monitor)?;
-    let ended = list.ended.into_inner();
-    for (number, item) in ended.unwrap_or_else(PoisonError::into_inner) {
-        items[unfinished[number as usize]] = item;
-    }
-    Ok(streamed)
-}
-
-struct List {
-    items: Vec<Item>,
-    ended: Mutex<Vec<(u64, Item)>>,
-}
-
-impl Items for List {
-    fn get(&self, number: u64) -> Item {
-        self.items[number as usize]
-    }
-
-    fn put(&self, first: u64, items: &[Item]) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.extend((first..).zip(items.iter().copied()));
-    }
-}
-
-/// Discards the values, because the items contain the step counts.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn put(&self, _: u64, _: ValueSlice<'_>) -> Result<(), EngineError> {
-        Ok(())
     }
 }

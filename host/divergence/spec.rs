@@ -572,11 +572,6 @@ impl Validated {
         &self.specification
     }
 
-    /// The values as JSON text, without those that the points replace.
-    pub fn json(&self) -> String {
-        json(&self.specification, self.points.as_deref())
-    }
-
     /// The start states, if there is no grid.
     pub fn points(&self) -> Option<&Arc<Points>> {
         self.points.as_ref()
@@ -954,19 +949,4 @@ pub fn differences(there: &Specification, here: &Specification) -> String {
         })
         .collect();
     found.join(", ")
-}
-
-/// A specification as JSON text with its keys in order, without those that the points replace.
-pub(crate) fn json(specification: &Specification, points: Option<&Points>) -> String {
-    let text = serde_json::to_string(specification).expect("plain numbers and names");
-    let Some(points) = points else {
-        return text;
-    };
-    let values: serde_json::Value = serde_json::from_str(&text).expect("just written");
-    let kept = crate::config::keys()
-        .filter(|key| !points.replaces().contains(key) && values.get(key).is_some());
-    let entries: Vec<String> = kept
-        .map(|key| format!("\"{key}\":{}", values[key]))
-        .collect();
-    format!("{{{}}}", entries.join(","))
 }

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cust::memory::{DeviceBuffer, DeviceCopy, LockedBuffer};
 
-use super::{Gpu, GpuError};
+use super::GpuError;
 
-/// The unused buffers of a [`Gpu`], if it keeps them.
+/// The unused buffers of a [`Gpu`](super::Gpu), if it keeps them.
 #[derive(Debug, Default)]
 pub(super) struct BufferPool {
     pub device: FreeBuffers<DeviceBuffer<u8>>,
@@ -62,14 +62,18 @@ impl<B> FreeBuffers<B> {
     }
 
     /// A buffer that `fits` accepts, after all work that can access it is done.
-    fn find(&self, gpu: &Gpu, fits: impl Fn(&B) -> bool) -> Result<Option<B>, GpuError> {
+    fn find(
+        &self,
+        settle: impl FnOnce() -> Result<(), GpuError>,
+        fits: impl Fn(&B) -> bool,
+    ) -> Result<Option<B>, GpuError> {
         let mut pieces = self.pieces();
         let Some(place) = pieces.iter().position(fits) else {
             return Ok(None);
         };
         let piece = pieces.remove(place);
         drop(pieces);
-        gpu.settle()?;
+        settle()?;
         Ok(Some(piece))
     }
 }
@@ -87,14 +91,15 @@ impl FreeBuffers<DeviceBuffer<u8>> {
         self.keep(unsafe { DeviceBuffer::from_raw_parts(start, bytes) });
     }
 
-    /// A buffer of this length, with undefined contents, for types for which any bytes are valid.
+    /// A buffer of this length, with undefined contents, for types for which any bytes are valid. `settle` waits until all work
+    /// that can access a kept buffer is done.
     pub fn take<T: DeviceCopy>(
         &self,
-        gpu: &Gpu,
+        settle: impl FnOnce() -> Result<(), GpuError>,
         length: usize,
     ) -> Result<Option<DeviceBuffer<T>>, GpuError> {
         let bytes = length * size_of::<T>();
-        let piece = self.find(gpu, |piece| piece.len() == bytes)?;
+        let piece = self.find(settle, |piece| piece.len() == bytes)?;
         Ok(piece.map(|piece| {
             let start = piece.as_device_ptr().cast();
             forget(piece);
@@ -117,14 +122,15 @@ impl FreeBuffers<LockedBuffer<u8>> {
         self.keep(unsafe { LockedBuffer::from_raw_parts(start, bytes) });
     }
 
-    /// A buffer of this length, with undefined contents, for types for which any bytes are valid.
+    /// A buffer of this length, with undefined contents, for types for which any bytes are valid. `settle` waits until all work
+    /// that can access a kept buffer is done.
     pub fn take<T: DeviceCopy>(
         &self,
-        gpu: &Gpu,
+        settle: impl FnOnce() -> Result<(), GpuError>,
         length: usize,
     ) -> Result<Option<LockedBuffer<T>>, GpuError> {
         let bytes = length * size_of::<T>();
-        let piece = self.find(gpu, |piece| piece.len() == bytes)?;
+        let piece = self.find(settle, |piece| piece.len() == bytes)?;
         Ok(piece.map(|mut piece| {
             let start = piece.as_mut_ptr().cast();
             forget(piece);

@@ -57,7 +57,7 @@ impl Device for Gpu {
 
     fn allocate(&self, bytes: usize) -> Result<u64, GpuError> {
         self.enter()?;
-        if let Some(buffer) = self.buffers().device.take::<u8>(self, bytes)? {
+        if let Some(buffer) = self.buffers().device.take::<u8>(|| self.settle(), bytes)? {
             let address = buffer.as_device_ptr().as_raw();
             forget(buffer);
             return Ok(address);
@@ -95,7 +95,7 @@ impl Device for Gpu {
 
     fn allocate_host(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
         self.enter()?;
-        let mut buffer = match self.buffers().host.take::<u8>(self, bytes)? {
+        let mut buffer = match self.buffers().host.take::<u8>(|| self.settle(), bytes)? {
             Some(buffer) => buffer,
             // SAFETY: whoever asked writes before it reads.
             None => unsafe { LockedBuffer::<u8>::uninitialized(bytes) }.map_err(|e| match e {

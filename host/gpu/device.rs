@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Once, OnceLock};
-use std::time::Duration;
 
 use cust::context::{Context, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::CudaError;
-use cust::event::{Event, EventFlags, EventStatus};
+use cust::event::{Event, EventFlags};
 use cust::function::Function;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
 use super::buffer_pool::BufferPool;
+use super::mark::{Mark, explain};
 use super::module::{ptx, unpack};
 use super::{DeviceInfo, GpuError, Residency};
 
@@ -35,16 +35,6 @@ fn initialise() -> Result<(), GpuError> {
 }
 
 /// The driver's error code in words. (`Display` of cust's error calls the driver and panics without one.)
-fn explain(error: CudaError) -> String {
-    match error {
-        CudaError::NoDevice => "the driver finds no device".into(),
-        CudaError::InvalidPtx | CudaError::NoBinaryForGpu => format!(
-            "{error:?}: the driver or the GPU is too old for these kernels (compute capability 7.0 and a driver of 2022 or later are needed)"
-        ),
-        other => format!("{other:?} (CUDA error {})", other as u32),
-    }
-}
-
 /// Version of CUDA that the driver supports: major, minor.
 ///
 /// # Errors
@@ -434,58 +424,6 @@ impl Gpu {
             call,
             reason: explain(error),
         }
-    }
-}
-
-/// A point in a device's stream.
-#[derive(Debug)]
-pub struct Mark {
-    /// The device's name.
-    device: String,
-    event: Event,
-}
-
-impl Mark {
-    fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
-        GpuError::Call {
-            device: self.device.clone(),
-            call,
-            reason: explain(error),
-        }
-    }
-
-    /// Whether all work before it is done.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`] if any of the work failed.
-    pub fn reached(&self) -> Result<bool, GpuError> {
-        match self.event.query() {
-            Ok(EventStatus::Ready) => Ok(true),
-            Ok(EventStatus::NotReady) => Ok(false),
-            Err(e) => Err(self.fail("running a kernel", e)),
-        }
-    }
-
-    /// Waits until all work before it is done.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`] if any of the work failed.
-    pub fn wait(&self) -> Result<(), GpuError> {
-        self.event
-            .synchronize()
-            .map_err(|e| self.fail("waiting for the device", e))
-    }
-
-    /// Time on the device from `earlier` to this mark; both must have been reached.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn since(&self, earlier: &Self) -> Result<Duration, GpuError> {
-        let ms = self
-            .event
-            .elapsed_time_f32(&earlier.event)
-            .map_err(|e| self.fail("measuring time", e))?;
-        Ok(Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1000.0))
     }
 }
 

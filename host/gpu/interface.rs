@@ -251,7 +251,7 @@ pub enum Point {
     /// An event of a GPU.
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
-    Event(crate::device::Mark),
+    Event(crate::mark::Mark),
 }
 
 impl Moment {

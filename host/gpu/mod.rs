@@ -10,6 +10,8 @@ mod device;
 mod emulator;
 mod error;
 mod interface;
+#[cfg(feature = "gpu")]
+mod mark;
 mod module;
 #[cfg_attr(not(feature = "gpu"), path = "no_power.rs")]
 mod power;

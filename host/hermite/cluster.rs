@@ -1,6 +1,6 @@
 //! Integrates a cluster: predicts all particles, evaluates and corrects the active ones, and chooses their next steps.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::correct::correct;
@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Star, Validated,
+    Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Split, Star,
+    Validated,
 };
 use trisolar_simd::{Simd, with_lanes};
 
@@ -88,21 +89,6 @@ pub struct Abrupt {
     pub distance: f64,
     /// Its length divided by the length of the next step.
     pub ratio: f64,
-}
-
-/// How the time was spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Split {
-    /// Prediction of all particles.
-    pub predict: Duration,
-    /// Forces of all on the active ones, and lists of neighbours.
-    pub force: Duration,
-    /// Of the Ahmad–Cohen scheme: forces of neighbours.
-    pub irregular: Duration,
-    /// Correction and choice of the next step.
-    pub correct: Duration,
-    /// Determining the particles that are due, and updating them in the engine.
-    pub schedule: Duration,
 }
 
 /// Energies of a cluster (mass · length² / time²).

@@ -1,10 +1,27 @@
 //! The engines that predict particles and sum their forces: one trait, selected at run time.
 
+use std::time::Duration;
+
 use kernels_gpu::Vec3;
 
-use super::{Specification, Split, Star};
+use super::{Specification, Star};
 use trisolar_run::EngineError;
 use trisolar_run::Workers;
+
+/// How the time was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Prediction of all particles.
+    pub predict: Duration,
+    /// Forces of all on the active ones, and lists of neighbours.
+    pub force: Duration,
+    /// Of the Ahmad–Cohen scheme: forces of neighbours.
+    pub irregular: Duration,
+    /// Correction and choice of the next step.
+    pub correct: Duration,
+    /// Determining the particles that are due, and updating them in the engine.
+    pub schedule: Duration,
+}
 
 /// Acceleration, jerk, snap and crackle of a particle, up to the order of the scheme; the rest is 0.
 pub type Forces = [Vec3<f64>; 4];

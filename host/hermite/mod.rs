@@ -21,11 +21,11 @@ mod spec;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
 pub use choose::{Devices, Options};
-pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts, Split};
+pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
-    BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion,
+    BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
 };
 pub use given::{Given, GivenError, Scheme, StartModel, Times};
 pub use run::{RunError, Snapshot, integrate};

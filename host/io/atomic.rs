@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::IoError;
+pub use super::error::directory_of;
 use super::sum::Sum;
 
 const BUFFER_BYTES: usize = 1 << 18;
@@ -265,15 +266,6 @@ pub fn write_with(
 /// The same as [`AtomicFile::create`] would give.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<(), IoError> {
     AtomicFile::create(path).map(drop)
-}
-
-/// The directory a path lies in; `.` for a bare file name.
-pub fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
-        Some(parent) => parent.to_owned(),
-        None => path.to_owned(),
-    }
 }
 
 fn resolve(path: &Path) -> Result<Target, IoError> {

@@ -147,7 +147,7 @@ impl IoError {
 
     /// Finds the part of the path that is missing or not a directory.
     fn missing(path: PathBuf, operation: &'static str, source: io::Error) -> Self {
-        let directory = crate::atomic::directory_of(&path);
+        let directory = directory_of(&path);
         if directory.is_dir() {
             return if source.kind() == io::ErrorKind::NotFound {
                 Self::NotFound { path, operation }
@@ -171,5 +171,14 @@ impl IoError {
                 directory,
             },
         }
+    }
+}
+
+/// The directory a path lies in; `.` for a bare file name.
+pub fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_owned(),
+        None => path.to_owned(),
     }
 }

@@ -12,6 +12,7 @@
 //! - [`Record`]: the options of a run and the files that it has written, as part of a checkpoint
 //! - [`lock`]: locks that are released when their process ends
 
+mod backend;
 mod error;
 pub mod lock;
 pub mod machine;
@@ -30,10 +31,11 @@ use trisolar_device as gpu;
 use trisolar_io as io;
 use trisolar_simd as simd;
 
+pub use backend::Backend;
 pub use error::EngineError;
 pub use monitor::{LONGEST_REACTION, Monitor, Unattended};
 pub use options::{
-    Backend, Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,
+    Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,
 };
 
 pub use outputs::{Claim, Names, Outputs, Refused};

@@ -5,23 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-use crate::EngineError;
 use crate::gpu::{DeviceInfo, GpuError};
-
-/// The engine to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// GPUs if any can be used, otherwise the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// GPUs, or an error.
-    Gpu,
-}
+use crate::{Backend, EngineError};
 
 /// The GPUs to use, by the driver's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,19 +139,6 @@ pub struct MapBackend {
     pub backend: Backend,
     /// Whether the CPU computes together with the GPUs.
     pub with_cpu: bool,
-}
-
-impl FromStr for Backend {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "gpu" => Ok(Self::Gpu),
-            _ => Err("must be auto, cpu or gpu".into()),
-        }
-    }
 }
 
 impl FromStr for MapBackend {

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::frame::short;
 use super::sequence::Frame;
+use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::{Staged, check_writable, write_with};
 use trisolar_io::read::{self, Limit};

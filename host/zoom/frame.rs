@@ -11,6 +11,7 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
+use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
@@ -396,37 +397,4 @@ pub fn title(frame: &Frame) -> String {
         .map(|s| format!("{} {}", s.name, short(s.value)))
         .collect();
     words.join(", ")
-}
-
-/// A number with six significant digits.
-pub fn short(x: f64) -> String {
-    let plain = format!("{x}");
-    if plain.len() <= 8 {
-        return plain;
-    }
-    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
-    let plain = format!("{rounded}");
-    if plain.len() <= 10 {
-        plain
-    } else {
-        format!("{rounded:e}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_titles_are_short() {
-        for (x, text) in [
-            (0.5, "0.5"),
-            (1.0 / 3.0, "0.333333"),
-            (5.186e-7, "5.186e-7"),
-            (486_625.0, "486625"),
-            (1.2345678e-9, "1.23457e-9"),
-        ] {
-            assert_eq!(short(x), text);
-        }
-    }
 }

@@ -13,6 +13,7 @@ mod partial;
 mod runner;
 mod schedule;
 mod sequence;
+mod short;
 mod table;
 mod vary;
 
@@ -20,12 +21,13 @@ pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, FrameState, Style, Summary, compute, compute_on, finished, short, state, title,
-    write, write_found,
+    Effort, Error, FrameState, Style, Summary, compute, compute_on, finished, state, title, write,
+    write_found,
 };
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
+pub use short::short;
 pub use table::{ContactSheet, csv};
 pub use vary::{MAX_MAPS, Vary};

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::folder::Folder;
-use super::frame::{Style, Summary, short, title};
+use super::frame::{Style, Summary, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
+use super::short::short;
 use super::vary::Vary;
 use trisolar_io::IoError;
 use trisolar_io::colour::ColourRange;

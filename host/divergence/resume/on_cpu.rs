@@ -7,8 +7,8 @@ use kernels_gpu::lanes::{Ended, LaneState, Pixel, PixelSource, ResumableSource};
 use kernels_gpu::quantity::{Divergence, Quantity};
 use kernels_gpu::{PerLane, Real};
 
-use super::super::batches::{Batches, ROUNDS_PER_SLICE, Work};
-use super::super::cpu::{CpuEngine, Shared};
+use super::super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
+use super::super::cpu::CpuEngine;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
 use crate::Value as _;
@@ -18,7 +18,7 @@ use trisolar_simd::Simd;
 impl Stepper for CpuEngine {
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
         let job = task.spec.job(0, 0);
-        let shared = Shared::new(self, task.spec, &job, share);
+        let shared = Shared::new(self.workers(), task.spec, &job, share);
         if !shared.begin() {
             return share.check();
         }

@@ -3,8 +3,9 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
+use super::field::{FEW, Field, ROW, Sums, T, TOGETHER};
 use super::pool::SharedSlice;
-use super::solvers::{self, Field, ROW, Sums, T};
+use super::solvers;
 use super::vector::Vector;
 
 /// [`solvers::basic`] for some bodies from the first given one on, in lanes.
@@ -44,14 +45,15 @@ macro_rules! entries {
         pub(super) mod $name {
             #[allow(unused_imports)]
             use super::{
-                Entries, Field, FloatFloat, ROW, Real, SharedSlice, Sums, T, Vector, advance_in, solvers,
+                Entries, FEW, Field, FloatFloat, ROW, Real, SharedSlice, Sums, T, TOGETHER, Vector, advance_in,
+                solvers,
             };
 
             pub(in super::super) const LANES: Entries = Entries {
                 basic: [basic::<$plane>, basic::<3>],
                 reduced: [reduced::<$plane>, reduced::<3>],
                 advance,
-                width: solvers::TOGETHER * <$vector as Real>::LANES,
+                width: TOGETHER * <$vector as Real>::LANES,
             };
 
             /// # Safety
@@ -74,9 +76,9 @@ macro_rules! entries {
                 // SAFETY: the caller's promise.
                 unsafe {
                     if <$vector>::FEW_REGISTERS {
-                        basic_of::<D, { solvers::FEW }>(f, first, count, out);
+                        basic_of::<D, { FEW }>(f, first, count, out);
                     } else {
-                        basic_of::<D, { solvers::TOGETHER }>(f, first, count, out);
+                        basic_of::<D, { TOGETHER }>(f, first, count, out);
                     }
                 }
             }

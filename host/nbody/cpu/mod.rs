@@ -1,6 +1,7 @@
 //! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::physics::summation::all_pairs`].
 
 mod entries;
+mod field;
 mod moves;
 mod pool;
 mod ranks;
@@ -16,9 +17,9 @@ use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
+use self::field::{Field, ROW};
 use self::pool::{Pool, SharedSlice};
 use self::ranks::Shares;
-use self::solvers::{Field, ROW};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
 use trisolar_run::Ranks;

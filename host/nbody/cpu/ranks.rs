@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::super::Solver;
-use super::solvers::ROW;
+use super::field::ROW;
 use trisolar_run::Ranks;
 
 /// Number of groups of rows per rank, if there are enough rows. Groups differ in work, and many small groups balance it.

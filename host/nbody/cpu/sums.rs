@@ -2,8 +2,8 @@
 //! bodies behind them are added in the order of the rows, except by [`textbook`].
 
 use super::entries::ReducedEntry;
+use super::field::{Field, ROW, Sums, T};
 use super::pool::{Pool, SharedSlice};
-use super::solvers::{Field, ROW, Sums, T};
 
 /// Bodies whose sums a thread adds up at a time.
 const BLOCK: usize = 64;

@@ -5,7 +5,7 @@ use kernels_gpu::Vec3;
 use kernels_gpu::physics::pair::{self, separation};
 use kernels_gpu::physics::summation::all_pairs::partner;
 
-use super::solvers::{Field, K, ROW, Sums, T, TOGETHER};
+use super::field::{Field, K, ROW, Sums, T, TOGETHER};
 use super::vector::Vector;
 
 /// Number of vectors whose pairs are evaluated together.

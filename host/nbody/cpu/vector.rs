@@ -7,7 +7,7 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::solvers::TOGETHER;
+use super::field::TOGETHER;
 
 /// Lanes that are loaded from and stored to slices of `f64`.
 pub(super) trait Vector: Real {
@@ -66,7 +66,7 @@ impl Vector for f64 {
 mod lanes {
     use kernels_gpu::number::inv_cube::{Seeded, inv_cube_or_zero};
 
-    use super::super::solvers::TOGETHER;
+    use super::super::field::TOGETHER;
     use super::Vector;
     use trisolar_simd::{F64x4, F64x8};
 

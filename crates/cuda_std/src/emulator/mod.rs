@@ -54,9 +54,10 @@ mod stacks;
 mod statics;
 mod warp;
 
+pub use crate::kernel::one_thread;
 pub use error::{EmulatorError, Site, Waiting};
 pub use launch::{Dim3, Launch, Stats};
-pub use run::{launch, one_thread};
+pub use run::launch;
 #[doc(hidden)]
 pub use statics::{SHARED_STATICS, SharedStatic};
 

@@ -9,6 +9,7 @@ use super::error::EmulatorError;
 use super::launch::{AnyKernel, Dim3, Launch, Random, Stats};
 use super::statics::Turn;
 use crate::Kernel;
+use crate::kernel::one_thread;
 
 /// With more, the stacks of blocks that wait at barriers would be too many mappings for Linux's default limit.
 const MAX_DEFAULT_WORKERS: usize = 16;
@@ -124,15 +125,6 @@ pub unsafe fn launch<F: Fn()>(
             .shared_bytes(shared_bytes)
             .run(kernel)
     }
-}
-
-/// What one thread of a kernel does; a function for [`Launch::run_erased`].
-///
-/// # Safety
-/// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which meet the kernel's own contract.
-pub unsafe fn one_thread<K: Kernel>(arguments: *const ()) {
-    // SAFETY: the caller's promise; kernels take what is copied bit by bit.
-    unsafe { K::call(arguments.cast::<K::Arguments>().read()) }
 }
 
 /// What the CPU threads of a launch share.
