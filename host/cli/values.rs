@@ -1,5 +1,5 @@
-//! Values of options from text: numbers, lists of them, names. What a value may be is checked later, with the
-//! others; what cannot be read is refused here.
+//! Values of options from text: numbers, lists of them, names. Texts that cannot be read are refused here;
+//! whether a value is allowed is checked later, together with the others.
 
 pub(crate) use trisolar::divergence::steps;
 use trisolar::divergence::{Backend, Driver, GpuChoice, MapBackend};
@@ -26,7 +26,7 @@ pub(crate) fn driver(text: &str) -> Result<Driver, String> {
     text.parse()
 }
 
-/// How many pixels are averaged to one.
+/// The number of pixels that are averaged to one.
 pub(crate) fn shrink(text: &str) -> Result<usize, String> {
     trisolar::output::shrink(text)
 }
@@ -36,7 +36,7 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
     trisolar::divergence::threads(text)
 }
 
-/// How many GPUs.
+/// A number of GPUs.
 pub(crate) fn gpu_count(text: &str) -> Result<u32, String> {
     trisolar::divergence::gpu_count(text)
 }

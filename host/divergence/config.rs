@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Given, Points, Specification};
+use crate::{Given, Points, Specification, Validated};
 
 use trisolar_spec::Parameters as _;
 pub use trisolar_spec::{ParseError, parse_as};
@@ -26,7 +26,7 @@ pub fn to_text(specification: &Specification) -> String {
     to_text_for(specification, None)
 }
 
-/// The same without what points stand in for.
+/// As [`to_text`], without the values that `points` replace.
 pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> String {
     let mut values = toml::Table::try_from(specification)
         .expect("a specification is plain numbers and names below 2^63");
@@ -43,6 +43,27 @@ pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> St
         writeln!(text, "{key} = {value}  # {meaning}").expect("writing to a string cannot fail");
     }
     text
+}
+
+impl Validated {
+    /// The values as JSON text, without those that the points replace.
+    pub fn json(&self) -> String {
+        json(self.specification(), self.points().map(|points| &**points))
+    }
+}
+
+/// A specification as JSON text with its keys in order, without those that the points replace.
+pub(crate) fn json(specification: &Specification, points: Option<&Points>) -> String {
+    let text = serde_json::to_string(specification).expect("plain numbers and names");
+    let Some(points) = points else {
+        return text;
+    };
+    let values: serde_json::Value = serde_json::from_str(&text).expect("just written");
+    let kept = keys().filter(|key| !points.replaces().contains(key) && values.get(key).is_some());
+    let entries: Vec<String> = kept
+        .map(|key| format!("\"{key}\":{}", values[key]))
+        .collect();
+    format!("{{{}}}", entries.join(","))
 }
 
 #[cfg(test)]

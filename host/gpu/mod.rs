@@ -2,6 +2,8 @@
 //! only place that names `cust`.
 
 #[cfg(feature = "gpu")]
+mod buffer_pool;
+#[cfg(feature = "gpu")]
 mod cuda;
 #[cfg(feature = "gpu")]
 mod device;
@@ -9,7 +11,7 @@ mod emulator;
 mod error;
 mod interface;
 #[cfg(feature = "gpu")]
-mod kept;
+mod mark;
 mod module;
 #[cfg_attr(not(feature = "gpu"), path = "no_power.rs")]
 mod power;

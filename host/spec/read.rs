@@ -1,5 +1,5 @@
-//! Values of parameters from the text of an option: numbers, lists of them, names. Whether a value can be computed with is checked
-//! later, together with the others; what cannot be read is refused here. Every error says what is allowed.
+//! Values of parameters from the text of an option: numbers, lists of them, names. Texts that cannot be read
+//! are refused here; whether a value is allowed is checked later, together with the others. Every error says what is allowed.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -116,7 +116,7 @@ pub fn one_or_three(text: &str) -> Result<OneOrThree, String> {
 /// What is allowed.
 pub fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
     let what = "three vectors separated by colons, such as 0,0,-11:0,0,0:10,10,12";
-    // Semicolons do as well, for those who quote.
+    // Semicolons are accepted as well, for users who quote the value.
     let parts: Vec<&str> = text.split([':', ';']).collect();
     let parts: [&str; 3] = parts
         .try_into()

@@ -15,9 +15,9 @@ use crate::{Failure, values};
 #[command(
     args_override_self = true,
     after_help = "A run has the same bits for any number of threads and any instruction set.\n\
-                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz;\n\
-                  and all that `trisolar nbody` reads. What a file tells is used: time, softening, names, and G, by which masses\n\
-                  are multiplied."
+                  Files of particles: .npz (mass, position, velocity), or text with a particle on each line: id mass x y z vx vy vz;\n\
+                  and all files that `trisolar nbody` reads. The time, softening, names and G of a file are used; masses\n\
+                  are multiplied by G."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
