@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use crate::engine::{Kind, Values};
 use crate::tile::Tile;
+use crate::values::{Kind, Values};
 
 /// Names a tile by its content: everything on which its values depend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
-use crate::engine::Refusal;
+use crate::refusal::Refusal;
 
 /// Longest time for which a client may leave sent data unread.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);

@@ -10,14 +10,15 @@ mod guard;
 mod http;
 mod live;
 mod page;
+mod refusal;
 mod scheduler;
 mod server;
 mod tile;
+mod values;
 
-pub use engine::{
-    Cancel, Ended, Engine, Kind, Map, Orbit, OrbitEngine, Refusal, TileEngine, TileSink, Values,
-    View,
-};
+pub use engine::{Cancel, Ended, Engine, Map, Orbit, OrbitEngine, TileEngine, TileSink, View};
 pub use live::{About, Cloud, LiveRun, Moment, Standing};
+pub use refusal::Refusal;
 pub use server::{Content, Options, Server};
 pub use tile::{MAX_LEVEL, MAX_PIXELS, SIDE, Tile};
+pub use values::{Kind, Values};

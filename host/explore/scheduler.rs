@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::cache::{Cache, Key};
-use crate::engine::{Cancel, Ended, Engine, Map, TileSink, Values};
+use crate::engine::{Cancel, Ended, Engine, Map, TileSink};
 use crate::tile::Tile;
+use crate::values::Values;
 
 /// Largest number of tiles that wait or are being computed.
 pub(crate) const MAX_JOBS: usize = 4096;

@@ -6,7 +6,8 @@
 
 use serde::Deserialize;
 
-use crate::engine::{Refusal, Values};
+use crate::refusal::Refusal;
+use crate::values::Values;
 
 /// Side of a tile of level 0 (length).
 pub const SIDE: f64 = 1024.0;

@@ -3,12 +3,13 @@
 
 use clap::Args as _;
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Integrator, Plane, Precision, Preset, Specification, Start};
+use trisolar::divergence::{
+    Given, Integrator, OneOrTwo, Plane, Precision, Preset, Specification, Start,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom;
 
 use super::super::divergence::SpecificationArgs;
-use super::maps::view_of;
 
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
@@ -237,4 +238,12 @@ pub(super) fn python(specification: &Specification) -> String {
         "import trisolar\n\nmap = trisolar.divergence(\n{})\nmap.plot()\n",
         keywords.concat()
     )
+}
+/// The rectangle that a preset gives, if it gives one.
+fn view_of(given: &Given) -> Option<Value> {
+    let span = match given.span? {
+        OneOrTwo::One(span) => [span; 2],
+        OneOrTwo::Two(span) => span,
+    };
+    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Executor as _, Given, GpuChoice, Monitor, OneOrTwo, Points,
-    Quantity, RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
+    Backend, Devices, EngineError, Executor as _, Given, GpuChoice, Monitor, Points, Quantity,
+    RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::{config, machine, output};
@@ -447,15 +447,6 @@ impl Sink for ToTiles<'_> {
         }
         Ok(())
     }
-}
-
-/// The rectangle that a preset gives, if it gives one.
-pub(super) fn view_of(given: &Given) -> Option<Value> {
-    let span = match given.span? {
-        OneOrTwo::One(span) => [span; 2],
-        OneOrTwo::Two(span) => span,
-    };
-    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
 }
 
 #[cfg(test)]
