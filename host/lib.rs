@@ -14,7 +14,10 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
-#![cfg_attr(all(doc, not(doctest)), doc = "\nThe [`guide`] has the pages for users and contributors.")]
+#![cfg_attr(
+    all(doc, not(doctest)),
+    doc = "- [`guide`]: the pages of the documentation"
+)]
 
 #[doc(inline)]
 pub use trisolar_systems::*;

@@ -25,14 +25,14 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("pip install", "python/ci.sh installs the package"),
     ("sudo apt-get", "needs root"),
     ("ssh", "needs another machine"),
-    ("ptxas", "tests/prebuilt_ptx.rs runs it where it exists"),
+    ("ptxas", "tests/kernels/ptx.rs runs it where it exists"),
     ("benches/fp64_pipe.sh", "needs Nsight Compute and a GPU"),
-    ("trisolar selftest", "tests/cli_machine.rs runs it"),
+    ("trisolar selftest", "tests/cli/machine.rs runs it"),
     (
         "trisolar bench solvers",
-        "tests/cli_bench_solvers.rs runs it",
+        "tests/cli/bench_solvers.rs runs it",
     ),
-    ("trisolar bench cluster", "tests/hermite_cli.rs runs it"),
+    ("trisolar bench cluster", "tests/cli/cluster.rs runs it"),
 ];
 
 /// How commands that begin so are scaled down: `set` options are replaced or added, `replace` options are replaced where they are given.

@@ -3,6 +3,7 @@
 //! The pages are written for GitHub, where links name files. [`guide!`] makes them links between modules and puts pictures into the
 //! page itself, because rustdoc copies no files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -180,10 +181,30 @@ fn without_last_bracket(text: &mut String) {
     }
 }
 
+/// A public module with this documentation. rustdoc searches names only, so the words of its headings and the options in it are other names
+/// of the module.
 fn documented(text: &str, name: &str, items: TokenStream) -> TokenStream {
+    let aliases = search_words(text).into_iter().filter(|word| word != name);
+    let aliases: String = aliases
+        .map(|word| format!("#[doc(alias = {word:?})] "))
+        .collect();
     let (text, name) = (Literal::string(text), Ident::new(name, Span::call_site()));
-    let code = format!("#[doc = {text}] pub mod {name} {{ {items} }}");
+    let code = format!("#[doc = {text}] {aliases} pub mod {name} {{ {items} }}");
     code.parse().expect("a module")
+}
+
+/// The words of the headings of a page, and the names of the options in it.
+fn search_words(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let words = headings.flat_map(|line| line.split(|c| !is_part(c)));
+    let options = text
+        .split(|c| !is_part(c))
+        .filter_map(|word| word.strip_prefix("--"));
+    (words.filter(|word| word.len() > 3).chain(options))
+        .map(|word| word.trim_matches('-').to_lowercase())
+        .filter(|word| !word.is_empty() && !word.chars().all(|c| c == '-'))
+        .collect()
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -238,6 +259,16 @@ mod tests {
     fn what_is_missing_is_named() {
         let message = pages().for_rustdoc("![x](x.png)", "docs").unwrap_err();
         assert!(message.contains("docs/x.png"), "{message}");
+    }
+
+    #[test]
+    fn headings_and_options_are_found() {
+        let page = "# Zooms and sweeps\n\n|---|\n`--film` is --in-flight -- not\n";
+        let words = search_words(page);
+        assert_eq!(
+            Vec::from_iter(&words),
+            ["film", "in-flight", "sweeps", "zooms"]
+        );
     }
 
     #[test]
