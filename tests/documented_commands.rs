@@ -1,4 +1,6 @@
-//! Every command in a shell block of the documentation runs, scaled down where it would take long. The commands of a page run in the order
+//! The documentation: its links, and the paths, options and commands that it names.
+//!
+//! Every command in a shell block runs, scaled down where it would take long. The commands of a page run in the order
 //! of the page and in one folder, because later commands use files of earlier ones. A command that is neither run nor listed here fails.
 
 use std::collections::BTreeMap;
@@ -25,6 +27,9 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("pip install", "python/ci.sh installs the package"),
     ("sudo apt-get", "needs root"),
     ("ssh", "needs another machine"),
+    ("ncu", "needs Nsight Compute and a GPU"),
+    ("compute-sanitizer", "needs the CUDA toolkit and a GPU"),
+    ("perf", "needs permission to read counters"),
     ("ptxas", "tests/kernels/ptx.rs runs it where it exists"),
     ("benches/fp64_pipe.sh", "needs Nsight Compute and a GPU"),
     ("trisolar selftest", "tests/cli/machine.rs runs it"),
@@ -156,6 +161,9 @@ const FAILING: &[(Words, i32)] = &[(
     "trisolar nbody --model kepler --eccentricity 0.9 --dt 0.01",
     1,
 )];
+
+/// Other commands that run here as they are.
+const TOOLS: &[Words] = &["cmp"];
 
 /// Files that a page takes for granted.
 const GIVEN: &[(&str, &str, &str)] = &[
@@ -381,6 +389,16 @@ fn run(
 fn check(command: &[String], folder: &Path) -> Result<(), String> {
     if rule(NOT_RUN, |row| row.0, command).is_some() {
         return Ok(());
+    }
+    if TOOLS.iter().any(|tool| begins(command, tool)) {
+        let output = Command::new(&command[0])
+            .args(&command[1..])
+            .current_dir(folder)
+            .output();
+        return match output {
+            Ok(output) if output.status.success() => Ok(()),
+            other => Err(format!("fails: {other:?}")),
+        };
     }
     if !(begins(command, "trisolar") || begins(command, "mpirun trisolar")) {
         return Err("is neither run nor listed".into());
@@ -623,5 +641,107 @@ fn every_option_that_the_text_names_exists() {
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files that a reader makes.
+const TO_BE_MADE: &[&str] = &["kernels-gpu/src/kernels/squares.rs", "tests/squares.rs"];
+
+/// The paths in a text that begin with a folder of the repository.
+fn paths(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "._-/*<>$".contains(c);
+    let words = text
+        .split(|c| !is_part(c))
+        .map(|w| w.trim_end_matches(['.', '/']));
+    let is_ours = |word: &&str| {
+        let is_plain = !word.contains(['*', '<', '>', '$']);
+        let folder = word.split_once('/').map(|(folder, _)| folder);
+        let folder = folder.filter(|f| !["", ".", "..", "target"].contains(f));
+        is_plain && folder.is_some_and(|folder| root().join(folder).is_dir())
+    };
+    words.filter(is_ours).map(String::from).collect()
+}
+
+/// The names by which headings of a page are linked to, as GitHub makes them.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| -> String {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// The places that links of a page lead to.
+fn links(prose: &str) -> Vec<&str> {
+    let targets = prose
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'));
+    targets
+        .map(|(target, _)| target)
+        .filter(|t| !t.contains("://"))
+        .collect()
+}
+
+#[test]
+fn every_path_and_link_leads_somewhere() {
+    let mut wrong = Vec::new();
+    let mut found = 0;
+    for page in pages() {
+        let text = text(&page);
+        let (blocks, prose) = blocks(&text);
+        let folder = Path::new(&page).parent().expect("a folder");
+        let mut check = |name: &str, exists: bool| {
+            found += 1;
+            if !exists && !TO_BE_MADE.contains(&name) {
+                wrong.push(format!("{page}: {name}"));
+            }
+        };
+        // Links name files in their own way.
+        let code: String = prose
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .flat_map(|code| [code, " "])
+            .collect();
+        let listings = blocks
+            .iter()
+            .filter(|(language, _)| ["", "text", "sh"].contains(&&language[..]));
+        let listings: String = listings.map(|(_, block)| &block[..]).collect();
+        for path in paths(&code).into_iter().chain(paths(&listings)) {
+            check(&path, root().join(&path).exists());
+        }
+        let everything = format!("{code} {listings}");
+        let mut words = everything.split_whitespace();
+        while let Some(word) = words.next() {
+            if word == "--test" {
+                let name = words.next().unwrap_or_default();
+                let file = format!("tests/{name}.rs");
+                let exists = [&file, &format!("tests/{name}/main.rs")]
+                    .iter()
+                    .any(|path| root().join(path).exists());
+                check(&file, exists);
+            }
+        }
+        for link in links(&prose) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let path = root().join(folder).join(file);
+            let path = if file.is_empty() {
+                root().join(&page)
+            } else {
+                path
+            };
+            let has_anchor = || {
+                fs::read_to_string(&path)
+                    .is_ok_and(|text| anchors(&text).contains(&anchor.to_owned()))
+            };
+            check(link, path.exists() && (anchor.is_empty() || has_anchor()));
+        }
+    }
+    assert!(found > 200, "{found}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
