@@ -1,11 +1,12 @@
 //! The documentation: its links, and the paths, options and commands that it names.
 //!
-//! Every command in a shell block runs, scaled down where it would take long. The commands of a page run in the order
-//! of the page and in one folder, because later commands use files of earlier ones. A command that is neither run nor listed here fails.
+//! Every command in a shell block, and every one in the text that has options, runs, scaled down where it would take long. The commands of
+//! a page run in the order of the page and in one folder, because later commands use files of earlier ones. A command that is neither run nor
+//! listed here fails.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -62,17 +63,24 @@ const fn scale(
 
 const MAP: &[(&str, &str)] = &[("--size", "24"), ("--steps", "300")];
 
+/// A second of work or more on any machine: the run is interrupted, and the next command resumes it.
+const LONG_MAP: &[(&str, &str)] = &[
+    ("--size", "500x300"),
+    ("--steps", "2000"),
+    ("--backend", "cpu"),
+    ("--threads", "1"),
+];
+
 const SCALED: &[Scale] = &[
     scale("trisolar divergence", MAP, &[]),
-    // Long enough to be interrupted, for the next command resumes it.
     scale(
         "trisolar divergence --preset panorama --size 102000x16000 --stream",
-        &[("--size", "500x300"), ("--steps", "2000")],
+        LONG_MAP,
         &[],
     ),
     scale(
         "mpirun trisolar divergence --preset panorama --stream",
-        &[("--size", "500x300"), ("--steps", "2000")],
+        LONG_MAP,
         &[],
     ),
     scale("trisolar compare", MAP, &[]),
@@ -124,6 +132,14 @@ const SCALED: &[Scale] = &[
             ("--end 20", "--end 2"),
         ],
     ),
+    scale("trisolar cluster --scheme", &[("--n", "64")], &[]),
+    scale("trisolar cluster --precision", &[("--n", "64")], &[]),
+    scale("trisolar cluster --model king", &[("--n", "64")], &[]),
+    scale(
+        "trisolar nbody --model six-bodies",
+        &[("--steps", "1000")],
+        &[],
+    ),
     scale(
         "trisolar cluster --input tests/golden/plummer_1024.txt",
         &[],
@@ -135,6 +151,11 @@ const SCALED: &[Scale] = &[
         &[("--size", "8"), ("--n", "50")],
     ),
     scale("trisolar encounters $", &[("--n", "50")], &[]),
+    scale(
+        "trisolar encounters --setup free-fall",
+        &[("--n", "50")],
+        &[],
+    ),
     scale("trisolar encounters --draw", &[("--n", "50")], &[]),
     scale("trisolar explore", &[], &[("--port", "0")]),
 ];
@@ -423,6 +444,62 @@ fn check(command: &[String], folder: &Path) -> Result<(), String> {
     ))
 }
 
+/// The scripts of a page: its shell blocks, and then the commands in its text that have options.
+///
+/// # Errors
+/// A block of commands that is not marked as one.
+fn scripts(page: &str) -> Result<Vec<String>, String> {
+    let (blocks, prose) = blocks(&text(page));
+    let mut scripts = Vec::new();
+    for (language, block) in blocks {
+        let is_command = |l: &str| {
+            let programs = ["trisolar ", "cargo ", "mpirun "];
+            programs.iter().any(|w| l.trim_start().starts_with(w))
+        };
+        match script(&language, &block) {
+            Some(script) => scripts.push(script),
+            None if language.is_empty() && block.lines().any(is_command) => {
+                return Err(format!(
+                    "a block of commands is not marked as `sh`: {block}"
+                ));
+            }
+            None => {}
+        }
+    }
+    // Words in capitals stand for what the reader chooses.
+    let is_placeholder = |word: &str| word.chars().all(|c| c.is_ascii_uppercase());
+    let spans = code_spans(&prose);
+    scripts.extend(spans.into_iter().filter(|code| {
+        code.starts_with("trisolar ") && code.contains("--") && !code.split(' ').any(is_placeholder)
+    }));
+    Ok(scripts)
+}
+
+/// What stands between backquotes in a text.
+fn code_spans(prose: &str) -> Vec<String> {
+    let spans = prose.split('`').skip(1).step_by(2);
+    spans
+        .map(|code| code.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+/// The commands of a page, each once.
+///
+/// # Errors
+/// A block that is no script.
+fn commands_of(page: &str, folder: &Path) -> Result<Vec<Vec<String>>, String> {
+    let mut all = Vec::new();
+    for script in scripts(page)? {
+        let found = commands(&script, folder).map_err(|e| format!("{e}in {script}"))?;
+        for command in found.into_iter().map(simplified) {
+            if !all.contains(&command) {
+                all.push(command);
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// What is wrong on a page.
 fn wrong_on(page: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
@@ -431,37 +508,19 @@ fn wrong_on(page: &str) -> Vec<String> {
     for (_, file, contents) in GIVEN.iter().filter(|(of, ..)| *of == page) {
         fs::write(folder.join(file), contents).unwrap();
     }
+    let commands = match commands_of(page, folder) {
+        Ok(commands) => commands,
+        Err(message) => return vec![format!("{page}: {message}")],
+    };
     let mut wrong = Vec::new();
-    for (language, block) in blocks(&text(page)).0 {
-        let Some(script) = script(&language, &block) else {
-            let is_command = |l: &str| {
-                ["trisolar ", "cargo ", "mpirun "]
-                    .iter()
-                    .any(|w| l.trim_start().starts_with(w))
-            };
-            if language.is_empty() && block.lines().any(is_command) {
-                wrong.push(format!(
-                    "{page}: a block of commands is not marked as `sh`: {block}"
-                ));
-            }
-            continue;
-        };
-        match commands(&script, folder) {
-            Ok(commands) => {
-                for command in commands.into_iter().map(simplified) {
-                    let begin = Instant::now();
-                    if let Err(message) = check(&command, folder) {
-                        wrong.push(format!("{page}: `{}` {message}", command.join(" ")));
-                    }
-                    eprintln!(
-                        "{:6.2} s  {page}: {}",
-                        begin.elapsed().as_secs_f64(),
-                        command.join(" ")
-                    );
-                }
-            }
-            Err(message) => wrong.push(format!("{page}: {message}in {script}")),
+    for command in commands {
+        let begin = Instant::now();
+        let name = command.join(" ");
+        if let Err(message) = check(&command, folder) {
+            wrong.push(format!("{page}: `{name}` {message}"));
         }
+        let seconds = begin.elapsed().as_secs_f64();
+        eprintln!("{seconds:6.2} s  {page}: {name}");
     }
     wrong
 }
@@ -522,20 +581,9 @@ fn wrong_commands_are_noticed() {
 #[test]
 fn no_rule_is_left_over() {
     let folder = tempfile::tempdir().unwrap();
-    let mut all = Vec::new();
-    for page in pages() {
-        for (language, block) in blocks(&text(&page)).0 {
-            if let Some(script) = script(&language, &block) {
-                let found = commands(&script, folder.path()).expect(&page);
-                all.extend(found.into_iter().map(simplified));
-            }
-        }
-    }
-    fn chosen<'a, T>(
-        table: &'a [T],
-        of: impl Fn(&T) -> Words + Copy,
-        all: &[Vec<String>],
-    ) -> Vec<Words> {
+    let of = |page: String| commands_of(&page, folder.path()).expect(&page);
+    let all: Vec<Vec<String>> = pages().into_iter().flat_map(of).collect();
+    fn chosen<T>(table: &[T], of: impl Fn(&T) -> Words + Copy, all: &[Vec<String>]) -> Vec<Words> {
         let used: Vec<Words> = all
             .iter()
             .filter_map(|c| rule(table, of, c))
@@ -617,9 +665,7 @@ fn every_option_that_the_text_names_exists() {
     let mut wrong = Vec::new();
     for page in pages() {
         let prose = blocks(&text(&page)).1;
-        // Between backquotes is code.
-        for code in prose.split('`').skip(1).step_by(2) {
-            let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+        for code in code_spans(&prose) {
             if PROGRAMS.iter().any(|program| code.starts_with(program)) {
                 continue;
             }
@@ -702,12 +748,7 @@ fn every_path_and_link_leads_somewhere() {
             }
         };
         // Links name files in their own way.
-        let code: String = prose
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .flat_map(|code| [code, " "])
-            .collect();
+        let code = code_spans(&prose).join(" ");
         let listings = blocks
             .iter()
             .filter(|(language, _)| ["", "text", "sh"].contains(&&language[..]));
