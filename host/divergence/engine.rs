@@ -55,17 +55,17 @@ pub trait Engine {
 pub struct Task<'a> {
     /// The map.
     pub spec: &'a Validated,
-    /// Which of its pixels (row-major numbers), in ascending order and without overlap.
+    /// The pixels to compute (row-major numbers), in ascending order and without overlap.
     pub spans: &'a [Range<u64>],
-    /// Where results go.
+    /// The destination of the results.
     pub sink: &'a dyn Sink,
-    /// Where more pixels come from while these are computed.
+    /// The source of further pixels while these are computed.
     #[cfg(feature = "mpi")]
     pub(super) supply: Option<&'a dyn super::ranks::Supply>,
 }
 
 impl<'a> Task<'a> {
-    /// These pixels (row-major numbers, in ascending order and without overlap) of a map.
+    /// A task for these pixels (row-major numbers, in ascending order and without overlap) of a map.
     pub fn new(spec: &'a Validated, spans: &'a [Range<u64>], sink: &'a dyn Sink) -> Self {
         Self {
             spec,
@@ -76,7 +76,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Pixels of a map that come while others are computed.
+    /// A task whose pixels arrive while it runs.
     #[cfg(feature = "mpi")]
     pub(super) fn supplied(
         spec: &'a Validated,
@@ -89,7 +89,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Its pixels; all of the map, if they come while the task is under way.
+    /// Its pixels; all pixels of the map if they arrive while the task runs.
     pub(super) fn spans_to_come(&self) -> Cow<'a, [Range<u64>]> {
         #[cfg(feature = "mpi")]
         if self.supply.is_some() {
@@ -104,7 +104,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// How a task was done.
+/// The report of a finished task.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Time of the computation itself: on a GPU from the first launch to the last result on the host, without
@@ -112,9 +112,9 @@ pub struct Ran {
     pub elapsed: Duration,
     /// What the user should know, such as that a GPU failed and others took over.
     pub notes: Vec<String>,
-    /// Which device did how much.
+    /// The contribution of each device.
     pub portions: Vec<Portion>,
-    /// What it took on the GPUs, if that can be measured.
+    /// The energy that the GPUs used, if it can be measured.
     pub energy: Option<Energy>,
 }
 
@@ -127,7 +127,7 @@ pub struct Portion {
     pub pixels: u64,
 }
 
-/// What an engine brings back.
+/// The result of an engine.
 #[derive(Clone, Debug)]
 pub struct Computed {
     /// The value of every pixel, row-major.
@@ -146,13 +146,13 @@ impl Computed {
     /// The steps of every pixel, of a divergence map.
     ///
     /// # Panics
-    /// If the map is of a quantity whose values are of another type.
+    /// If the values of the map's quantity are of another type.
     pub fn times(&self) -> &[u32] {
         self.values.of().expect(NO_TIMES)
     }
 }
 
-/// Said where counts of steps are asked of a map that has none.
+/// The panic message if counts of steps are requested from a map of another quantity.
 pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
 
 /// A computed map with its specification and report.
@@ -162,8 +162,8 @@ pub struct DivergenceMap {
     pub specification: Specification,
     /// The start states, if they are not a grid's: `values` are theirs, in the same order.
     pub points: Option<Arc<Points>>,
-    /// height × width, row-major: the specification's quantity. Of a divergence map the steps that began with the twins together, equal
-    /// to `specification.steps` where they never parted.
+    /// The values of the specification's quantity, height × width, row-major. In a divergence map, the number of steps that began
+    /// while the twins were together; it is `specification.steps` where they never parted.
     pub values: ValueVec,
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
@@ -175,18 +175,18 @@ pub struct DivergenceMap {
     pub statistics: Statistics,
     /// What the user should know, such as that a GPU failed and the CPU took over.
     pub notes: Vec<String>,
-    /// Which device did how much.
+    /// The contribution of each device.
     pub portions: Vec<Portion>,
-    /// What it took on the GPUs, if that can be measured.
+    /// The energy that the GPUs used, if it can be measured.
     pub energy: Option<Energy>,
-    /// How many pixels have a step that is too long, if it was looked for.
+    /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
-    /// Why the map may not be what was meant: what was known before, and what was found.
+    /// Warnings known before the run and found during it: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
 
 impl DivergenceMap {
-    /// The same map with the resolution of its time step.
+    /// Adds the resolution of the time step to the map.
     #[must_use]
     pub fn with_resolution(mut self, resolution: Option<Resolution>) -> Self {
         self.resolution = resolution;
@@ -202,7 +202,7 @@ impl DivergenceMap {
         }
     }
 
-    /// The specification as JSON text, without what the points stand in for.
+    /// The specification as JSON text, without the values that the points replace.
     pub fn specification_json(&self) -> String {
         super::spec::json(&self.specification, self.points.as_deref())
     }
@@ -210,12 +210,12 @@ impl DivergenceMap {
     /// The steps of every pixel, of a divergence map.
     ///
     /// # Panics
-    /// If the map is of a quantity whose values are of another type.
+    /// If the values of the map's quantity are of another type.
     pub fn times(&self) -> &[u32] {
         self.values.of().expect(NO_TIMES)
     }
 
-    /// Of values that were computed: one for each pixel of `spec`, in their order.
+    /// A map of computed values: one for each pixel of `spec`, in their order.
     pub fn new(spec: &Validated, values: ValueVec, streamed: Streamed) -> Self {
         let s = spec.specification();
         Self {
@@ -235,8 +235,8 @@ impl DivergenceMap {
     }
 }
 
-/// Computes a map on the engine that `options` ask for. Whoever computes many maps keeps the [`Devices`] open and calls
-/// [`Devices::run`].
+/// Computes a map on the engine that `options` ask for. A program that computes many maps should keep the [`Devices`] open and
+/// call [`Devices::run`].
 ///
 /// With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
 /// remaining pixels. The notes of the result mention both.
@@ -251,14 +251,14 @@ pub fn run(
     Devices::new().run(spec, options, monitor)
 }
 
-/// How [`stream`] did a task.
+/// The report of [`stream`] about a task.
 #[derive(Clone, Debug)]
 pub struct Streamed {
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
     /// The device in words.
     pub device: String,
-    /// The rest.
+    /// The report of the engine.
     pub ran: Ran,
 }
 

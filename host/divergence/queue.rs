@@ -17,30 +17,31 @@ use trisolar_run::{EngineError, Monitor};
 #[cfg(feature = "mpi")]
 mod supplied;
 
-/// How long a device without work waits before it looks for a cancellation again.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// Time between two calls of the monitor, at least.
-const BETWEEN_NEWS: Duration = Duration::from_millis(50);
-/// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
-pub(super) const FAR: Duration = trisolar_run::LONGEST_REACTION;
-/// And at least this much.
-pub(super) const NEAR: Duration = Duration::from_millis(12);
+/// Interval at which a device without work checks for cancellation.
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// Least time between two calls of the monitor.
+const MIN_PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+/// Longest time for which a device is given work in advance, unless the [monitor](Monitor::reaction) needs a shorter one or the
+/// end is near.
+pub(super) const MAX_TIME_AHEAD: Duration = trisolar_run::LONGEST_REACTION;
+/// Shortest time for which a device is given work in advance.
+pub(super) const MIN_TIME_AHEAD: Duration = Duration::from_millis(12);
 
-/// What a device may compute next.
+/// Pixels that a device may compute next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grant {
     /// Pixel numbers, each span in order.
     pub spans: Vec<Range<u64>>,
-    /// How far ahead the plan reaches: the device should ask again well before this time is over.
+    /// Time that the plan covers; the device should ask again well before it is over.
     pub ahead: Duration,
 }
 
-/// How a device is doing.
+/// The progress of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    /// Pixels that it has drawn but not begun.
+    /// Pixels that the device has drawn but not begun.
     pub backlog: u64,
-    /// Pixels that it computes per second; 0 if that is not known yet.
+    /// Pixels that the device computes per second; 0 if this is not yet known.
     pub rate: f64,
 }
 
@@ -52,7 +53,7 @@ pub(super) struct Queue<'a> {
     monitor: &'a dyn Monitor,
     /// Steps of a pixel.
     steps: u64,
-    /// Steps that the monitor knows of, and since when.
+    /// Number of steps last reported to the monitor, and the time of that report.
     told: Mutex<(u64, Option<Instant>)>,
     /// Called when all devices are ready.
     at_start: Option<&'a (dyn Fn() + Sync)>,
@@ -64,29 +65,29 @@ struct State {
     left: u64,
     /// Pixels not delivered.
     missing: u64,
-    /// Pixels of the run, as far as they have come.
+    /// Pixels of the run that have arrived so far.
     total: u64,
-    /// Whether more may come.
+    /// Whether more pixels may arrive.
     open: bool,
     members: Vec<Member>,
-    /// How much work a device has before it, unless the end is near.
+    /// Time for which a device is given work in advance, unless the end is near.
     far: Duration,
-    /// When all were ready.
+    /// The time at which all devices were ready.
     started: Option<Instant>,
     finished: Option<Instant>,
-    /// What ends the run for all.
+    /// The error that ends the run for all devices.
     end: Option<EngineError>,
 }
 
 /// A device of the run.
 struct Member {
-    /// What it has drawn and not delivered: first pixel to end.
+    /// Spans that it has drawn but not delivered: first pixel and end.
     drawn: BTreeMap<u64, u64>,
-    /// Pixels it takes at a time.
+    /// Pixels that it computes at a time.
     capacity: u64,
     pace: Pace,
     told: Instant,
-    /// Steps it has accounted for.
+    /// Steps that it has reported.
     steps: u64,
     delivered: u64,
     ready: bool,
@@ -94,7 +95,7 @@ struct Member {
 }
 
 impl Member {
-    /// Notes what it has drawn. Spans that touch become one: they may be delivered together.
+    /// Records a span that it has drawn. Adjacent spans are merged, because they may be delivered together.
     fn add(&mut self, span: &Range<u64>) {
         let (mut start, mut end) = (span.start, span.end);
         if let Some((&before, &its_end)) = self.drawn.range(..start).next_back()
@@ -134,7 +135,7 @@ impl<'a> Queue<'a> {
             total,
             open: false,
             members: Vec::new(),
-            far: monitor.reaction().clamp(NEAR, FAR),
+            far: monitor.reaction().clamp(MIN_TIME_AHEAD, MAX_TIME_AHEAD),
             started: None,
             finished: None,
             end: None,
@@ -154,14 +155,14 @@ impl<'a> Queue<'a> {
         queue
     }
 
-    /// Calls this when all devices are ready.
+    /// Sets the function that is called when all devices are ready.
     #[must_use]
     pub fn at_start(mut self, call: Option<&'a (dyn Fn() + Sync)>) -> Self {
         self.at_start = call;
         self
     }
 
-    /// Another device.
+    /// Adds a device and returns its number.
     pub fn join(&self, capacity: u64) -> usize {
         let mut state = self.lock();
         state.members.push(Member {
@@ -190,7 +191,7 @@ impl<'a> Queue<'a> {
         !self.lock().is_over()
     }
 
-    /// What ended the run early, if something did.
+    /// The error that ended the run early, if there is one.
     pub fn end(&self) -> Option<EngineError> {
         self.lock().end.clone()
     }
@@ -200,7 +201,7 @@ impl<'a> Queue<'a> {
         self.lock().members.iter().map(|m| m.delivered).collect()
     }
 
-    /// From when all devices were ready to the last result.
+    /// Time from the moment when all devices were ready to the last result.
     pub fn elapsed(&self) -> Duration {
         let state = self.lock();
         match (state.started, state.finished) {
@@ -214,11 +215,13 @@ impl<'a> Queue<'a> {
         self.tell(u64::MAX);
     }
 
-    /// Tells the monitor of so many steps: some times a second, one call after the other and never fewer than before.
+    /// Reports this number of steps to the monitor a few times per second. The calls do not overlap, and the number never decreases.
     fn tell(&self, done: u64) {
         let total = self.lock().total.saturating_mul(self.steps);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let lately = told.1.is_some_and(|then| then.elapsed() < BETWEEN_NEWS);
+        let lately = told
+            .1
+            .is_some_and(|then| then.elapsed() < MIN_PROGRESS_INTERVAL);
         if lately && done < total {
             return;
         }
@@ -227,7 +230,7 @@ impl<'a> Queue<'a> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing is left half done where a panic could come from.
+        // The state is consistent wherever a panic can occur.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,16 +244,16 @@ impl<'a> Queue<'a> {
 }
 
 impl State {
-    /// How many pixels `member` should have before it, and for how long that is.
+    /// The number of pixels that `member` should have in advance, and the time that they take.
     fn plan(&self, member: usize, now: Instant) -> (f64, Duration) {
         let me = &self.members[member];
         let active = || self.members.iter().filter(|m| !m.gone);
         let rate: f64 = active().map(|m| m.pace.rate).sum();
         if me.pace.rate <= 0.0 {
-            // Nothing is known yet: two rounds, or a fair part of a small map.
+            // The speed is not known yet: two rounds, or a fair part of a small map.
             let all: u64 = active().map(|m| m.capacity).sum();
             let fair = self.left as f64 * me.capacity as f64 / all as f64;
-            return (fair.ceil().min(2.0 * me.capacity as f64), NEAR);
+            return (fair.ceil().min(2.0 * me.capacity as f64), MIN_TIME_AHEAD);
         }
         if self.left == 0 || active().count() == 1 {
             // Nothing to share.
@@ -258,15 +261,15 @@ impl State {
             return (me.pace.rate * seconds + me.capacity as f64, self.far);
         }
         let before: f64 = active().map(|m| m.backlog(now)).sum();
-        // The time that the run still needs; half of it is left to whoever turns out to be faster.
+        // The time that the run still needs; half of it is left for devices that turn out to be faster.
         let needed = (self.left as f64 + before) / rate;
-        let ahead = (needed / 2.0).clamp(NEAR.as_secs_f64(), self.far.as_secs_f64());
-        // Threads that started together end together: some of a round more than the time asks for.
+        let ahead = (needed / 2.0).clamp(MIN_TIME_AHEAD.as_secs_f64(), self.far.as_secs_f64());
+        // Threads that started together end together, so add a part of a round to the amount for this time.
         let round = me.capacity as f64 * (ahead / self.far.as_secs_f64()).powi(2);
         (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
     }
 
-    /// Half of what `member` would do of the rest by its speed, or all if it is alone.
+    /// Half of the share of the remaining pixels that corresponds to the speed of `member`, or all of them if it is the only device.
     fn portion(&self, member: usize) -> u64 {
         let rates = || self.members.iter().filter(|m| !m.gone).map(|m| m.pace.rate);
         let members = rates().count();
@@ -281,8 +284,8 @@ impl State {
         (self.left as f64 * share / 2.0).ceil() as u64
     }
 
-    /// Takes up to `pixels` from the front, in multiples of `unit` as far as there are spans that long. Each span takes up a multiple of
-    /// `unit` of the `room`, which is one as well.
+    /// Takes up to `pixels` from the front, in multiples of `unit` where spans are long enough. Each span occupies a multiple of `unit`
+    /// of the `room`, which is a multiple of `unit` too.
     fn draw(
         &mut self,
         member: usize,
@@ -345,8 +348,7 @@ pub(super) struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// Says that the device is ready, and waits for the others: time is taken from then on. False if the run has
-    /// ended.
+    /// Reports that the device is ready and waits for the others; the measured time begins then. False if the run has ended.
     pub fn ready(&self) -> bool {
         let queue = self.queue;
         let mut state = queue.lock();
@@ -369,11 +371,11 @@ impl Share<'_> {
         state.end.is_none()
     }
 
-    /// Draws pixels for a device that has `pace.backlog` before it and room for `room` more (a multiple of `unit`), in
-    /// multiples of `unit` as far as there are spans that long; shorter ones take the room of a whole one.
+    /// Draws pixels for a device that has a backlog of `pace.backlog` and room for `room` more (a multiple of `unit`), in multiples of
+    /// `unit` where spans are long enough; a shorter span occupies the room of a whole unit.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn draw(&self, pace: Pace, room: u64, unit: u64) -> Result<Grant, EngineError> {
         self.check()?;
         let mut state = self.queue.lock();
@@ -382,7 +384,7 @@ impl Share<'_> {
         (me.pace, me.told) = (pace, now);
         let (wanted, ahead) = state.plan(self.member, now);
         let more = (wanted - pace.backlog as f64).max(0.0) as u64;
-        // One who has nothing gets something.
+        // A device without work gets at least one unit.
         let more = if pace.backlog == 0 {
             more.max(unit)
         } else {
@@ -392,10 +394,10 @@ impl Share<'_> {
         Ok(Grant { spans, ahead })
     }
 
-    /// Draws a span of up to `most` pixels for one of the device's `threads`, each of which draws for itself.
+    /// Draws a span of up to `most` pixels for one of the `threads` of the device, which draw independently.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn draw_for_thread(
         &self,
         pace: Pace,
@@ -408,20 +410,20 @@ impl Share<'_> {
         let me = &mut state.members[self.member];
         (me.pace, me.told) = (pace, now);
         let (wanted, _) = state.plan(self.member, now);
-        // Towards the end of the run every thread takes a little, so that none has a lot left.
+        // Towards the end of the run every thread takes little, so that no thread has much left.
         let fair = (wanted as u64 / threads).min(state.left / (4 * threads));
-        // One span: what is left of the first one bounds it.
+        // The result is one span, so the rest of the first span limits it.
         let first = state.free.front().map_or(0, |span| span.end - span.start);
         let pixels = most.min(fair.max(1)).min(first);
         Ok(state.draw(self.member, pixels, pixels, 1).pop())
     }
 
-    /// Draws a portion of the pixels that are left for a device that begins all of it at once and brings it back as a whole:
-    /// all, if nobody else is there, otherwise half of what it would do by its speed; `least`, unless that is more than a fair
-    /// part of the run; at most `most`.
+    /// Draws a portion of the remaining pixels for a device that begins the whole portion at once and returns it as a whole: all
+    /// pixels if it is the only device, otherwise half of the share that corresponds to its speed; at least `least`, unless that is
+    /// more than a fair part of the run; at most `most`.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn draw_portion(
         &self,
         rate: f64,
@@ -439,7 +441,7 @@ impl Share<'_> {
         Ok(state.draw(self.member, portion, portion, 1))
     }
 
-    /// Reports the steps that the device has accounted for so far.
+    /// Reports the total number of steps of the device so far.
     pub fn report(&self, steps: u64) {
         let queue = self.queue;
         let mut state = queue.lock();
@@ -449,16 +451,16 @@ impl Share<'_> {
         queue.tell(done);
     }
 
-    /// The results of pixels that the device has drawn, from `first` on.
+    /// Delivers the results of pixels that the device has drawn, from `first` on.
     ///
     /// # Errors
-    /// What ended the run, or the sink's failure, which ends it.
+    /// The error that ended the run, or the failure of the sink, which ends it.
     pub fn deliver(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let queue = self.queue;
         let count = values.len() as u64;
         let span = first..first + count;
-        // Settled before it is stored, so that nobody else is given it meanwhile; a device that fails in
-        // between takes the run with it.
+        // The span is settled before it is stored, so that no other device is given it in the meantime; a device that fails in between
+        // ends the run.
         assert!(
             queue.lock().settle(self.member, &span),
             "{span:?} was not this device's"
@@ -477,13 +479,13 @@ impl Share<'_> {
         Ok(())
     }
 
-    /// Waits, when there is nothing to compute, until there are pixels again (true) or the run is over (false).
+    /// Waits, while there is nothing to compute, until there are pixels again (true) or the run is over (false).
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn wait(&self) -> Result<bool, EngineError> {
         let mut state = self.queue.lock();
-        // Others are to do what is left without this one.
+        // The other devices compute the remaining pixels without this one.
         state.members[self.member].pace.backlog = 0;
         loop {
             if let Some(error) = &state.end {
@@ -503,10 +505,10 @@ impl Share<'_> {
         }
     }
 
-    /// Asks the monitor, and whether the run has ended.
+    /// Calls the monitor and checks whether the run has ended.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn check(&self) -> Result<(), EngineError> {
         if self.queue.monitor.cancelled() {
             return Err(self.queue.end_with(EngineError::Cancelled));
@@ -514,7 +516,7 @@ impl Share<'_> {
         self.queue.lock().end.clone().map_or(Ok(()), Err)
     }
 
-    /// The device takes no further part: what it has drawn goes back to the queue. Returns how many pixels that are.
+    /// Removes the device from the run: the pixels that it has drawn go back to the queue. Returns their number.
     pub fn leave(&self) -> u64 {
         let mut state = self.queue.lock();
         let me = &mut state.members[self.member];
@@ -539,7 +541,10 @@ impl Share<'_> {
     }
 
     fn pause<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        let paused = self.queue.changed.wait_timeout(state, PATIENCE);
+        let paused = self
+            .queue
+            .changed
+            .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
         paused.unwrap_or_else(PoisonError::into_inner).0
     }
 }

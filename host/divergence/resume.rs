@@ -1,5 +1,5 @@
-//! Pixels that go on where an earlier computation of fewer steps left them, with the bits of one computation: on the CPU, on
-//! GPUs, or on both; divergence maps in `f64` by explicit Euler.
+//! Continues pixels from the states in which an earlier computation with fewer steps left them, on the CPU, on GPUs, or on both.
+//! The results have the bits of one computation. Only divergence maps in `f64` by explicit Euler can be continued.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,8 +10,8 @@ use kernels_gpu::quantity::{Divergence, Quantity};
 
 use super::engine::{Ran, Streamed, Task};
 use super::queue::Share;
+use super::scheduler::{self, Worker};
 use super::sink::Sink;
-use super::team::{self, Worker};
 use super::value::ValueSlice;
 use super::{Devices, Precision, Specification, Validated};
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -62,15 +62,15 @@ impl Starts {
     }
 }
 
-/// Pixels under way, by numbers of the caller's choice.
+/// Unfinished pixels, with numbers that the caller chooses.
 pub trait Items: Sync {
     /// The state of a pixel before the computation.
     fn get(&self, number: u64) -> Item;
-    /// Where the pixels from number `first` on have ended. Every pixel comes once, before its result goes to the task's sink.
+    /// Takes the final states of the pixels from number `first` on. Every pixel is passed once, before its result goes to the sink.
     fn put(&self, first: u64, items: &[Item]);
 }
 
-/// Pixels under way to be stepped to their ends.
+/// A task: unfinished pixels to be computed to their ends.
 #[derive(Clone, Copy)]
 pub struct Resuming<'a> {
     /// The map, one that [`can_resume`].
@@ -93,7 +93,7 @@ impl Resuming<'_> {
         Task::new(self.spec, self.spans, self.sink)
     }
 
-    /// Steps them on all of `steppers`; see [`team::run`].
+    /// Computes them on all of `steppers`; see [`scheduler::run`].
     pub(super) fn run(
         &self,
         steppers: &[&dyn Stepper],
@@ -108,26 +108,26 @@ impl Resuming<'_> {
         let workers: Vec<&dyn Worker> = workers.iter().map(|w| w as &dyn Worker).collect();
         let reserve = reserve.map(at_work);
         let reserve = reserve.as_ref().map(|w| w as &dyn Worker);
-        team::run(&workers, reserve, &self.task(), monitor)
+        scheduler::run(&workers, reserve, &self.task(), monitor)
     }
 
-    /// The numbers of steps with which these items ended.
+    /// The step counts of these finished items.
     fn times(&self, items: &[Item]) -> Vec<u32> {
         let steps = self.spec.specification().steps as u32;
         items.iter().map(|item| item.counted(steps)).collect()
     }
 }
 
-/// A device that can go on with pixels under way.
+/// A device that can continue unfinished pixels.
 pub(super) trait Stepper: Worker {
-    /// As [`work`](Worker::work), for pixels under way.
+    /// As [`work`](Worker::work), for unfinished pixels.
     ///
     /// # Errors
     /// As there.
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError>;
 }
 
-/// A device at such work.
+/// Adapts a [`Stepper`] to [`Worker`].
 struct Stepping<'a> {
     stepper: &'a dyn Stepper,
     task: &'a Resuming<'a>,
@@ -147,8 +147,8 @@ impl Worker for Stepping<'_> {
     }
 }
 
-/// Steps every item until its twins have parted or it has had all the map's steps, and says where that was. An item that has had
-/// as many steps already stays as it is.
+/// Computes every item until its twins have parted or it has had all steps of the map, and returns its state there. An item that
+/// already has as many steps does not change.
 ///
 /// # Errors
 /// As [`run`](super::run), which chooses the device in the same way.
@@ -199,7 +199,7 @@ impl Items for List {
     }
 }
 
-/// The items say it all.
+/// Discards the values, because the items contain the step counts.
 struct Nowhere;
 
 impl Sink for Nowhere {

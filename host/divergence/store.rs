@@ -1,9 +1,9 @@
-//! A map in a file while it is being computed: for maps larger than memory, and for runs that are interrupted.
+//! Keeps a map in a file while it is computed, for maps larger than memory and for runs that may be interrupted.
 //!
-//! Beside the file `NAME` that is wanted there is `NAME.part`, an npy file in which every pixel has its place, and
-//! `NAME.part.json`, which says what map it is of and which pixels are there for certain. The latter is replaced as a whole, after
-//! the former has been synchronised with the disk: whatever ends the program, [`Store::resume`] finds a state from which the
-//! same bytes come.
+//! Beside the requested file `NAME` there are `NAME.part`, an npy file in which every pixel has its place, and `NAME.part.json`, which
+//! holds the specification of the map and the list of pixels that are on the disk. The latter is replaced as a whole after the
+//! former has been synchronised with the disk, so that [`Store::resume`] finds a consistent state however the program ended, and
+//! the resumed run writes the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -24,27 +24,27 @@ use trisolar_io::read::{self, Limit};
 use trisolar_io::{IoError, atomic};
 use trisolar_run::{self as run, RecordError, lock};
 
-/// What the file beside holds.
+/// The contents of `NAME.part.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
-    /// Of this file: [`FORMAT`].
+    /// Version of this format: [`FORMAT`].
     format: u32,
-    /// What wrote it.
+    /// The program that wrote it.
     program: String,
     /// The map.
     specification: Specification,
-    /// What its points are, if they are not a grid's.
+    /// The fingerprint of its points, if it has no grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<Fingerprint>,
-    /// Pixels that are there: first and end of each span, ascending.
+    /// Finished pixels: first and end of each span, ascending.
     done: Vec<[u64; 2]>,
-    /// What was asked for beside the map, and what was written.
+    /// The options of the run, and the files that it has written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<run::Record>,
 }
 
 impl Record {
-    /// Of a map of which nothing is there.
+    /// The record of a map without finished pixels.
     fn of(valid: &Validated) -> Self {
         Self {
             format: FORMAT,
@@ -76,17 +76,17 @@ impl Record {
     }
 }
 
-/// An unfinished map, as far as its record says.
+/// An unfinished map, as its record describes it.
 #[derive(Clone, Debug)]
 pub struct Begun {
     /// The map.
     pub specification: Specification,
-    /// What was asked for beside it, and what was written.
+    /// The options of the run, and the files that it has written.
     pub run: run::Record,
 }
 
 impl Begun {
-    /// What was begun for `path`; `None` if nothing was.
+    /// The unfinished map for `path`; `None` if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -116,10 +116,10 @@ fn write_record(path: &Path, record: &Record) -> Result<(), IoError> {
     })
 }
 
-/// Which points a map is of: the points themselves are in a file of the user's.
+/// Identifies the points of a map; the points themselves are in a file of the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Fingerprint {
-    /// Of the array, with the numbers of a point as the last axis.
+    /// Shape of the array, with the numbers of a point as the last axis.
     shape: Vec<usize>,
     /// See [`Points::checksum`](crate::Points).
     checksum: u32,
@@ -136,36 +136,36 @@ impl Fingerprint {
 }
 
 const FORMAT: u32 = 1;
-/// What the name of an unfinished map ends in, and that of its record.
+/// The suffixes of an unfinished map and of its record.
 const PART: &str = ".part";
 const RECORD: &str = ".part.json";
 
 /// Why an unfinished map cannot be worked on.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is one already, which must not be lost.
-    #[error("{} holds an unfinished map; --resume goes on with it; remove it and {} to begin anew", .part.display(), .record.display())]
+    /// There is already an unfinished map, which must not be lost.
+    #[error("{} holds an unfinished map; resume it with --resume, or remove it and {} to start again", .part.display(), .record.display())]
     Unfinished {
         /// The map.
         part: PathBuf,
-        /// What is said about it.
+        /// Its record.
         record: PathBuf,
     },
-    /// It is of another map.
-    #[error("{} is of another map: {what} differs; give the options it was begun with, or another --out", .part.display())]
+    /// The file belongs to another map.
+    #[error("{} belongs to another map: {what} differs; give the options with which it was begun, or another --out", .part.display())]
     Other {
         /// The map.
         part: PathBuf,
-        /// What differs: names of values, with both values.
+        /// The differences: names of values, with both values.
         what: String,
     },
-    /// Another run works on it.
+    /// Another run is writing the map.
     #[error("{} is being written by another run", .part.display())]
     Busy {
         /// The map.
         part: PathBuf,
     },
-    /// It cannot be said how its run goes on.
+    /// The record of its run cannot be used.
     #[error(transparent)]
     Run(#[from] RecordError),
     /// A file cannot be read or written.
@@ -173,12 +173,12 @@ pub enum StoreError {
     Io(#[from] IoError),
 }
 
-/// A map in a file, some of whose pixels are there.
+/// A map in a file, some of whose pixels are finished.
 #[derive(Debug)]
 pub struct Store {
     part: PathBuf,
     record: PathBuf,
-    /// What is said about it while nothing is there.
+    /// The record without finished pixels.
     about: Record,
     file: File,
     /// Bytes before the first pixel.
@@ -193,11 +193,11 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Pixels that are in the file: first to end.
+    /// Pixels that are in the file: first and end.
     done: BTreeMap<u64, u64>,
     /// See [`Record`].
     run: Option<run::Record>,
-    /// Why nothing more can be taken.
+    /// The failure after which no more pixels can be stored.
     failed: Option<String>,
     over: bool,
 }
@@ -224,7 +224,7 @@ pub fn working_files(path: &Path) -> [PathBuf; 2] {
     [PART, RECORD].map(|suffix| beside(path, suffix))
 }
 
-/// The name of the map that a file is of: of the map itself, or of one of its [`working_files`].
+/// The name of the map to which a file belongs: the map itself, or one of its [`working_files`].
 pub fn name_of(path: &Path) -> PathBuf {
     use std::os::unix::ffi::OsStrExt as _;
     let bytes = path.as_os_str().as_bytes();
@@ -237,7 +237,7 @@ pub fn name_of(path: &Path) -> PathBuf {
     )
 }
 
-/// `path` with more at its end.
+/// `path` with a suffix.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -245,7 +245,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Store {
-    /// Begins a map that is to be at `path`, and takes the disk space it needs. `run` makes a record of what else was asked for.
+    /// Begins a map that is to be at `path`, and reserves its disk space. `run` makes the record of the other options.
     ///
     /// # Errors
     /// [`StoreError::Unfinished`] if one was begun before; no space, or the file cannot be written.
@@ -258,7 +258,7 @@ impl Store {
         if part.exists() || record.exists() {
             return Err(StoreError::Unfinished { part, record });
         }
-        // First, so that a run killed from here on leaves a record that says that nothing is there.
+        // Written first, so that a run which is killed from here on leaves a record without finished pixels.
         let about = Record {
             run: run.clone(),
             ..Record::of(valid)
@@ -296,10 +296,10 @@ impl Store {
         Ok(store)
     }
 
-    /// Goes on with a map that was begun for `path`; `None` if there is none, or nothing of one.
+    /// Resumes the map that was begun for `path`; `None` if there is none.
     ///
     /// # Errors
-    /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
+    /// [`StoreError::Other`], [`StoreError::Busy`], or the files are damaged.
     pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
         let [part, record] = working_files(path);
         let malformed = |path: &Path, reason: String| IoError::Malformed {
@@ -308,7 +308,7 @@ impl Store {
         };
         let Some(read) = Record::read(&record)? else {
             if part.exists() {
-                let reason = "it holds nothing for certain, for there is no record of it".into();
+                let reason = "there is no record of its finished pixels".into();
                 return Err(malformed(&part, reason).into());
             }
             return Ok(None);
@@ -335,12 +335,12 @@ impl Store {
             end = its_end;
             state.add(first..its_end);
         }
-        // The last thing that happens to a map is that it gets its name; its record goes after that.
+        // The last step of a map is that it gets its name; its record is removed after that.
         let complete = state.done.get(&0) == Some(&valid.pixels());
         let named = complete && !part.exists() && path.extension().is_some_and(|e| e == "npy");
         let nothing = state.done.is_empty();
         if !part.exists() && !named && (nothing || complete) {
-            // The run was killed before it had the file, or when it had removed it after writing all others.
+            // The run was killed before it created the file, or after it had written all files and removed this one.
             fs::remove_file(&record).map_err(|e| IoError::system(&record, "remove", e))?;
             return Ok(None);
         }
@@ -356,7 +356,7 @@ impl Store {
             .len();
         let store = Self::over(source, record, file, valid, state)?;
         if nothing {
-            // It may have been killed before the file had its space and its header.
+            // The run may have been killed before the file had its space and its header.
             for path in [&store.part, &store.record] {
                 fs::remove_file(path).map_err(|e| IoError::system(path, "remove", e))?;
             }
@@ -397,7 +397,7 @@ impl Store {
         self.header.len() as u64 + self.values.size() as u64 * self.pixels
     }
 
-    /// Takes the space on the disk, so that it cannot be missing later, and writes the header.
+    /// Reserves the space on the disk, so that the run cannot fail for lack of it later, and writes the header.
     fn reserve(&self) -> Result<(), IoError> {
         let failed = |e| IoError::system(&self.part, "write", e);
         #[cfg(target_os = "linux")]
@@ -405,7 +405,7 @@ impl Store {
             use rustix::fs::{FallocateFlags, fallocate};
             use rustix::io::Errno;
             match fallocate(&self.file, FallocateFlags::empty(), 0, self.length()) {
-                // Not every file system can.
+                // Not every file system supports this.
                 Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
                 Err(e) => return Err(failed(e.into())),
             }
@@ -430,20 +430,20 @@ impl Store {
         spans
     }
 
-    /// Whether the map has its name already: it is complete.
+    /// Whether the map already has its name, and thus is complete.
     pub fn is_named(&self, path: &Path) -> bool {
         self.part == path
     }
 
-    /// What else was asked for, and what was written.
+    /// The options of the run, and the files that it has written.
     pub fn run(&self) -> Option<run::Record> {
         self.lock().run.clone()
     }
 
-    /// Lets the run overwrite what is at these paths now.
+    /// Allows the run to overwrite the files that are at these paths now.
     ///
     /// # Errors
-    /// A file cannot be read, or the record not be written.
+    /// A file cannot be read, or the record cannot be written.
     pub fn allow_what_is_there<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,
@@ -454,10 +454,10 @@ impl Store {
         Ok(self.write_record()?)
     }
 
-    /// Says in the record what files contain, and then lets them appear.
+    /// Writes the checksums of the files to the record, and then gives the files their names.
     ///
     /// # Errors
-    /// A file cannot be read, or the record not be written.
+    /// A file cannot be read, or the record cannot be written.
     pub fn commit(&self, files: Staged) -> Result<(), StoreError> {
         if let Some(run) = &mut self.lock().run {
             run.expect(&files)?;
@@ -471,10 +471,10 @@ impl Store {
         &self.part
     }
 
-    /// Writes the record every `every` (more often at first) while `run` is at work, and once more after it.
+    /// Writes the record at intervals of `every` (shorter ones at first) while `run` is running, and once more after it.
     ///
     /// # Errors
-    /// The last record could not be written. (If another could not, the run ends with that: nothing is taken any more.)
+    /// The last record cannot be written. (If an earlier one cannot, the run ends with that error, and no more pixels are stored.)
     pub fn recording<T>(
         &self,
         every: Duration,
@@ -482,7 +482,7 @@ impl Store {
     ) -> (T, Result<(), IoError>) {
         let result = thread::scope(|scope| {
             scope.spawn(|| self.write_records(every));
-            // Also if `run` panics, or the scope would wait for ever.
+            // Signals the end even if `run` panics, because the scope would otherwise wait for ever.
             struct Over<'a>(&'a Store);
             impl Drop for Over<'_> {
                 fn drop(&mut self) {
@@ -498,7 +498,7 @@ impl Store {
 
     fn write_records(&self, every: Duration) {
         let mut state = self.lock();
-        // Often at first: short runs are not all lost either.
+        // Often at first, so that an interrupted short run is not lost entirely.
         let mut pause = every / 32;
         while !state.over {
             let waited = self.over.wait_timeout(state, pause);
@@ -518,7 +518,7 @@ impl Store {
         state.over = false;
     }
 
-    /// Makes sure of the pixels that are in the file, and says so in the record.
+    /// Synchronises the pixels in the file with the disk, and lists them in the record.
     fn write_record(&self) -> Result<(), IoError> {
         let (done, run) = {
             let state = self.lock();
@@ -536,7 +536,7 @@ impl Store {
         write_record(&self.record, &record)
     }
 
-    /// The whole map, row-major, as memory that the system reads from the file when it is looked at.
+    /// The whole map, row-major, as a memory mapping of the file.
     ///
     /// # Errors
     /// Pixels are missing, or the file cannot be mapped.
@@ -552,7 +552,7 @@ impl Store {
         if cfg!(target_endian = "big") {
             return Err(wrong("it holds little-endian numbers".into()));
         }
-        // SAFETY: the file is this program's own, under a lock that other runs respect; whoever shortens it meanwhile ends this
+        // SAFETY: the file belongs to this program, and other runs respect its lock. A process that shortens it meanwhile ends this
         // program, as with any mapped file.
         let map =
             unsafe { Mmap::map(&self.file) }.map_err(|e| IoError::system(&self.part, "read", e))?;
@@ -563,8 +563,8 @@ impl Store {
         })
     }
 
-    /// The map is complete and all files made from it are written: it gets its name, if that is of an npy file, and the
-    /// rest is removed.
+    /// Finishes a complete map after all files made from it are written: gives the file its name, if that is an npy file, and removes
+    /// the others.
     ///
     /// # Errors
     /// The file cannot be renamed or removed.
@@ -601,7 +601,7 @@ impl Sink for Store {
     }
 }
 
-/// A map in a file, as memory.
+/// A mapped map file.
 #[derive(Debug)]
 pub struct Mapped {
     values: ValueType,
@@ -612,7 +612,7 @@ pub struct Mapped {
 impl Mapped {
     /// Its values.
     pub fn as_slice(&self) -> ValueSlice<'_> {
-        // A header's length is a multiple of 64, and maps begin on a page.
+        // The header's length is a multiple of 64, and mappings begin on a page.
         self.values.cast(&self.map[self.header..])
     }
 }
@@ -753,7 +753,7 @@ mod tests {
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
         let [part, record] = working_files(&path);
-        // With a file of these bytes beside the record, or without one.
+        // With a file of these bytes beside the record, or without a file.
         for begun in [None, Some(vec![]), Some(vec![0; 160])] {
             drop(Store::begin(&path, &valid, None).expect("begins"));
             match begun {
@@ -763,7 +763,7 @@ mod tests {
             assert!(Store::resume(&path, &valid).expect("nothing").is_none());
             assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 0);
         }
-        // All of it had been there, and pictures were made of it.
+        // All pixels were finished, and pictures had been made.
         let path = folder.path().join("map.png");
         let record = record.with_file_name("map.png.part.json");
         let store = Store::begin(&path, &valid, None).expect("begins");

@@ -55,7 +55,7 @@ impl Options {
     pub fn checked_backend(&self) -> Result<Backend, EngineError> {
         match (self.backend, self.gpus) {
             (Backend::Cpu, Some(gpus)) => {
-                let reason = "--backend cpu uses no GPU; leave one of them out";
+                let reason = "--backend cpu uses no GPU; remove one of the two options";
                 Err(EngineError::refused("gpus", gpus, reason))
             }
             (Backend::Auto, Some(_)) => Ok(Backend::Gpu),

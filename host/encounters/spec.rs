@@ -532,7 +532,7 @@ const BURRAU: BodiesStart = BodiesStart {
 };
 
 impl Validated {
-    /// What it is of.
+    /// The specification, whose values have been checked.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }

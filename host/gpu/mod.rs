@@ -2,14 +2,14 @@
 //! only place that names `cust`.
 
 #[cfg(feature = "gpu")]
+mod buffer_pool;
+#[cfg(feature = "gpu")]
 mod cuda;
 #[cfg(feature = "gpu")]
 mod device;
 mod emulator;
 mod error;
 mod interface;
-#[cfg(feature = "gpu")]
-mod kept;
 mod module;
 #[cfg_attr(not(feature = "gpu"), path = "no_power.rs")]
 mod power;

@@ -51,7 +51,7 @@ const TARGET: &str = "nvptx64-nvidia-cuda";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DebugInfo {
-    /// Nothing.
+    /// No debug information.
     #[default]
     None,
     /// The source line of each instruction; the code stays the same.

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let progress = Progress::new("encounters", args.quiet || args.json);
     let ensemble = encounters::run(&spec, &options, &progress).map_err(|error| match error {
         EngineError::OutOfMemory { .. } => {
-            Failure::Failed(format!("{error}\nhint: fewer runs (--n, --size) need less"))
+            Failure::Failed(format!("{error}\nhint: use fewer runs (--n, --size)"))
         }
         error => error.into(),
     })?;

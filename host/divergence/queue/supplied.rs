@@ -7,12 +7,12 @@ use super::{Pace, Queue, Share};
 use trisolar_run::EngineError;
 
 impl Queue<'_> {
-    /// More pixels may come, until [`close`](Self::close).
+    /// Allows further pixels to be added until [`close`](Self::close).
     pub fn open(&self) {
         self.lock().open = true;
     }
 
-    /// These pixels have come.
+    /// Adds pixels that have arrived.
     pub fn add(&self, spans: Vec<Range<u64>>) {
         let mut state = self.lock();
         for span in spans.into_iter().filter(|s| !s.is_empty()) {
@@ -26,7 +26,7 @@ impl Queue<'_> {
         self.changed.notify_all();
     }
 
-    /// No more pixels will come.
+    /// Declares that no more pixels will arrive.
     pub fn close(&self) {
         self.lock().open = false;
         self.changed.notify_all();
@@ -36,7 +36,9 @@ impl Queue<'_> {
     pub fn wait_for_start(&self) -> bool {
         let mut state = self.lock();
         while state.end.is_none() && state.started.is_none() {
-            let paused = self.changed.wait_timeout(state, super::PATIENCE);
+            let paused = self
+                .changed
+                .wait_timeout(state, super::CANCELLATION_CHECK_INTERVAL);
             state = paused.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
         state.end.is_none()
@@ -47,7 +49,7 @@ impl Queue<'_> {
         self.lock().started.is_some()
     }
 
-    /// Waits for something to change, but not for long.
+    /// Waits until something changes, but at most for this time.
     pub fn pause(&self, most: Duration) {
         let paused = self.changed.wait_timeout(self.lock(), most);
         drop(paused);
@@ -64,24 +66,24 @@ impl Queue<'_> {
         }
     }
 
-    /// Pixels that the devices take at a time, taken together.
+    /// Sum of the numbers of pixels that the devices compute at a time.
     pub fn capacity(&self) -> u64 {
         self.lock().members.iter().map(|m| m.capacity).sum()
     }
 
-    /// Steps that the devices have accounted for.
+    /// Steps that the devices have reported.
     pub fn steps_done(&self) -> u64 {
         self.lock().members.iter().map(|m| m.steps).sum()
     }
 }
 
 impl Share<'_> {
-    /// The device turns out to work on so many pixels at a time.
+    /// Sets the number of pixels that the device computes at a time, once it is known.
     pub fn set_capacity(&self, pixels: u64) {
         self.queue.lock().members[self.member].capacity = pixels.max(1);
     }
 
-    /// Whether there is nothing left to do, nor will be.
+    /// Whether all pixels are done and no more will arrive.
     ///
     /// # Errors
     /// What ended the run.
@@ -90,7 +92,7 @@ impl Share<'_> {
         Ok(!self.queue.unfinished())
     }
 
-    /// Ends the run for all with this error, or what ended it before.
+    /// Ends the run for all devices with this error; returns the error with which the run ended first.
     pub fn fail(&self, error: EngineError) -> EngineError {
         self.queue.end_with(error)
     }

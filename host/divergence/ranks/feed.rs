@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kernels_gpu::device::fetch::TILE;
 
 use super::Supply;
+use super::mailbox::{Channel, Received};
 use super::message::Message;
-use super::post::{Heard, Line};
 use crate::queue::{Pace, Queue, Share};
 use crate::sink::Sink;
 use crate::value::{ValueSlice, ValueVec};
@@ -16,30 +16,30 @@ use trisolar_run::{EngineError, Monitor};
 
 /// Interval at which a rank checks whether its devices need more pixels, which is also the longest time that results wait before
 /// they are sent.
-const TICK: Duration = Duration::from_millis(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 /// Time after which an unanswered request is repeated, because rank 0 may have assumed that the rank has enough pixels.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
+const REQUEST_REPEAT_INTERVAL: Duration = Duration::from_millis(8);
 /// Interval at which a rank reports its progress to rank 0.
-const BETWEEN_NEWS: Duration = Duration::from_millis(100);
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// When to ask for more: when half of what there was is used up.
+/// Decides when to ask for more pixels: when half of the pixels are used up.
 #[derive(Default)]
-struct Appetite {
+struct RefillRule {
     enough: u64,
 }
 
-impl Appetite {
-    fn is_hungry(&self, pace: Pace) -> bool {
+impl RefillRule {
+    fn is_low(&self, pace: Pace) -> bool {
         pace.backlog <= self.enough
     }
 
     /// Records that `more` pixels arrived in addition to the `before` that were left.
-    fn got(&mut self, before: u64, more: u64) {
+    fn refilled(&mut self, before: u64, more: u64) {
         self.enough = (before + more) / 2;
     }
 }
 
-/// Pixels that a device of this kind takes as one piece.
+/// Pixels that a device of this kind takes in one piece.
 fn unit(engine: &str) -> u64 {
     if engine.starts_with("gpu") {
         u64::from(TILE)
@@ -58,7 +58,7 @@ pub(super) struct FromShare<'a> {
 impl Supply for FromShare<'_> {
     fn feed(&self, queue: &Queue<'_>) {
         if queue.wait_for_start() && self.try_feed(queue).is_err() {
-            // What it was is known to the queue of all ranks.
+            // The queue of all ranks has the error itself.
             queue.end_with(EngineError::Cancelled);
         }
     }
@@ -68,14 +68,14 @@ impl FromShare<'_> {
     fn try_feed(&self, queue: &Queue<'_>) -> Result<(), EngineError> {
         self.share.set_capacity(queue.capacity());
         self.share.ready();
-        let mut appetite = Appetite::default();
+        let mut refill = RefillRule::default();
         while queue.end().is_none() {
             let pace = queue.pace();
-            if appetite.is_hungry(pace) {
+            if refill.is_low(pace) {
                 let spans = self.share.draw(pace, u64::MAX, unit(self.engine))?.spans;
                 if !spans.is_empty() {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(pace.backlog, count);
+                    refill.refilled(pace.backlog, count);
                     queue.add(spans);
                 } else if self.share.is_over()? {
                     queue.close();
@@ -83,13 +83,13 @@ impl FromShare<'_> {
                 }
             }
             self.share.check()?;
-            queue.pause(TICK);
+            queue.pause(CHECK_INTERVAL);
         }
         Ok(())
     }
 }
 
-/// What rank 0's devices deliver, and how far they are.
+/// Passes on the results and the progress of rank 0's devices.
 pub(super) struct ToShare<'a>(pub Share<'a>);
 
 impl Sink for ToShare<'_> {
@@ -108,14 +108,14 @@ impl Monitor for ToShare<'_> {
     }
 }
 
-/// Another rank's devices, whose pixels rank 0 grants and whose results it gets.
+/// The devices of another rank: rank 0 grants their pixels and receives their results.
 pub(super) struct Granted<'a> {
-    pub line: &'a Line<'a>,
+    pub channel: &'a Channel<'a>,
     /// The engine's name.
     pub engine: &'static str,
     /// Results to be sent.
     pub out: Mutex<Vec<(u64, ValueVec)>>,
-    /// Whether nobody wants them any more.
+    /// Whether the results are no longer needed.
     pub unwanted: AtomicBool,
 }
 
@@ -138,54 +138,54 @@ impl Monitor for Granted<'_> {
 
 impl Supply for Granted<'_> {
     fn feed(&self, queue: &Queue<'_>) {
-        let mut appetite = Appetite::default();
-        // When rank 0 was told something, when it was asked, and how often it gave.
+        let mut refill = RefillRule::default();
+        // The times of the last report and of the last request to rank 0, and the number of its grants.
         let (mut told, mut asked, mut grants) = (None, None, 0);
         let lately = |then: Option<Instant>, most| then.is_some_and(|then| then.elapsed() < most);
         while queue.end().is_none() {
             self.send();
             if told.is_none() && queue.has_started() {
                 let (capacity, unit) = (queue.capacity(), unit(self.engine));
-                self.line.say(&Message::Ready { capacity, unit });
+                self.channel.send(&Message::Ready { capacity, unit });
                 told = Some(Instant::now());
             }
             let (pace, steps) = (queue.pace(), queue.steps_done());
-            if told.is_some() && appetite.is_hungry(pace) && !lately(asked, BETWEEN_QUESTIONS) {
-                self.line.say(&Message::Ask {
+            if told.is_some() && refill.is_low(pace) && !lately(asked, REQUEST_REPEAT_INTERVAL) {
+                self.channel.send(&Message::Ask {
                     backlog: pace.backlog,
                     rate: pace.rate,
                     steps,
                     number: grants,
                 });
                 (told, asked) = (Some(Instant::now()), Some(Instant::now()));
-            } else if told.is_some() && !lately(told, BETWEEN_NEWS) {
-                self.line.say(&Message::Steps(steps));
+            } else if told.is_some() && !lately(told, REPORT_INTERVAL) {
+                self.channel.send(&Message::Steps(steps));
                 told = Some(Instant::now());
             }
-            match self.line.hear(TICK) {
-                Heard::Message(Message::Grant(spans)) => {
+            match self.channel.receive(CHECK_INTERVAL) {
+                Received::Message(Message::Grant(spans)) => {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(queue.pace().backlog, count);
+                    refill.refilled(queue.pace().backlog, count);
                     queue.add(spans);
                     (asked, grants) = (None, grants + 1);
                 }
-                Heard::Message(Message::End) => return queue.close(),
-                Heard::Message(Message::Cancel) | Heard::Over => {
+                Received::Message(Message::End) => return queue.close(),
+                Received::Message(Message::Cancel) | Received::Closed => {
                     self.unwanted.store(true, Ordering::Relaxed);
                     queue.end_with(EngineError::Cancelled);
                 }
-                Heard::Message(_) | Heard::Nothing => {}
+                Received::Message(_) | Received::Timeout => {}
             }
         }
     }
 }
 
 impl Granted<'_> {
-    /// What has been computed, to rank 0.
+    /// Sends the computed values to rank 0.
     fn send(&self) {
         let out = std::mem::take(&mut *self.out.lock().expect("nobody panics with it"));
         if !out.is_empty() {
-            self.line.say(&Message::Results(out));
+            self.channel.send(&Message::Results(out));
         }
     }
 }
@@ -196,11 +196,11 @@ mod tests {
 
     #[test]
     fn more_is_asked_for_when_half_of_it_is_used_up() {
-        let mut appetite = Appetite::default();
-        let hungry = |appetite: &Appetite, backlog| appetite.is_hungry(Pace { backlog, rate: 1.0 });
-        assert!(hungry(&appetite, 0));
-        appetite.got(20, 80);
-        assert!(!hungry(&appetite, 51));
-        assert!(hungry(&appetite, 50));
+        let mut refill = RefillRule::default();
+        let low = |refill: &RefillRule, backlog| refill.is_low(Pace { backlog, rate: 1.0 });
+        assert!(low(&refill, 0));
+        refill.refilled(20, 80);
+        assert!(!low(&refill, 51));
+        assert!(low(&refill, 50));
     }
 }

@@ -1,11 +1,11 @@
-//! Which GPUs a rank uses, and how many threads.
+//! The GPUs and the number of threads that a rank uses.
 
 use crate::{Backend, GpuChoice, RunOptions};
 use trisolar_run::mpi::World;
 
-/// `options` for this rank: unless they say how many, the threads that this rank's processors can run are shared out among the
-/// ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there. [`GpuChoice::All`] is left:
-/// every rank then uses all GPUs that it sees.
+/// The options for this rank. Unless `options` gives a number, the threads that this rank's processors can run are divided among
+/// the ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there.
+/// [`GpuChoice::All`] remains: every rank then uses all GPUs that it sees.
 pub fn share(options: &RunOptions, world: &World) -> RunOptions {
     let threads = trisolar_run::machine::threads() / world.sharing_processors();
     RunOptions {
@@ -31,7 +31,7 @@ pub(super) fn shared(options: &RunOptions, world: &World) -> bool {
         && (options.gpus == GpuChoice::All || visible < world.count_here())
 }
 
-/// One GPU after the other, a map each: a device works best on a whole map.
+/// Uses one GPU per map, in turn, because a device works best on a whole map.
 pub(super) fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
     let chosen = chosen(options.gpus, &visible());
     let one = match chosen.len() {
@@ -57,7 +57,7 @@ fn chosen(choice: GpuChoice, visible: &[u32]) -> Vec<u32> {
     }
 }
 
-/// Of the chosen GPUs those of rank number `rank` of `here` on a machine.
+/// The chosen GPUs that belong to rank number `rank` of the `here` ranks on a machine.
 fn portion(choice: GpuChoice, visible: &[u32], rank: usize, here: usize) -> GpuChoice {
     let all = chosen(choice, visible);
     if choice == GpuChoice::All || here < 2 || all.is_empty() {
@@ -83,10 +83,10 @@ mod tests {
         assert_eq!(auto(&[0, 1, 2, 3], 1, 2), of(&[1, 3]));
         assert_eq!(auto(&[0, 1, 2], 0, 2), of(&[0, 2]));
         assert_eq!(auto(&[0, 1], 3, 4), of(&[1]), "more ranks than GPUs");
-        // One rank on the machine, or none to share: as without MPI.
+        // One rank on the machine, or no GPU to divide: as without MPI.
         assert_eq!(auto(&[0, 1], 0, 1), GpuChoice::Auto);
         assert_eq!(auto(&[], 1, 2), GpuChoice::Auto);
-        // A list is of the machine's GPUs; what is not there is said by the engine.
+        // A list names the machine's GPUs; the engine refuses those that do not exist.
         assert_eq!(portion(of(&[1, 3]), &[0, 1, 2, 3], 1, 2), of(&[3]));
         assert_eq!(portion(of(&[7]), &[0], 1, 2), of(&[7]));
         assert_eq!(portion(GpuChoice::All, &[0, 1], 1, 2), GpuChoice::All);

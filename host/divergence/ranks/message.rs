@@ -9,7 +9,7 @@ use super::report::Report;
 use crate::Specification;
 use crate::value::{ValueType, ValueVec};
 
-/// About a task, or all of them.
+/// A message about a task or about all tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// To a rank: take part in this map.
@@ -17,41 +17,41 @@ pub(super) enum Message {
         specification: Box<Specification>,
         /// The checksum of the start states, if they are not a grid's.
         points: Option<u32>,
-        /// Pixels that a rank computes if all are equal.
+        /// Pixels that a rank computes if all ranks are equally fast.
         pixels: u64,
         /// The task's number, if each is to be computed on one GPU, in turn.
         turn: Option<u64>,
     },
     /// From a rank: its devices are ready.
     Ready { capacity: u64, unit: u64 },
-    /// From a rank: more pixels, please. Said again, with the same number and what is left then, until there is a grant.
+    /// From a rank: request for more pixels. It is repeated, with the same number and the pixels then left, until there is a grant.
     Ask {
         backlog: u64,
         rate: f64,
         steps: u64,
-        /// Grants that it has had.
+        /// Number of grants that the rank has received.
         number: u64,
     },
-    /// From a rank: steps accounted for.
+    /// From a rank: the number of steps so far.
     Steps(u64),
-    /// To a rank: compute these.
+    /// To a rank: pixels to compute.
     Grant(Vec<Range<u64>>),
-    /// From a rank: values of pixels, from the first on each.
+    /// From a rank: values of pixels, each with the number of the first.
     #[serde(skip)]
     Results(Vec<(u64, ValueVec)>),
     /// To a rank: there are no more pixels.
     End,
-    /// From a rank: all is done.
+    /// From a rank: its part is done.
     Ended(Report),
-    /// From a rank: it cannot go on.
+    /// From a rank: it has failed.
     Failed {
-        /// The value of `--gpus`, if it is that.
+        /// The value of `--gpus`, if that is the reason.
         gpus: Option<String>,
         reason: String,
     },
-    /// To a rank: nobody wants the results any more.
+    /// To a rank: the results are no longer needed.
     Cancel,
-    /// To a rank: end with this exit code. From a rank: it does.
+    /// To a rank: end with this exit code. From a rank: it ends.
     Quit(u8),
 }
 

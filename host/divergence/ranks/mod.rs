@@ -1,24 +1,24 @@
 //! Maps on several MPI ranks: rank 0 has the queue of pixels, takes the results and writes them; every rank, including rank 0,
-//! draws pixels for its devices whenever it has few left, so that uneven maps and unequal ranks finish together.
+//! draws pixels for its devices whenever few are left, so that uneven maps and unequal ranks finish together.
 //!
-//! [`lead`] runs what rank 0 does, with all ranks' devices behind a [`Crew`]; meanwhile the others [`serve`], until rank 0
-//! [`dismiss`]es them. MPI is called by the thread that joined the [`World`](trisolar_run::mpi::World) only; the threads that
-//! compute leave their messages with the [`Post`](post::Post).
+//! [`lead`] runs the work of rank 0, which uses the devices of all ranks through a [`Leader`]. Meanwhile the other ranks [`serve`],
+//! until rank 0 calls [`shutdown`]. Only the thread that initialised the [`World`](trisolar_run::mpi::World) calls MPI; the threads
+//! that compute send their messages through the [`Mailbox`](mailbox::Mailbox).
 
-mod crew;
 mod feed;
 mod gpus;
+mod leader;
+mod mailbox;
 mod message;
-mod post;
 mod report;
 mod serve;
 
-pub use self::crew::{Crew, dismiss, lead};
 pub use self::gpus::share;
+pub use self::leader::{Leader, lead, shutdown};
 pub use self::serve::{Local, serve};
 
-/// Where the pixels of a task come from while it is under way.
+/// A source of pixels for a running task.
 pub(super) trait Supply: Sync {
-    /// Runs beside the devices and adds pixels to their queue until there are no more, and then closes it.
+    /// Adds pixels to the queue of the devices while they compute, until there are no more, and then closes it.
     fn feed(&self, queue: &super::queue::Queue<'_>);
 }

@@ -18,7 +18,7 @@ pub(super) struct Report {
     pub notes: Vec<String>,
     /// Devices, and pixels that they computed.
     pub portions: Vec<(String, u64)>,
-    /// What its GPUs took, if it can be measured.
+    /// Energy that its GPUs used (J), if it can be measured.
     pub joules: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ impl Report {
     }
 }
 
-/// All ranks' reports as one.
+/// The reports of all ranks as one.
 pub(super) fn together(reports: &[Report], elapsed: Duration) -> Streamed {
     let portion = |rank: usize, (device, pixels): &(String, u64)| Portion {
         device: format!("rank {rank}: {device}"),
@@ -68,7 +68,7 @@ fn engine(reports: &[Report]) -> &'static str {
     }
 }
 
-/// Equal devices once.
+/// The devices in words; equal devices are listed once.
 fn devices(reports: &[Report]) -> String {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for report in reports {
@@ -88,7 +88,7 @@ fn devices(reports: &[Report]) -> String {
     format!("{count} MPI ranks: {}", kinds.join(" + "))
 }
 
-/// Notes that all ranks have once, and the other notes with the numbers of their ranks.
+/// Lists notes that all ranks have once, and the other notes with the numbers of their ranks.
 fn notes(reports: &[Report]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for (rank, report) in reports.iter().enumerate() {
@@ -107,7 +107,7 @@ fn notes(reports: &[Report]) -> Vec<String> {
     told
 }
 
-/// The sum over the ranks that use GPUs, if all of them know.
+/// The sum over the ranks that use GPUs, if all of them could measure it.
 fn energy(reports: &[Report], elapsed: Duration) -> Option<Energy> {
     let with_gpu = reports.iter().filter(|r| r.engine != "cpu");
     let joules: Vec<f64> = with_gpu.map(|r| r.joules).collect::<Option<_>>()?;

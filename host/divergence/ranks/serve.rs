@@ -1,4 +1,4 @@
-//! The side of the ranks other than rank 0, which compute the pixels that rank 0 grants.
+//! The ranks other than rank 0, which compute the pixels that rank 0 grants.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -6,25 +6,25 @@ use std::sync::atomic::AtomicBool;
 
 use super::feed::Granted;
 use super::gpus;
+use super::mailbox::{Channel, Mailbox};
 use super::message::Message;
-use super::post::{Line, Post};
 use super::report::Report;
 use crate::engine::{Streamed, Task};
-use crate::{Devices, Driver, SpecError, Specification, Validated, choice};
+use crate::{Devices, Driver, SpecError, Specification, Validated, select};
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, RunOptions};
 
-/// The options and start states that a rank has itself.
+/// The options and start states of a rank.
 #[allow(missing_debug_implementations)]
 pub struct Local<'a> {
-    /// How it computes.
+    /// The options of its computations.
     pub options: RunOptions,
-    /// Brings in the start states of a specification that has points instead of a grid, from a file that every rank reads for
-    /// itself: there may be many of them.
+    /// Adds the start states to a specification that has points instead of a grid. Every rank reads them from a file, because there
+    /// may be many.
     pub points: &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync),
 }
 
-/// Computes for rank 0, which [`lead`](super::lead)s, until it [`dismiss`](super::dismiss)es this rank; the exit code.
+/// Computes for rank 0, which [`lead`](super::lead)s, until it calls [`shutdown`](super::shutdown). Returns the exit code.
 pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     let options = RunOptions {
         driver: Driver::Threads,
@@ -32,18 +32,18 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
     };
     let shares_gpus = gpus::shared(&options, world);
     let devices = Devices::new();
-    let (post, given) = Post::new();
+    let (mailbox, outgoing) = Mailbox::new();
     let mut code = None;
     std::thread::scope(|scope| {
         while code.is_none() {
-            post.work(world, &given, |_, number, message| match message {
+            mailbox.work(world, &outgoing, |_, number, message| match message {
                 Message::Begin {
                     specification,
                     points,
                     pixels,
                     turn,
                 } => {
-                    let line = post.line(number, 0);
+                    let channel = mailbox.channel(number, 0);
                     let options = turn.map_or(options, |turn| gpus::in_turn(&options, turn));
                     let job = Job {
                         devices: devices.clone(),
@@ -53,16 +53,16 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
                     };
                     scope.spawn(move || {
                         let valid = local.validated(*specification, points);
-                        job.take_part(valid, &line);
+                        job.take_part(valid, &channel);
                     });
                 }
                 Message::Quit(given) => code = Some(given),
-                // About a task that has ended.
+                // The message is about a task that has ended.
                 _ => {}
             });
         }
-        // Whoever still computes hears that it is over.
-        post.hang_up();
+        // Threads that still compute learn that the run is over.
+        mailbox.close_all();
     });
     let code = code.unwrap_or_default();
     world.send_bytes(0, Message::Quit(code).to_bytes(u32::MAX));
@@ -81,30 +81,30 @@ impl Local<'_> {
         };
         let valid = (self.points)(specification)?;
         if valid.points().map(|points| points.checksum()) != Some(checksum) {
-            return Err("--points: the file is not the one that rank 0 has read".into());
+            return Err("--points: the file differs from the one that rank 0 has read".into());
         }
         Ok(valid)
     }
 }
 
-/// A task's part on this rank.
+/// The part of a task that this rank computes.
 struct Job {
     devices: Devices,
     options: RunOptions,
-    /// Pixels that are expected to be its.
+    /// Expected number of pixels for this rank.
     pixels: u64,
     shares_gpus: bool,
 }
 
 impl Job {
-    /// Computes until rank 0 has no more, and reports; or says why not.
-    fn take_part(&self, valid: Result<Validated, String>, line: &Line<'_>) {
+    /// Computes until rank 0 has no more pixels, and sends the report or the failure.
+    fn take_part(&self, valid: Result<Validated, String>, channel: &Channel<'_>) {
         let failed = |gpus, reason| Message::Failed { gpus, reason };
         let outcome = match valid {
             Err(reason) => failed(None, reason),
-            Ok(valid) => match catch_unwind(AssertUnwindSafe(|| self.compute(&valid, line))) {
+            Ok(valid) => match catch_unwind(AssertUnwindSafe(|| self.compute(&valid, channel))) {
                 Ok(Ok(report)) => Message::Ended(report),
-                // Rank 0 knows.
+                // Rank 0 has cancelled the task itself.
                 Ok(Err(EngineError::Cancelled)) => return,
                 Ok(Err(EngineError::Refused {
                     option: "gpus",
@@ -115,15 +115,15 @@ impl Job {
                 Err(panic) => failed(None, format!("internal error: {}", words(&*panic))),
             },
         };
-        line.say(&outcome);
+        channel.send(&outcome);
     }
 
-    fn compute(&self, valid: &Validated, line: &Line<'_>) -> Result<Report, EngineError> {
-        let (chosen, mut notes) =
-            choice::devices(&self.devices, valid, self.pixels, &self.options)?;
-        let engine = chosen.engine();
+    fn compute(&self, valid: &Validated, channel: &Channel<'_>) -> Result<Report, EngineError> {
+        let (selected, mut notes) =
+            select::engine(&self.devices, valid, self.pixels, &self.options)?;
+        let engine = selected.engine();
         let granted = Granted {
-            line,
+            channel,
             engine: engine.name(),
             out: Mutex::default(),
             unwanted: AtomicBool::new(false),
@@ -138,7 +138,7 @@ impl Job {
             ran,
         });
         if self.shares_gpus && report.engine != "cpu" {
-            // The counters are those of the GPU: others' work would be counted as well.
+            // The counters belong to the GPU, so the work of other ranks would be counted as well.
             report.joules = None;
         }
         Ok(report)

@@ -11,21 +11,21 @@ use kernels_gpu::physics::summation::all_pairs::TILE;
 use super::tile::{Row, tile};
 use super::vector::Vector;
 
-/// Bodies of a tile.
+/// Bodies per tile.
 pub(super) const T: usize = TILE as usize;
-/// Bodies of a row.
+/// Bodies per row.
 pub(super) const ROW: usize = T * K;
-/// Bodies of a row over those of a tile.
+/// Tiles per row.
 pub(super) const K: usize = <f64 as DeviceNumber>::LANE_BODIES;
-/// Vectors of bodies that meet others together: enough independent work to hide the latencies of a weight, and an even number,
-/// since the seeds of two fill one vector.
+/// Vectors of bodies whose pairs are evaluated together: enough independent work to hide the latency of r⁻³, and an even number,
+/// because the seeds of two fill one vector.
 pub(super) const TOGETHER: usize = 8;
 
-/// Vectors of bodies that are pulled together by another where there are [few registers](Vector::FEW_REGISTERS).
+/// Vectors of bodies that are evaluated together with [few registers](Vector::FEW_REGISTERS).
 pub(super) const FEW: usize = 4;
 
-/// What the pulls depend on. The slices have at least n numbers, filled up to whole rows with bodies of strength 0 that
-/// lie apart from each other and from all others.
+/// The data on which forces depend. The slices have at least n numbers, padded to whole rows with bodies of mass 0 that
+/// coincide neither with each other nor with other bodies.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub x: &'a [f64],
@@ -36,11 +36,11 @@ pub(super) struct Field<'a> {
     pub n: usize,
     pub chunk: usize,
     pub softening2: f64,
-    /// Whether all n bodies have the same strength G·m, so that a pair can multiply by it once for both bodies.
+    /// Whether all n bodies have the same G·m, so that a pair can multiply by it once for both bodies.
     pub equal: bool,
 }
 
-/// Sums of a tile or a row, a component each.
+/// The sums of a tile or a row, one array per component.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Sums<const N: usize>(pub [[f64; N]; 3]);
@@ -64,7 +64,7 @@ fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [Vec3<V>; M
     p
 }
 
-/// The pulls by some bodies on the `M` vectors of them from `i` on: the sums `a` grow.
+/// Adds the accelerations of the `M` vectors of bodies from `i` on by some bodies to `a`.
 #[inline(always)]
 fn pulls_by<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
@@ -73,7 +73,7 @@ fn pulls_by<V: Vector, const D: usize, const M: usize>(
     by: Range<usize>,
     a: &mut [Vec3<V>; M],
 ) {
-    // Those that are among the pulled ones, in between.
+    // The range of bodies that are also among the accelerated ones.
     let own = i.clamp(by.start, by.end)..(i + M * V::LANES).clamp(by.start, by.end);
     pulls_by_others::<V, D, M>(f, p, by.start..own.start, a);
     let softening2 = V::from_f64(f.softening2);
@@ -91,7 +91,7 @@ fn pulls_by<V: Vector, const D: usize, const M: usize>(
     pulls_by_others::<V, D, M>(f, p, own.end..by.end, a);
 }
 
-/// [`pulls_by`] for bodies that are not among the pulled ones.
+/// [`pulls_by`] for bodies that are not among the accelerated ones.
 #[inline(always)]
 fn pulls_by_others<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
@@ -115,7 +115,7 @@ fn body<V: Vector>(f: &Field<'_>, j: usize) -> Vec3<V> {
     }
 }
 
-/// The pulls by all bodies on the `M` vectors of them from `i` on.
+/// The accelerations of the `M` vectors of bodies from `i` on by all bodies.
 #[inline(always)]
 pub(super) fn basic<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
@@ -136,7 +136,7 @@ pub(super) fn basic<V: Vector, const D: usize, const M: usize>(
     total
 }
 
-/// The pulls between row `row` and all bodies that do not lie before it. Returns Q of the row's bodies; P of each tile
+/// The forces between row `row` and all bodies that do not lie before it. Returns Q of the row's bodies; P of each tile
 /// behind the row goes to `behind`, with the number of the tile's first body.
 #[inline(always)]
 pub(super) fn reduced<V: Vector, const D: usize>(
@@ -163,7 +163,7 @@ pub(super) fn reduced<V: Vector, const D: usize>(
             base = row_end;
         }
         while base < end {
-            // What fills up has strength 0.
+            // Padding bodies have mass 0.
             let equal = f.equal && base + T <= f.n;
             // (No function pointer: it would not be inlined into a function with this instruction set.)
             let sums = if equal {
@@ -183,7 +183,7 @@ pub(super) fn reduced<V: Vector, const D: usize>(
     q
 }
 
-/// The pulls of some bodies of the row on all of it.
+/// The forces of some bodies of the row on the whole row.
 #[inline(always)]
 fn within<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,

@@ -1,4 +1,4 @@
-//! Devices that compute a map together, each in a thread of its own, out of one [`Queue`].
+//! The scheduler: devices that compute a map together, each in a thread of its own, with pixels from one [`Queue`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -8,11 +8,11 @@ use super::engine::{Portion, Ran, Task};
 use super::queue::{Queue, Share};
 use trisolar_run::{EngineError, Monitor};
 
-/// A device of a team.
+/// A device that the scheduler can use.
 pub(super) trait Worker: Sync {
     /// A name for reports that distinguishes it from other devices of its kind.
     fn label(&self) -> String;
-    /// Pixels that it works on at a time.
+    /// Pixels that it computes at a time.
     fn capacity(&self, specification: &Specification) -> u64;
     /// Draws spans of the task's pixels and delivers their results until there are none left.
     ///
@@ -21,11 +21,10 @@ pub(super) trait Worker: Sync {
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError>;
 }
 
-/// Runs a task on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all
-/// of them have left undone.
+/// Runs a task on all of `workers`. If one fails, the others compute its remaining pixels; if all fail, `reserve` does.
 ///
 /// # Errors
-/// What ended the run, or the first failure if something is left undone.
+/// The error that ended the run, or the first failure if pixels remain.
 pub(super) fn run(
     workers: &[&dyn Worker],
     reserve: Option<&dyn Worker>,
@@ -35,7 +34,7 @@ pub(super) fn run(
     run_from(workers, reserve, task, monitor, None)
 }
 
-/// The same, calling `at_start` when all are ready.
+/// As [`run`], and calls `at_start` when all workers are ready.
 ///
 /// # Errors
 /// As [`run`].
@@ -76,7 +75,7 @@ pub(super) fn run_from(
     })
 }
 
-/// Does `work` while the task's supply, if it has one, fills the queue.
+/// Calls `work` while the supply of the task, if it has one, fills the queue.
 #[cfg(feature = "mpi")]
 fn supplied<T>(queue: &Queue<'_>, task: &Task<'_>, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
@@ -88,14 +87,14 @@ fn supplied<T>(queue: &Queue<'_>, task: &Task<'_>, work: impl FnOnce() -> T) -> 
     })
 }
 
-/// Without MPI all pixels are there from the beginning.
+/// Without MPI all pixels are in the queue from the beginning.
 #[cfg(not(feature = "mpi"))]
 fn supplied<T>(_: &Queue<'_>, _: &Task<'_>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Runs the workers, and `reserve` if they leave something undone. What then still is, or may come, ends the run with the first
-/// failure. Says who failed, and whether the reserve was needed.
+/// Runs the workers, and `reserve` if pixels remain after them. If pixels remain even then, or may still arrive, the run ends with
+/// the first failure. Returns the failures, and whether the reserve was needed.
 fn all_take_part(
     queue: &Queue<'_>,
     workers: &[&dyn Worker],
@@ -114,7 +113,7 @@ fn all_take_part(
             Ok(failure) => failure,
             Err(panic) => resume_unwind(panic),
         });
-        // All of them, before any panic goes on.
+        // Joins all threads before a panic is resumed.
         failures.collect::<Vec<_>>().into_iter().flatten().collect()
     });
     let undone = || queue.end().is_none() && queue.unfinished();
@@ -136,9 +135,9 @@ fn all_take_part(
 /// A device that failed.
 struct Failure {
     error: EngineError,
-    /// Pixels that it left undone.
+    /// Pixels that it had drawn but not delivered.
     undone: u64,
-    /// Whether it had done any.
+    /// Whether it had drawn any.
     begun: bool,
 }
 
@@ -176,7 +175,7 @@ fn take_part(worker: &dyn Worker, task: &Task<'_>, share: Share<'_>) -> Option<F
             })
         }
         Err(panic) => {
-            // The others would wait for what this one had drawn.
+            // The others would otherwise wait for the pixels that this one had drawn.
             share.stop();
             resume_unwind(panic)
         }

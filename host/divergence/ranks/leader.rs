@@ -1,4 +1,4 @@
-//! The side of rank 0: all ranks as the devices of one run.
+//! Rank 0, which uses the devices of all ranks for one run.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,80 +6,81 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::feed::{FromShare, ToShare};
+use super::mailbox::{Channel, Mailbox, Received};
 use super::message::Message;
-use super::post::{Heard, Line, Post};
 use super::report::{Report, together};
 use crate::engine::{Streamed, Task};
 use crate::queue::{Pace, Share};
-use crate::team::{self, Worker};
-use crate::{Computer, Devices, Driver, Specification, choice};
+use crate::scheduler::{self, Worker};
+use crate::{Devices, Driver, Executor, Specification, select};
 use trisolar_run::Ranks as _;
 use trisolar_run::mpi::World;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
-/// How long to wait for a message where nothing else can happen.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// The same while a rank waits for an answer.
-const SOON: Duration = Duration::from_millis(1);
+/// Longest time to wait for a message while there is nothing else to do.
+const IDLE_WAIT: Duration = Duration::from_millis(20);
+/// Longest time to wait for a message while a rank waits for an answer.
+const REQUEST_WAIT: Duration = Duration::from_millis(1);
 
 /// All ranks' devices, on rank 0.
-pub struct Crew {
-    post: Post,
+pub struct Leader {
+    mailbox: Mailbox,
     size: usize,
     in_turn: bool,
     tasks: AtomicU32,
-    /// Rank 0's own.
+    /// The devices of rank 0.
     devices: Devices,
 }
 
-impl fmt::Debug for Crew {
+impl fmt::Debug for Leader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MPI ranks", self.size)
     }
 }
 
-/// Runs `work` on rank 0 in a thread of its own, while this one, which has joined the world, talks to the other ranks, which
-/// [`serve`](super::serve). With `in_turn` ranks with several GPUs compute each task on one of them, in turn: for many maps.
+/// Runs `work` on rank 0 in a thread of its own. Meanwhile the calling thread, which initialised MPI, exchanges messages with the
+/// other ranks, which [`serve`](super::serve). With `in_turn`, which is meant for many maps, a rank with several GPUs computes each
+/// task on one of them, in turn.
 ///
 /// A panic in `work` ends all ranks.
-pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T + Send) -> T {
-    let (post, given) = Post::new();
-    let crew = Crew {
-        post,
+pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
+    let (mailbox, outgoing) = Mailbox::new();
+    let leader = Leader {
+        mailbox,
         size: world.size(),
         in_turn,
         tasks: AtomicU32::new(0),
         devices: Devices::new(),
     };
     std::thread::scope(|scope| {
-        let work = scope.spawn(|| work(&crew));
+        let work = scope.spawn(|| work(&leader));
         while !work.is_finished() {
-            // What comes for nobody is about tasks that have ended.
-            crew.post.work(world, &given, |_, _, _| ());
+            // Messages without a receiver are about tasks that have ended.
+            leader.mailbox.work(world, &outgoing, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
     })
 }
 
 /// Tells the ranks that [`serve`](super::serve) to end with an exit code, and waits until they have ended.
-pub fn dismiss(world: &World, code: u8) {
+pub fn shutdown(world: &World, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
     }
     let mut gone = 1;
     while gone < world.size() {
-        // What they had to say before must arrive, wanted or not: MPI does not end before that.
+        // Their earlier messages must be received, needed or not, because MPI does not end before that.
         match world.receive_bytes() {
             Some((_, bytes)) => {
                 let quit = matches!(Message::from_bytes(&bytes), Some((_, Message::Quit(_))));
                 gone += usize::from(quit);
             }
-            None => std::thread::sleep(SOON),
+            None => std::thread::sleep(REQUEST_WAIT),
         }
     }
 }
 
-impl Computer for Crew {
+impl Executor for Leader {
     fn stream(
         &self,
         task: &Task<'_>,
@@ -103,17 +104,17 @@ impl Computer for Crew {
             pixels,
             turn: self.in_turn.then_some(u64::from(number)),
         };
-        let others: Vec<Proxy<'_>> = (1..self.size)
-            .map(|rank| Proxy {
+        let others: Vec<RemoteDevices<'_>> = (1..self.size)
+            .map(|rank| RemoteDevices {
                 rank,
-                line: self.post.line(number, rank),
+                channel: self.mailbox.channel(number, rank),
                 begin: &begin,
                 report: Mutex::default(),
             })
             .collect();
         let workers = std::iter::once(&own as &dyn Worker);
         let workers: Vec<_> = workers.chain(others.iter().map(|o| o as _)).collect();
-        let ran = team::run(&workers, None, task, monitor)?;
+        let ran = scheduler::run(&workers, None, task, monitor)?;
         let reports = std::iter::once(own.report).chain(others.into_iter().map(|o| o.report));
         let reports: Vec<Report> = reports
             .map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -128,7 +129,7 @@ impl Computer for Crew {
 
 /// Ends the run on all ranks: other ranks do not silently take over the work of a rank that cannot go on.
 fn fail(share: Share<'_>, error: EngineError) -> EngineError {
-    // Unless it is that it has ended already.
+    // If the run has already ended, its error is returned.
     share.check().err().unwrap_or_else(|| share.fail(error))
 }
 
@@ -136,7 +137,7 @@ fn fail(share: Share<'_>, error: EngineError) -> EngineError {
 struct Own<'a> {
     devices: &'a Devices,
     options: RunOptions,
-    /// Pixels that are expected to be theirs.
+    /// Expected number of pixels for them.
     pixels: u64,
     report: Mutex<Report>,
 }
@@ -159,9 +160,9 @@ impl Worker for Own<'_> {
 
 impl Own<'_> {
     fn compute(&self, task: &Task<'_>, share: Share<'_>) -> Result<Report, EngineError> {
-        let (chosen, mut notes) =
-            choice::devices(self.devices, task.spec, self.pixels, &self.options)?;
-        let engine = chosen.engine();
+        let (selected, mut notes) =
+            select::engine(self.devices, task.spec, self.pixels, &self.options)?;
+        let engine = selected.engine();
         let supply = FromShare {
             share,
             engine: engine.name(),
@@ -180,14 +181,14 @@ impl Own<'_> {
 }
 
 /// Another rank's devices.
-struct Proxy<'a> {
+struct RemoteDevices<'a> {
     rank: usize,
-    line: Line<'a>,
+    channel: Channel<'a>,
     begin: &'a Message,
     report: Mutex<Report>,
 }
 
-impl Worker for Proxy<'_> {
+impl Worker for RemoteDevices<'_> {
     fn label(&self) -> String {
         format!("rank {}", self.rank)
     }
@@ -197,27 +198,28 @@ impl Worker for Proxy<'_> {
     }
 
     fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        self.line.say(self.begin);
-        let result = self.converse(share);
+        self.channel.send(self.begin);
+        let result = self.serve_requests(share);
         if result.is_err() {
-            self.line.say(&Message::Cancel);
+            self.channel.send(&Message::Cancel);
         }
         result
     }
 }
 
-impl Proxy<'_> {
+impl RemoteDevices<'_> {
     /// Answers the rank until it has reported the end of the task.
-    fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
-        // What it has asked for and not been given, and how often it was given something.
+    fn serve_requests(&self, share: Share<'_>) -> Result<(), EngineError> {
+        // The rank's request that has not been granted, and the number of grants so far.
         let (mut asked, mut grants) = (None, 0);
         let (mut unit, mut over) = (1, false);
         loop {
-            match self
-                .line
-                .hear(if asked.is_some() { SOON } else { PATIENCE })
-            {
-                Heard::Message(Message::Ready {
+            match self.channel.receive(if asked.is_some() {
+                REQUEST_WAIT
+            } else {
+                IDLE_WAIT
+            }) {
+                Received::Message(Message::Ready {
                     capacity,
                     unit: piece,
                 }) => {
@@ -225,7 +227,7 @@ impl Proxy<'_> {
                     share.set_capacity(capacity);
                     share.ready();
                 }
-                Heard::Message(Message::Ask {
+                Received::Message(Message::Ask {
                     backlog,
                     rate,
                     steps,
@@ -236,22 +238,22 @@ impl Proxy<'_> {
                         asked = Some(Pace { backlog, rate });
                     }
                 }
-                Heard::Message(Message::Steps(steps)) => share.report(steps),
-                Heard::Message(Message::Results(results)) => {
+                Received::Message(Message::Steps(steps)) => share.report(steps),
+                Received::Message(Message::Results(results)) => {
                     for (first, values) in results {
                         share.deliver(first, values.as_slice())?;
                     }
                 }
-                Heard::Message(Message::Ended(report)) => {
+                Received::Message(Message::Ended(report)) => {
                     *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
                     return Ok(());
                 }
-                Heard::Message(Message::Failed { gpus, reason }) => {
+                Received::Message(Message::Failed { gpus, reason }) => {
                     return Err(fail(share, self.failure(gpus, reason)));
                 }
-                Heard::Message(_) | Heard::Nothing => {}
-                Heard::Over => {
-                    let reason = "it is gone".into();
+                Received::Message(_) | Received::Timeout => {}
+                Received::Closed => {
+                    let reason = "it has ended".into();
                     return Err(fail(share, self.failure(None, reason)));
                 }
             }
@@ -261,10 +263,10 @@ impl Proxy<'_> {
             };
             let spans = share.draw(pace, u64::MAX, unit)?.spans;
             if !spans.is_empty() {
-                self.line.say(&Message::Grant(spans));
+                self.channel.send(&Message::Grant(spans));
                 (asked, grants) = (None, grants + 1);
             } else if share.is_over()? {
-                self.line.say(&Message::End);
+                self.channel.send(&Message::End);
                 over = true;
             }
         }
