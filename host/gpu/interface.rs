@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cuda_std::{Code, Entry, Kernel};
 
-use crate::{DeviceInfo, GpuError};
+use crate::{DeviceInfo, GpuError, Residency};
 
 /// A queue of a device. Work in the same queue is done in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +17,6 @@ pub enum Queue {
     Compute,
     /// Copies of results, concurrently with kernels.
     Copies,
-}
-
-/// The launches for which a kernel is compiled. With this information the driver gives threads as many registers as fit and
-/// separates dependent instructions; without it, it saves registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Residency {
-    /// Largest number of threads per block.
-    pub threads: u32,
-    /// Number of blocks that a multiprocessor must be able to hold at a time.
-    pub blocks: u32,
 }
 
 /// A one-dimensional grid.

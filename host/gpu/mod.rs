@@ -22,10 +22,8 @@ pub use cuda_std::{Code, Entry, Plain};
 pub use device::{Gpu, devices, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
-pub use interface::{
-    Device, Grid, Launch, Moment, Point, Queue, Residency, Usage, open, open_keeping,
-};
-pub use module::{MODULES, Module, Text, kernels, linkme};
+pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage, open, open_keeping};
+pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
 pub use power::EnergyMeter;
 pub use typed::{Buffer, HostBuffer};
 

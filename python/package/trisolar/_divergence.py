@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 class DivergenceMap:
-    """A computed map with what made it. Made by :func:`divergence`.
+    """A computed map with its specification and report. Made by :func:`divergence`.
 
     ``numpy.asarray(map)`` is :attr:`values`. Maps can be pickled and copied, and so be handed from process to process.
     """
@@ -46,7 +46,7 @@ class DivergenceMap:
 
     @property
     def quantity(self) -> str:
-        """What was computed of each pixel: "divergence", "closest-approach" or "ftle"."""
+        """The quantity that was computed for each pixel: "divergence", "closest-approach" or "ftle"."""
         return self._map.quantity[0]
 
     @property
@@ -81,7 +81,7 @@ class DivergenceMap:
 
     @property
     def points(self) -> Optional[npt.NDArray[np.float64]]:
-        """The start states, if they were given one by one: float64, (..., 3), (..., 9), (..., 18) or (..., 21), as
+        """The start states, if they were given individually: float64, (..., 3), (..., 9), (..., 18) or (..., 21), as
         :func:`divergence` takes them; a copy. ``None`` for the pixels of a grid."""
         found = self._map.points
         return None if found is None else np.frombuffer(found[1], np.float64).reshape(found[0])
@@ -140,7 +140,7 @@ class DivergenceMap:
 
     @property
     def notes(self) -> List[str]:
-        """What should be known, such as that a GPU failed and the CPU took over."""
+        """Notes, such as that a GPU failed and the CPU took over."""
         return self._map.notes
 
     @property
@@ -251,7 +251,7 @@ class DivergenceMap:
             imshow = {**imshow, "norm": LogNorm(least, positive.max())}
             left = np.maximum(left, least)
         if "norm" not in imshow and left.min() == left.max():
-            # One colour, the lowest: black where nothing parted.
+            # All pixels have the lowest colour: black if none parted.
             options.update(vmin=left.min(), vmax=left.min() + 1)
         if left.ndim == 2:
             options.update(extent=self.extent, origin="upper", interpolation="nearest")
@@ -290,7 +290,7 @@ def _restored(
     values: bytes,
     made: Tuple[str, str, float, List[str], Optional[Tuple[int, int]]],
 ) -> DivergenceMap:
-    """A map from what was pickled of it."""
+    """Restores a pickled map."""
     specification = _trisolar.Specification({}, toml, None, points)
     return DivergenceMap(specification.restored(values, *made))
 
@@ -409,9 +409,9 @@ def divergence(
     return DivergenceMap(computed)
 
 
-#: What a start state consists of, and the trailing axes of each part.
+#: The parts of a start state, with the trailing axes of each.
 _PARTS = {"positions": (3, 3), "velocities": (3, 3), "masses": (3,)}
-#: Which of it points tell, by their numbers. Those of 3 numbers tell a row of the positions.
+#: The parts that points contain, by their numbers. Points of 3 numbers contain a row of the positions.
 _TOLD = {9: ("positions",), 18: ("positions", "velocities"), 21: tuple(_PARTS)}
 
 
@@ -449,7 +449,7 @@ def _states(
 def _parts(
     points: npt.NDArray[np.float64], given: Dict[str, object], usual: Dict[str, Any]
 ) -> Dict[str, npt.NDArray[np.float64]]:
-    """What points tell: 3 numbers the position of the grid body, more of them all positions, velocities, masses."""
+    """The parts that points contain: 3 numbers are the position of the grid body; more numbers are all positions, velocities and masses."""
     numbers = points.shape[-1] if points.ndim else 0
     if numbers == 3:
         placed = np.array(given.get("positions", usual["positions"]), np.float64)
@@ -498,14 +498,14 @@ def _specification(
     options: Dict[str, object],
     points: Optional[npt.ArrayLike],
 ) -> _trisolar.Specification:
-    """The options over what ``spec`` has, for a grid or for points."""
+    """The options, which override ``spec``, for a grid or for points."""
     starts = None
     if points is not None:
         array = numbers("points", points)
         starts = (list(array.shape), array.tobytes())
     given = source(spec)
     if given.mapping is not None and starts is not None:
-        # What the points stand in for is not used of the mapping.
+        # Values of the mapping that the points replace are not used.
         under = dict(given.mapping)
         return _trisolar.Specification(merged(Source(), options), None, None, starts, under, preset)
     return _trisolar.Specification(merged(given, options), given.toml, given.file, starts, None, preset)
