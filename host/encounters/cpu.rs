@@ -5,12 +5,13 @@ use std::thread;
 use std::time::Duration;
 
 use kernels_gpu::encounters::lanes::{Runs, integrate};
+use kernels_gpu::encounters::step::KICK_OPERATIONS;
 use kernels_gpu::encounters::{Pairs, Record, Start};
 
 use super::Validated;
 use super::engine::{Engine, room};
 use trisolar_run::{EngineError, Monitor};
-use trisolar_simd::Simd;
+use trisolar_simd::{Simd, peak};
 
 /// Integrates on the CPU.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,11 @@ impl CpuEngine {
             });
         }
         Ok(Self { threads, simd })
+    }
+
+    /// Kicks per second at which the cores execute the `f64` operations of a kick as fast as any, measured for so long.
+    pub fn kicks_limit(&self, length: Duration) -> f64 {
+        peak::operations_per_second(self.simd, self.threads, length) / KICK_OPERATIONS
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernels_gpu::device::encounters::{Job, Shared, Thread};
 use kernels_gpu::encounters::Record;
+use kernels_gpu::encounters::step::KICK_OPERATIONS;
 use kernels_gpu::kernels::Encounters;
 
 use super::Validated;
@@ -62,6 +63,14 @@ impl DeviceEngine {
             blocks: u32::MAX,
             slice_ns: SLICE_NS,
         }
+    }
+
+    /// Kicks per second at which the devices' `f64` units have no pause; `None` if their number is not known.
+    pub fn kicks_limit(&self) -> Option<f64> {
+        let rates = (self.devices.iter()).map(|d| d.info().f64_operations_per_second());
+        rates
+            .sum::<Option<f64>>()
+            .map(|rate| rate / KICK_OPERATIONS)
     }
 
     /// Under the emulator of the grid, in grids of so many blocks and threads of a block, and in the shortest launches there are, so
@@ -131,7 +140,6 @@ impl Work<'_> {
             Some(_) => Some(Buffer::filled(device, room, 0)?),
             None => None,
         };
-        let mut host = vec![Record::default(); room];
         while let Some(runs) = self.draw() {
             let places = runs.start as usize..runs.end as usize;
             if let (Some(on_device), Some(given)) = (&mut bodies, given) {
@@ -170,10 +178,8 @@ impl Work<'_> {
                     return Err(EngineError::Cancelled);
                 }
             }
-            let count = places.len();
-            records.download(&mut host[..count])?;
             let mut all = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-            all[places].copy_from_slice(&host[..count]);
+            records.download(&mut all[places])?;
         }
         Ok(())
     }

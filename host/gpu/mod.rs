@@ -44,6 +44,20 @@ pub struct DeviceInfo {
     pub clock_khz: u32,
 }
 
+impl DeviceInfo {
+    /// `f64` operations per second at the highest clock (a fused multiply-add is one), of the compute capabilities whose
+    /// multiprocessors' rate NVIDIA's programming guide lists and this program knows.
+    pub fn f64_operations_per_second(&self) -> Option<f64> {
+        let a_cycle = match self.compute_capability {
+            (7, 0) | (8, 0) => 32.0,
+            (9, 0) | (10, 0) => 64.0,
+            (7, 5) | (8, 6) | (8, 9) | (12, 0) => 2.0,
+            _ => return None,
+        };
+        Some(a_cycle * f64::from(self.multiprocessors) * f64::from(self.clock_khz) * 1e3)
+    }
+}
+
 /// Energy that a computation took on GPUs, by the counters of their drivers, which are renewed some times a second.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Energy {

@@ -249,6 +249,30 @@ fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
     println!("ptxas ran for every architecture");
 }
 
+#[test]
+fn a_kick_has_as_many_operations_as_its_limit_counts() {
+    let entry = &PTX[PTX
+        .find("\n.visible .entry encounters(")
+        .expect("it is there")
+        + 1..];
+    let body = &entry[..entry.find("\n}").expect("its end")];
+    // The loop over the stages of a step is the one that has most of them.
+    let operations = body.split("\n$L__").filter_map(|block| {
+        let (label, lines) = block.split_once(':')?;
+        let again = lines
+            .lines()
+            .any(|l| l.contains("bra") && l.ends_with(&format!("$L__{label};")));
+        let is_one = |l: &&str| {
+            ["fma.rn.f64", "mul.rn.f64", "add.rn.f64", "sub.rn.f64"]
+                .iter()
+                .any(|o| l.contains(o))
+        };
+        again.then(|| lines.lines().filter(is_one).count())
+    });
+    let most = operations.max().expect("a loop");
+    assert_eq!(most as f64, kernels_gpu::encounters::step::KICK_OPERATIONS);
+}
+
 /// All-pairs kernels as the engine has them compiled: with 512 (`f64`: 384) resident threads.
 #[test]
 fn kernels_that_fill_the_registers_do_not_spill() {

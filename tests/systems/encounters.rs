@@ -85,9 +85,11 @@ fn all_engines_give_the_same_bits() {
             let engine = CpuEngine::with_simd(Some(3), simd).unwrap();
             engines.push((simd.to_string(), Box::new(engine)));
         }
-        for seed in [None, Some(1)] {
-            let engine = DeviceEngine::emulated(2, 32, seed);
-            engines.push((format!("emulator {seed:?}"), Box::new(engine)));
+        // The last has a part of a warp, and more places for runs than there are runs.
+        for (blocks, block, seed) in [(2, 32, None), (2, 32, Some(1)), (3, 40, Some(2))] {
+            let engine = DeviceEngine::emulated(blocks, block, seed);
+            let name = format!("emulator {blocks} x {block} {seed:?}");
+            engines.push((name, Box::new(engine)));
         }
         for (name, engine) in engines {
             let got = engine.integrate(&valid, &Unattended).unwrap();

@@ -1,7 +1,8 @@
 //! `trisolar bench encounters`: encounters and kicks per second of the study of Trani et al. (2024), with and without jumps.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use kernels_gpu::encounters::step::KICK_OPERATIONS;
 use serde_json::json;
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::encounters::{
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// How long a CPU's limit is measured.
+const PEAK_TIME: Duration = Duration::from_millis(300);
+
 fn runs(text: &str) -> Result<u64, String> {
     match text.trim().parse() {
         Ok(n @ 1..=4_294_967_296) => Ok(n),
@@ -73,6 +77,8 @@ struct Rate {
     seconds: f64,
     encounters_per_second: f64,
     kicks_per_second: f64,
+    /// Kicks per second as a share of the machine's limit, at which its `f64` units have no pause; none if the limit is not known.
+    of_limit: Option<f64>,
     /// Kicks of an encounter on average.
     kicks: f64,
     /// Records that differ from those of the engine before, among those that both computed; `None` for the first.
@@ -113,8 +119,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         for jumps in &jumps {
             let spec = |n| specification(n, *order, *jumps);
             let mut before: Vec<Record> = Vec::new();
-            let mut add = |name: String, engine: &dyn Engine, n: u64| {
-                let (rate, records) = measure(name, engine, &spec(n)?, &before)?;
+            let mut add = |name: String, engine: &dyn Engine, limit: Option<f64>, n: u64| {
+                let (mut rate, records) = measure(name, engine, &spec(n)?, &before)?;
+                rate.of_limit = limit.map(|limit| rate.kicks_per_second / limit);
                 before = records;
                 rates.push(rate);
                 Ok::<(), Failure>(())
@@ -122,7 +129,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             if args.backend != Backend::Gpu {
                 for simd in Simd::available() {
                     let engine = CpuEngine::with_simd(args.threads, simd)?;
-                    add(simd.to_string(), &engine, args.cpu_n)?;
+                    add(
+                        simd.to_string(),
+                        &engine,
+                        Some(engine.kicks_limit(PEAK_TIME)),
+                        args.cpu_n,
+                    )?;
                 }
             }
             #[cfg(feature = "gpu")]
@@ -130,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 // The driver compiles the kernel on first use.
                 let warm = spec(1024)?;
                 engine.integrate(&warm, &Progress::new("", true))?;
-                add("GPU".into(), engine, args.n)?;
+                add("GPU".into(), engine, engine.kicks_limit(), args.n)?;
             }
         }
     }
@@ -194,6 +206,7 @@ fn measure(
         seconds,
         encounters_per_second: spec.runs() as f64 / seconds,
         kicks_per_second: kicks / seconds,
+        of_limit: None,
         kicks: kicks / spec.runs() as f64,
         different: (compared > 0).then_some(different),
         compared: compared as u64,
@@ -203,12 +216,20 @@ fn measure(
 
 fn text(rates: &[Rate], notes: &[String]) -> String {
     let mut text = format!(
-        "{:<9} {:>5} {:>5} {:>10} {:>9} {:>13} {:>10} {:>10}",
-        "engine", "order", "jumps", "runs", "seconds", "encounters/s", "kicks/s", "kicks each"
+        "{:<9} {:>5} {:>5} {:>10} {:>9} {:>13} {:>10} {:>8} {:>10}",
+        "engine",
+        "order",
+        "jumps",
+        "runs",
+        "seconds",
+        "encounters/s",
+        "kicks/s",
+        "of limit",
+        "kicks each"
     );
     for rate in rates {
         text.push_str(&format!(
-            "\n{:<9} {:>5} {:>5} {:>10} {:>9.3} {:>13.1} {:>10.3e} {:>10.3e}",
+            "\n{:<9} {:>5} {:>5} {:>10} {:>9.3} {:>13.1} {:>10.3e} {:>8} {:>10.3e}",
             rate.engine,
             u32::from(rate.order),
             if rate.jumps { "on" } else { "off" },
@@ -216,6 +237,8 @@ fn text(rates: &[Rate], notes: &[String]) -> String {
             rate.seconds,
             rate.encounters_per_second,
             rate.kicks_per_second,
+            rate.of_limit
+                .map_or("-".into(), |share| format!("{:.1} %", 100.0 * share)),
             rate.kicks
         ));
         match rate.different {
@@ -224,7 +247,9 @@ fn text(rates: &[Rate], notes: &[String]) -> String {
             Some(n) => text.push_str(&format!("\n  {n} OF {} RECORDS DIFFER", rate.compared)),
         }
     }
-    text.push_str("\n\n");
+    text.push_str(&format!(
+        "\n\nThe limit is that of the f64 units, at {KICK_OPERATIONS} operations a kick.\n"
+    ));
     let mut devices: Vec<&str> = rates.iter().map(|r| r.device.as_str()).collect();
     devices.dedup();
     text.push_str(&devices.join("\n"));

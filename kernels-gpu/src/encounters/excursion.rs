@@ -147,6 +147,9 @@ impl Tide {
     }
 }
 
+/// The square of the radial velocity, times the distance, below which the third body is too near to its apocentre for a jump.
+pub const LEAST_RADIAL2: f64 = 0.3;
+
 /// The fate of a third body that is far away.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
@@ -209,7 +212,7 @@ pub fn fate(s: &Pairs<f64>, m: &Masses, h: &Hierarchy, binding: f64, to: f64) ->
     let outwards = h.rv > 0.0;
     let radial2 = 2.0 * (e_outer + inverse_r) - momentum2 * inverse_r * inverse_r;
     // Near the apocentre the time depends on the tide as a root does.
-    if !(radial2 * r > 0.3) {
+    if !(radial2 * r > LEAST_RADIAL2) {
         return Fate::Open;
     }
     let outer = Orbit::new(-2.0 * e_outer, momentum2, 1.0);

@@ -1,6 +1,6 @@
 //! The most bound pair, and the third body relative to it.
 
-use super::step::{Pairs, kinetic_term, potential};
+use super::step::{Pairs, StepMasses, kinetic_term, potential};
 use super::vector::{cross, dot};
 use super::{Masses, PAIRS};
 use crate::number::bits::{divide, root};
@@ -28,12 +28,12 @@ pub fn angular_momentum(s: &Pairs<f64>, m: &Masses) -> [f64; 3] {
 
 /// Scaled velocity of a pair.
 #[inline(always)]
-pub fn pair_velocity(s: &Pairs<f64>, m: &Masses, pair: usize, k: usize) -> f64 {
+pub fn pair_velocity(s: &Pairs<f64>, m: &StepMasses<f64>, pair: usize, k: usize) -> f64 {
     let (a, b) = (s.w[0][k], s.w[1][k]);
     match pair {
         0 => a,
-        1 => fma(-m.step.first, a, b),
-        _ => fma(m.step.second, a, b),
+        1 => fma(-m.first, a, b),
+        _ => fma(m.second, a, b),
     }
 }
 
@@ -162,7 +162,7 @@ pub fn hierarchy(s: &Pairs<f64>, m: &Masses, g: &Glance) -> Hierarchy {
     let mut k = 0;
     while k < 3 {
         x[k] = m.length[pair] * s.x[pair][k];
-        v[k] = m.length[pair] * pair_velocity(s, m, pair, k);
+        v[k] = m.length[pair] * pair_velocity(s, &m.step, pair, k);
         k += 1;
     }
     let [i, j, _] = PAIRS[pair];

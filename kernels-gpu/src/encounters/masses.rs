@@ -9,8 +9,6 @@ use crate::number::bits::{divide, root};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Masses {
-    /// Of the total.
-    pub fractions: [f64; 3],
     /// What the steps need.
     pub step: StepMasses<f64>,
     /// Of each pair: a length, divided by the scaled one of the pair's vector.
@@ -29,6 +27,8 @@ pub struct Masses {
     /// The least over pairs of (m_i m_j)^(3/2) / √(m_i + m_j): a step in these units takes the fastest circular binary of a given
     /// energy through a given part of its period.
     pub least_action: f64,
+    /// Each as a part of the total.
+    pub fractions: [f64; 3],
 }
 
 impl Masses {

@@ -299,6 +299,9 @@ pub trait Watch<R: Bits> {
     fn passage(&mut self, s: &Pairs<R>, until: R, turned: &[R::High; 3], near: &mut R::High);
 }
 
+/// `f64` operations (a fused multiply-add is one) of a kick, with the drift before it and the kinetic energy after it.
+pub const KICK_OPERATIONS: f64 = 87.0;
+
 /// Takes `count` steps, from positions and velocities of one time to positions and velocities of one time.
 #[inline(always)]
 pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
