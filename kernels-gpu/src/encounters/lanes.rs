@@ -39,10 +39,9 @@ impl<R: Bits> Watch<R> for Passages<'_> {
             ];
             if (t[0] | t[1] | t[2]) < 0
                 && let Some(encounter) = &mut self.encounters[lane]
+                && encounter.passage(&s.take(lane), until.to_f64(lane), t)
             {
-                if encounter.passage(&s.take(lane), until.to_f64(lane), t) {
-                    R::set_high_lane(near, lane, encounter.near());
-                }
+                R::set_high_lane(near, lane, encounter.near());
             }
             lane += 1;
         }
