@@ -5,6 +5,8 @@
 //! - [`Monitor`]: who is told of the progress, and may end the run
 //! - [`EngineError`]: why a run could not go on
 //! - [`Workers`]: the CPU threads of a run
+//! - [`queue`], [`team`]: how devices share the items of a run
+//! - [`partial`]: the items of a run in a file, from which an interrupted run goes on
 //! - [`Ranks`]: the processes of a run
 //! - [`machine`]: what this machine is
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same
@@ -20,9 +22,12 @@ mod monitor;
 pub mod mpi;
 mod options;
 mod outputs;
+pub mod partial;
 mod place;
+pub mod queue;
 mod ranks;
 mod record;
+pub mod team;
 mod times;
 pub mod workers;
 

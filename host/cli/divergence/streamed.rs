@@ -71,7 +71,7 @@ pub(super) fn run(
             .map_err(|e| kept(&e.to_string(), &store))?;
     }
     drop(mapped);
-    store.finish(main.path(), main.is_npy())?;
+    store.finish(main.path())?;
     Ok(outcome)
 }
 

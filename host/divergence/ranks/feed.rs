@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::device::fetch::TILE;
 
-use super::Supply;
 use super::message::Message;
 use super::post::{Heard, Line};
 use crate::queue::{Pace, Queue, Share};
 use crate::sink::Sink;
 use crate::value::{ValueSlice, ValueVec};
+use trisolar_run::queue::Supply;
 use trisolar_run::{EngineError, Monitor};
 
 /// Interval at which a rank checks whether its devices need more pixels, which is also the longest time that results wait before

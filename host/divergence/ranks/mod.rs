@@ -16,9 +16,3 @@ mod serve;
 pub use self::crew::{Crew, dismiss, lead};
 pub use self::gpus::share;
 pub use self::serve::{Local, serve};
-
-/// Where the pixels of a task come from while it is under way.
-pub(super) trait Supply: Sync {
-    /// Runs beside the devices and adds pixels to their queue until there are no more, and then closes it.
-    fn feed(&self, queue: &super::queue::Queue<'_>);
-}

@@ -1,18 +1,24 @@
-//! A queue that receives pixels while it is used, as in one of several processes.
+//! A queue that receives items while it is used, as in one of several processes.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::{Pace, Queue, Share};
-use trisolar_run::EngineError;
+use crate::EngineError;
+
+/// Where the items of a run come from while it is under way.
+pub trait Supply: Sync {
+    /// Runs beside the devices and adds items to their queue until there are no more, and then closes it.
+    fn feed(&self, queue: &Queue<'_>);
+}
 
 impl Queue<'_> {
-    /// More pixels may come, until [`close`](Self::close).
+    /// More items may come, until [`close`](Self::close).
     pub fn open(&self) {
         self.lock().open = true;
     }
 
-    /// These pixels have come.
+    /// These items have come.
     pub fn add(&self, spans: Vec<Range<u64>>) {
         let mut state = self.lock();
         for span in spans.into_iter().filter(|s| !s.is_empty()) {
@@ -26,7 +32,7 @@ impl Queue<'_> {
         self.changed.notify_all();
     }
 
-    /// No more pixels will come.
+    /// No more items will come.
     pub fn close(&self) {
         self.lock().open = false;
         self.changed.notify_all();
@@ -64,7 +70,7 @@ impl Queue<'_> {
         }
     }
 
-    /// Pixels that the devices take at a time, taken together.
+    /// Items that the devices take at a time, taken together.
     pub fn capacity(&self) -> u64 {
         self.lock().members.iter().map(|m| m.capacity).sum()
     }
@@ -76,9 +82,9 @@ impl Queue<'_> {
 }
 
 impl Share<'_> {
-    /// The device turns out to work on so many pixels at a time.
-    pub fn set_capacity(&self, pixels: u64) {
-        self.queue.lock().members[self.member].capacity = pixels.max(1);
+    /// The device turns out to work on so many items at a time.
+    pub fn set_capacity(&self, items: u64) {
+        self.queue.lock().members[self.member].capacity = items.max(1);
     }
 
     /// Whether there is nothing left to do, nor will be.
@@ -98,15 +104,15 @@ impl Share<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use crate::Unattended;
-    use crate::sink::Memory;
-    use crate::value::{ValueSlice, ValueType, ValueVec};
 
     #[test]
-    fn a_device_waits_for_pixels_that_may_come_and_is_done_when_none_will() {
-        let sink = Memory::new(ValueType::U32, 10).expect("memory");
-        let queue = Queue::new(&[], 5, &[4], &sink, &Unattended);
+    fn a_device_waits_for_items_that_may_come_and_is_done_when_none_will() {
+        let stored = Mutex::new(Vec::new());
+        let queue = Queue::new(&[], 5, &[4], &Unattended);
         queue.open();
         let share = queue.share(0);
         assert!(share.ready());
@@ -122,15 +128,18 @@ mod tests {
             });
             while share.wait().expect("nothing fails") {
                 for span in share.draw(Pace::default(), 3, 1).expect("draws").spans {
-                    let times: Vec<u32> = span.clone().map(|n| n as u32).collect();
-                    share
-                        .deliver(span.start, ValueSlice::U32(&times))
-                        .expect("delivers");
+                    let put = || {
+                        stored.lock().expect("no panic").extend(span.clone());
+                        Ok(())
+                    };
+                    share.deliver(span.clone(), put).expect("delivers");
                 }
             }
         });
         assert!(share.is_over().expect("nothing failed"));
         assert_eq!(queue.delivered(), [10]);
-        assert_eq!(sink.into_values(), ValueVec::U32((0..10).collect()));
+        let mut stored = stored.into_inner().expect("no panic");
+        stored.sort_unstable();
+        assert_eq!(stored, (0..10).collect::<Vec<u64>>());
     }
 }
