@@ -1,7 +1,7 @@
 //! Whatever cannot work is refused before anything is computed: exit code 2, and a message that names the option,
 //! the value and what is allowed.
 
-mod support;
+use crate::support;
 
 use predicates::prelude::*;
 use support::trisolar;

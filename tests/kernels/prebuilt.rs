@@ -1,5 +1,4 @@
 //! The PTX that is shipped is what a build gives.
-#![cfg(feature = "gpu")]
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! What is written of bodies comes back as it was: not only their numbers, but what these mean.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 

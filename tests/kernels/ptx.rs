@@ -1,7 +1,5 @@
 //! What the kernels become: checks of the PTX that the library embeds.
 
-#![cfg(feature = "gpu")]
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,9 +1,9 @@
 //! `trisolar explore` and `--live` as programs: tiles are the command line's maps, orbits count what maps count, Ctrl-C ends the
 //! server, and who watches a run changes nothing of it.
 
-#[path = "../host/explore/tests/support/mod.rs"]
+#[path = "../../host/explore/tests/support/mod.rs"]
 mod client;
-mod support;
+use crate::support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

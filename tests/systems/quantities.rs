@@ -1,6 +1,6 @@
 //! Quantities besides divergence: what they are, and that every engine gives the same bits.
 
-mod support;
+use crate::support;
 
 use glam::DVec3;
 use support::trisolar;

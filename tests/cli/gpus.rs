@@ -1,6 +1,6 @@
 //! GPUs that are asked for by number are used, or the command is refused: never does the CPU take their place in silence.
 
-mod support;
+use crate::support;
 
 use predicates::prelude::*;
 use predicates::str::contains;

@@ -1,6 +1,6 @@
 //! `trisolar compare`: modes of one map against each other.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 

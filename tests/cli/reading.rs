@@ -1,6 +1,6 @@
 //! Files that are read have a limit, and what is no file is refused instead of being read without end.
 
-mod support;
+use crate::support;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Promises of `trisolar cluster`.
 
-mod support;
+use crate::support;
 
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt as _;

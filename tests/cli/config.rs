@@ -1,6 +1,6 @@
 //! `--save-config` and `--config`: the whole specification, to the bit, and the command line before the file.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Promises of `trisolar encounters`.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Every run knows its error and says so; nothing that cannot be trusted ends with exit code 0 and without a warning.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::process::Output;

@@ -1,6 +1,6 @@
 //! Files are complete or absent, hold what was put in, and numpy reads them.
 
-mod support;
+use crate::support;
 
 use std::fs;
 use std::io::Write;

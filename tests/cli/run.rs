@@ -1,6 +1,6 @@
 //! What a user sees of a run: files, summary, JSON, silence, and the ways it can end.
 
-mod support;
+use crate::support;
 
 use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! `trisolar zoom`: the same files whatever happens on the way.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::path::Path;

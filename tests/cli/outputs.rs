@@ -1,6 +1,6 @@
 //! Outputs of a run: none may be another output or an input, and no two runs may write one at the same time.
 
-mod support;
+use crate::support;
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Runs that are killed go on with nothing but their checkpoint: every file that was asked for ends with the bytes of a run that
 //! nobody disturbed.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};

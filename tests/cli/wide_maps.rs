@@ -1,6 +1,6 @@
 //! Maps that grow on the disk: the same files as in memory, whatever interrupts the run.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};

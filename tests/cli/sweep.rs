@@ -1,6 +1,6 @@
 //! `trisolar sweep`: a map for each value, a sheet and a table.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 

@@ -50,7 +50,7 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 fn plummer() -> Vec<Body> {
-    include_str!("golden/plummer_1024.txt")
+    include_str!("../golden/plummer_1024.txt")
         .lines()
         .filter(|line| !line.starts_with('#'))
         .map(|line| {

@@ -1,0 +1,25 @@
+//! Tests of the program: one executable for all subcommands, since each further one costs a link and a start.
+
+mod accuracy;
+mod bad_input;
+mod bench_solvers;
+mod body_files;
+mod cluster;
+mod compare;
+mod config;
+mod encounters;
+mod explore;
+mod gpus;
+mod help;
+mod machine;
+mod nbody;
+mod outputs;
+mod points;
+mod reading;
+mod resume;
+mod run;
+#[path = "../support/mod.rs"]
+mod support;
+mod sweep;
+mod wide_maps;
+mod zoom;

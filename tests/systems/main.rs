@@ -1,0 +1,23 @@
+//! Tests of the library: the systems on every engine, their physics and their files.
+
+mod divergence_engines;
+mod divergence_integrators;
+mod divergence_ladder;
+mod divergence_points;
+mod divergence_precision;
+mod divergence_resume;
+mod encounters;
+mod hermite_ahmad_cohen;
+mod hermite_block_steps;
+mod hermite_kernels;
+mod hermite_physics;
+mod io_files;
+mod io_pictures;
+mod nbody_engines;
+mod nbody_files;
+mod nbody_physics;
+mod quantities;
+mod spec_round_trips;
+#[path = "../support/mod.rs"]
+mod support;
+mod zoom_devices;
