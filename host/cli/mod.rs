@@ -104,7 +104,7 @@ pub fn main() -> ExitCode {
         }
         Command::Nbody(args) => nbody::run(*args, &typed),
         Command::Encounters(args) => {
-            ranks::refuse("encounters").and_then(|()| encounters::run(&args))
+            ranks::refuse("encounters").and_then(|()| encounters::run(&args, &typed))
         }
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),

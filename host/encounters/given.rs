@@ -190,6 +190,27 @@ impl Given {
         masses.chain(own).collect()
     }
 
+    /// As TOML, of which a configuration file is made.
+    ///
+    /// # Errors
+    /// A number that TOML has not: a seed of 2^63 and more.
+    pub fn to_toml(&self) -> Result<String, String> {
+        let values = toml::to_string(self).map_err(|e| e.to_string())?;
+        Ok(format!(
+            "# Trisolar encounters: trisolar encounters --config THIS_FILE\n{values}"
+        ))
+    }
+
+    /// Whether the option of this name is given.
+    pub fn has(&self, option: &str) -> bool {
+        let values = serde_json::to_value(self).unwrap_or_default();
+        match &values[option.replace('-', "_")] {
+            serde_json::Value::Null => option == "points",
+            serde_json::Value::Array(list) => !list.is_empty(),
+            _ => true,
+        }
+    }
+
     /// Takes every value that is not given from `under`. Parameters are one value: choices of `under` for parameters that are given
     /// here in another way would be contradictions, so that its draws and axes count only where none are given here.
     #[must_use]
