@@ -13,6 +13,8 @@ pub mod files;
 mod given;
 pub mod parameter;
 pub mod pictures;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod spec;
 pub mod store;
 pub mod summary;
@@ -27,5 +29,7 @@ pub use engine::{
 pub use given::{Given, whole_number};
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use parameter::{Choice, Parameter, Setup};
+#[cfg(feature = "mpi")]
+pub use ranks::{Crew, Local, lead, serve};
 pub use spec::{Jump, Limits, Order, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};

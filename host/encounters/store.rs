@@ -158,6 +158,20 @@ fn of_bytes(bytes: &[u8]) -> Option<&[Record]> {
     whole.then(|| unsafe { std::slice::from_raw_parts(start, bytes.len() / size_of::<Record>()) })
 }
 
+/// Records out of a copy of their [`bytes`], which may begin anywhere; `None` if the last one is cut off.
+#[cfg(feature = "mpi")]
+pub(super) fn records_of(copied: &[u8]) -> Option<Vec<Record>> {
+    if !copied.len().is_multiple_of(size_of::<Record>()) {
+        return None;
+    }
+    let mut records = vec![Record::default(); copied.len() / size_of::<Record>()];
+    // SAFETY: as many bytes as the records have, any of which make a record.
+    unsafe {
+        std::ptr::copy_nonoverlapping(copied.as_ptr(), records.as_mut_ptr().cast(), copied.len());
+    }
+    Some(records)
+}
+
 fn layout(valid: &Validated) -> Layout {
     Layout {
         header: Vec::new(),

@@ -24,6 +24,8 @@ mod options;
 mod outputs;
 pub mod partial;
 mod place;
+#[cfg(feature = "mpi")]
+pub mod processes;
 pub mod queue;
 mod ranks;
 mod record;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trisolar::divergence::{EngineError, RunOptions};
+use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
 use trisolar::encounters::store::{self, Begun, StoreError};
 use trisolar::encounters::{
@@ -14,6 +14,7 @@ use trisolar::io::IoError;
 use trisolar::run::{self, Claim, RecordError};
 
 use super::progress::Progress;
+use super::ranks::Team;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, interrupt};
@@ -182,6 +183,16 @@ impl Job {
 }
 
 impl Args {
+    /// The file of points, also of a computation that goes on.
+    fn points_of_the_run(&self) -> Option<PathBuf> {
+        let of_the_begun = || {
+            let begun = self.begun().ok().flatten()?;
+            let kept: OutputArgs = begun.run.get(OUTPUT).ok()?;
+            kept.points
+        };
+        self.points.clone().or_else(of_the_begun)
+    }
+
     /// The computation that is to go on, if it has been begun; see `--resume`.
     fn begun(&self) -> Result<Option<Begun>, Failure> {
         let Some(name) = &self.resume else {
@@ -236,8 +247,15 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
         threads: args.threads,
         gpus: args.gpus,
     };
-    let options = options.checked()?;
-    run_on(args, typed, &encounters::Devices, &options)
+    let team = Team::join()?;
+    let points = || {
+        let path = args.points_of_the_run().ok_or("there is no --points")?;
+        Points::read(&path)
+    };
+    let result = team.encounters(options.checked(), &points, |computer, options| {
+        run_on(args, typed, computer, &options)
+    });
+    team.end(result)
 }
 
 fn run_on(

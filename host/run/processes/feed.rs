@@ -4,20 +4,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kernels_gpu::device::fetch::TILE;
-
-use super::message::Message;
+use super::message::{Message, Piece};
 use super::post::{Heard, Line};
-use crate::queue::{Pace, Queue, Share};
-use crate::sink::Sink;
-use crate::value::{ValueSlice, ValueVec};
-use trisolar_run::queue::Supply;
-use trisolar_run::{EngineError, Monitor};
+use crate::queue::{Pace, Queue, Share, Supply};
+use crate::{EngineError, Monitor};
 
-/// Interval at which a rank checks whether its devices need more pixels, which is also the longest time that results wait before
+/// Interval at which a rank checks whether its devices need more items, which is also the longest time that results wait before
 /// they are sent.
 const TICK: Duration = Duration::from_millis(2);
-/// Time after which an unanswered request is repeated, because rank 0 may have assumed that the rank has enough pixels.
+/// Time after which an unanswered request is repeated, because rank 0 may have assumed that the rank has enough items.
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
 /// Interval at which a rank reports its progress to rank 0.
 const BETWEEN_NEWS: Duration = Duration::from_millis(100);
@@ -33,26 +28,19 @@ impl Appetite {
         pace.backlog <= self.enough
     }
 
-    /// Records that `more` pixels arrived in addition to the `before` that were left.
+    /// Records that `more` items arrived in addition to the `before` that were left.
     fn got(&mut self, before: u64, more: u64) {
         self.enough = (before + more) / 2;
     }
 }
 
-/// Pixels that a device of this kind takes as one piece.
-fn unit(engine: &str) -> u64 {
-    if engine.starts_with("gpu") {
-        u64::from(TILE)
-    } else {
-        1
-    }
-}
-
 /// Rank 0's devices draw from the queue of all ranks.
-pub(super) struct FromShare<'a> {
+#[allow(missing_debug_implementations)]
+pub struct FromShare<'a> {
+    /// Their share of that queue.
     pub share: Share<'a>,
-    /// The engine's name.
-    pub engine: &'static str,
+    /// Items that the devices take as one piece.
+    pub unit: u64,
 }
 
 impl Supply for FromShare<'_> {
@@ -72,7 +60,7 @@ impl FromShare<'_> {
         while queue.end().is_none() {
             let pace = queue.pace();
             if appetite.is_hungry(pace) {
-                let spans = self.share.draw(pace, u64::MAX, unit(self.engine))?.spans;
+                let spans = self.share.draw(pace, u64::MAX, self.unit)?.spans;
                 if !spans.is_empty() {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
                     appetite.got(pace.backlog, count);
@@ -89,14 +77,9 @@ impl FromShare<'_> {
     }
 }
 
-/// What rank 0's devices deliver, and how far they are.
-pub(super) struct ToShare<'a>(pub Share<'a>);
-
-impl Sink for ToShare<'_> {
-    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
-        self.0.deliver(first, values)
-    }
-}
+/// Watches rank 0's devices: how far they are, and whether the run has ended for all ranks.
+#[allow(missing_debug_implementations)]
+pub struct ToShare<'a>(pub Share<'a>);
 
 impl Monitor for ToShare<'_> {
     fn progress(&self, done: u64, _: u64) {
@@ -108,25 +91,42 @@ impl Monitor for ToShare<'_> {
     }
 }
 
-/// Another rank's devices, whose pixels rank 0 grants and whose results it gets.
-pub(super) struct Granted<'a> {
-    pub line: &'a Line<'a>,
-    /// The engine's name.
-    pub engine: &'static str,
+/// Another rank's devices, whose items rank 0 grants and whose results it gets.
+#[allow(missing_debug_implementations)]
+pub struct Granted<'a> {
+    line: &'a Line<'a>,
+    /// Items that the devices take as one piece.
+    unit: u64,
     /// Results to be sent.
-    pub out: Mutex<Vec<(u64, ValueVec)>>,
+    out: Mutex<Vec<Piece>>,
     /// Whether nobody wants them any more.
-    pub unwanted: AtomicBool,
+    unwanted: AtomicBool,
 }
 
-impl Sink for Granted<'_> {
-    fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
+impl<'a> Granted<'a> {
+    pub(super) fn new(line: &'a Line<'a>, unit: u64) -> Self {
+        Self {
+            line,
+            unit,
+            out: Mutex::default(),
+            unwanted: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes the results of `count` items from number `first` on, to be sent to rank 0.
+    pub fn put(&self, first: u64, count: u64, bytes: &[u8]) {
         let mut out = self.out.lock().expect("nobody panics with it");
         match out.last_mut() {
-            Some((begin, all)) if *begin + all.len() as u64 == first => all.extend(values),
-            _ => out.push((first, values.to_vec())),
+            Some(last) if last.first + last.count == first => {
+                last.count += count;
+                last.bytes.extend(bytes);
+            }
+            _ => out.push(Piece {
+                first,
+                count,
+                bytes: bytes.to_vec(),
+            }),
         }
-        Ok(())
     }
 }
 
@@ -145,7 +145,7 @@ impl Supply for Granted<'_> {
         while queue.end().is_none() {
             self.send();
             if told.is_none() && queue.has_started() {
-                let (capacity, unit) = (queue.capacity(), unit(self.engine));
+                let (capacity, unit) = (queue.capacity(), self.unit);
                 self.line.say(&Message::Ready { capacity, unit });
                 told = Some(Instant::now());
             }

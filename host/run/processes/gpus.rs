@@ -1,13 +1,13 @@
 //! Which GPUs a rank uses, and how many threads.
 
+use crate::mpi::World;
 use crate::{Backend, GpuChoice, RunOptions};
-use trisolar_run::mpi::World;
 
 /// `options` for this rank: unless they say how many, the threads that this rank's processors can run are shared out among the
 /// ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there. [`GpuChoice::All`] is left:
 /// every rank then uses all GPUs that it sees.
 pub fn share(options: &RunOptions, world: &World) -> RunOptions {
-    let threads = trisolar_run::machine::threads() / world.sharing_processors();
+    let threads = crate::machine::threads() / world.sharing_processors();
     RunOptions {
         threads: options.threads.or(Some(threads.max(1))),
         gpus: match options.backend {
@@ -24,7 +24,7 @@ pub fn share(options: &RunOptions, world: &World) -> RunOptions {
 }
 
 /// Whether other ranks use this rank's GPUs as well.
-pub(super) fn shared(options: &RunOptions, world: &World) -> bool {
+pub fn shared(options: &RunOptions, world: &World) -> bool {
     let visible = visible().len();
     options.backend != Backend::Cpu
         && world.count_here() > 1
@@ -32,7 +32,7 @@ pub(super) fn shared(options: &RunOptions, world: &World) -> bool {
 }
 
 /// One GPU after the other, a map each: a device works best on a whole map.
-pub(super) fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
+pub fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
     let chosen = chosen(options.gpus, &visible());
     let one = match chosen.len() {
         0 | 1 => None,
@@ -46,7 +46,7 @@ pub(super) fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
 
 /// Numbers of the GPUs that this process sees.
 fn visible() -> Vec<u32> {
-    let found = trisolar_device::devices().unwrap_or_default();
+    let found = crate::gpu::devices().unwrap_or_default();
     found.iter().map(|gpu| gpu.index).collect()
 }
 

@@ -1,61 +1,57 @@
 //! The side of rank 0: all ranks as the devices of one run.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::feed::{FromShare, ToShare};
-use super::message::Message;
+use serde_json::Value;
+
+use super::message::{Message, Piece};
 use super::post::{Heard, Line, Post};
-use super::report::{Report, together};
-use crate::engine::{Streamed, Task};
+use super::report::{Report, Together};
+use crate::mpi::World;
 use crate::queue::{Pace, Share};
-use crate::team::{self, Worker};
-use crate::{Computer, Devices, Driver, Specification, choice};
-use trisolar_run::Ranks as _;
-use trisolar_run::mpi::World;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use crate::team::{self, Items, Worker};
+use crate::{EngineError, Monitor, Ranks as _};
 
 /// How long to wait for a message where nothing else can happen.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// The same while a rank waits for an answer.
 const SOON: Duration = Duration::from_millis(1);
 
-/// All ranks' devices, on rank 0.
-pub struct Crew {
+/// All ranks, on rank 0.
+pub struct Leader {
     post: Post,
     size: usize,
     in_turn: bool,
     tasks: AtomicU32,
-    /// Rank 0's own.
-    devices: Devices,
 }
 
-impl fmt::Debug for Crew {
+impl fmt::Debug for Leader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MPI ranks", self.size)
     }
 }
 
 /// Runs `work` on rank 0 in a thread of its own, while this one, which has joined the world, talks to the other ranks, which
-/// [`serve`](super::serve). With `in_turn` ranks with several GPUs compute each task on one of them, in turn: for many maps.
+/// [`serve`](super::serve). With `in_turn` ranks with several GPUs compute each task on one of them, in turn: for many tasks.
 ///
 /// A panic in `work` ends all ranks.
-pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew) -> T + Send) -> T {
+pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
     let (post, given) = Post::new();
-    let crew = Crew {
+    let leader = Leader {
         post,
         size: world.size(),
         in_turn,
         tasks: AtomicU32::new(0),
-        devices: Devices::new(),
     };
     std::thread::scope(|scope| {
-        let work = scope.spawn(|| work(&crew));
+        let work = scope.spawn(|| work(&leader));
         while !work.is_finished() {
             // What comes for nobody is about tasks that have ended.
-            crew.post.work(world, &given, |_, _, _| ());
+            leader.post.work(world, &given, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
     })
@@ -79,28 +75,49 @@ pub fn dismiss(world: &World, code: u8) {
     }
 }
 
-impl Computer for Crew {
-    fn stream(
+/// A task for all ranks.
+#[allow(missing_debug_implementations)]
+pub struct Task<'a> {
+    /// Numbers of its items, in ascending order and without overlap.
+    pub spans: &'a [Range<u64>],
+    /// Steps of each, as the monitor is told of them.
+    pub steps: u64,
+    /// What they are, in words (`pixels`), and for the other ranks.
+    pub name: &'static str,
+    /// The same for the other ranks, in the words of their system.
+    pub work: Value,
+    /// Computes on rank 0 out of its share of the queue of all ranks, of which it is expected to draw so many items.
+    pub own: &'a (dyn Fn(Share<'_>, u64) -> Result<Report, EngineError> + Sync),
+    /// Stores what another rank has computed.
+    pub put: &'a (dyn Fn(&Piece) -> Result<(), EngineError> + Sync),
+}
+
+impl Leader {
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Computes a task on all ranks; says who did what, and how long it took.
+    ///
+    /// # Errors
+    /// What ended the run: a rank that cannot go on ends it for all.
+    pub fn run(
         &self,
         task: &Task<'_>,
-        options: &RunOptions,
         monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
+    ) -> Result<(Together, Duration), EngineError> {
         let number = self.tasks.fetch_add(1, Ordering::Relaxed);
-        let pixels = task.pixels().div_ceil(self.size as u64);
+        let count: u64 = task.spans.iter().map(|s| s.end - s.start).sum();
+        let expected = count.div_ceil(self.size as u64);
         let own = Own {
-            devices: &self.devices,
-            options: RunOptions {
-                driver: Driver::Threads,
-                ..*options
-            },
-            pixels,
+            task,
+            expected,
             report: Mutex::default(),
         };
         let begin = Message::Begin {
-            specification: Box::new(task.spec.specification().clone()),
-            points: task.spec.points().map(|points| points.checksum()),
-            pixels,
+            work: task.work.clone(),
+            items: expected,
             turn: self.in_turn.then_some(u64::from(number)),
         };
         let others: Vec<Proxy<'_>> = (1..self.size)
@@ -108,21 +125,25 @@ impl Computer for Crew {
                 rank,
                 line: self.post.line(number, rank),
                 begin: &begin,
+                task,
                 report: Mutex::default(),
             })
             .collect();
-        let workers = std::iter::once(&own as &dyn Worker);
+        let workers = std::iter::once(&own as &dyn Worker<()>);
         let workers: Vec<_> = workers.chain(others.iter().map(|o| o as _)).collect();
-        let ran = team::run(&workers, None, task, monitor)?;
+        let items = Items {
+            spans: task.spans,
+            steps: task.steps,
+            name: task.name,
+            supply: None,
+            at_start: None,
+        };
+        let ran = team::run(&workers, None, &(), &items, monitor)?;
         let reports = std::iter::once(own.report).chain(others.into_iter().map(|o| o.report));
         let reports: Vec<Report> = reports
             .map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner))
             .collect();
-        Ok(together(&reports, ran.elapsed))
-    }
-
-    fn processes(&self) -> usize {
-        self.size
+        Ok((Together::of(&reports), ran.elapsed))
     }
 }
 
@@ -134,48 +155,25 @@ fn fail(share: Share<'_>, error: EngineError) -> EngineError {
 
 /// Rank 0's devices.
 struct Own<'a> {
-    devices: &'a Devices,
-    options: RunOptions,
-    /// Pixels that are expected to be theirs.
-    pixels: u64,
+    task: &'a Task<'a>,
+    /// Items that are expected to be theirs.
+    expected: u64,
     report: Mutex<Report>,
 }
 
-impl Worker for Own<'_> {
+impl Worker<()> for Own<'_> {
     fn label(&self) -> String {
         "rank 0".into()
     }
 
-    fn capacity(&self, _: &Specification) -> u64 {
+    fn capacity(&self, (): &()) -> u64 {
         1
     }
 
-    fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        let report = self.compute(task, share).map_err(|e| fail(share, e))?;
+    fn work(&self, (): &(), share: Share<'_>) -> Result<(), EngineError> {
+        let report = (self.task.own)(share, self.expected).map_err(|e| fail(share, e))?;
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
         Ok(())
-    }
-}
-
-impl Own<'_> {
-    fn compute(&self, task: &Task<'_>, share: Share<'_>) -> Result<Report, EngineError> {
-        let (chosen, mut notes) =
-            choice::devices(self.devices, task.spec, self.pixels, &self.options)?;
-        let engine = chosen.engine();
-        let supply = FromShare {
-            share,
-            engine: engine.name(),
-        };
-        let results = ToShare(share);
-        let part = Task::supplied(task.spec, &results, &supply);
-        let mut ran = engine.stream(&part, &results)?;
-        notes.append(&mut ran.notes);
-        ran.notes = notes;
-        Ok(Report::new(Streamed {
-            engine: engine.name(),
-            device: engine.device(),
-            ran,
-        }))
     }
 }
 
@@ -184,19 +182,20 @@ struct Proxy<'a> {
     rank: usize,
     line: Line<'a>,
     begin: &'a Message,
+    task: &'a Task<'a>,
     report: Mutex<Report>,
 }
 
-impl Worker for Proxy<'_> {
+impl Worker<()> for Proxy<'_> {
     fn label(&self) -> String {
         format!("rank {}", self.rank)
     }
 
-    fn capacity(&self, _: &Specification) -> u64 {
+    fn capacity(&self, (): &()) -> u64 {
         1
     }
 
-    fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
+    fn work(&self, (): &(), share: Share<'_>) -> Result<(), EngineError> {
         self.line.say(self.begin);
         let result = self.converse(share);
         if result.is_err() {
@@ -238,8 +237,9 @@ impl Proxy<'_> {
                 }
                 Heard::Message(Message::Steps(steps)) => share.report(steps),
                 Heard::Message(Message::Results(results)) => {
-                    for (first, values) in results {
-                        share.deliver(first, values.as_slice())?;
+                    for piece in results {
+                        let span = piece.first..piece.first + piece.count;
+                        share.deliver(span, || (self.task.put)(&piece))?;
                     }
                 }
                 Heard::Message(Message::Ended(report)) => {

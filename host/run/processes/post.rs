@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::feed::Granted;
 use super::message::Message;
-use trisolar_run::mpi::World;
+use crate::mpi::World;
 
 /// Time between two looks for messages from other ranks.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
@@ -86,7 +87,8 @@ impl Post {
 }
 
 /// One end of what is said about a task between two ranks.
-pub(super) struct Line<'a> {
+#[allow(missing_debug_implementations)]
+pub struct Line<'a> {
     post: &'a Post,
     task: u32,
     peer: usize,
@@ -103,13 +105,18 @@ pub(super) enum Heard {
 }
 
 impl Line<'_> {
-    pub fn say(&self, message: &Message) {
+    /// Items that rank 0 grants, for devices that take `unit` of them as one piece.
+    pub fn granted(&self, unit: u64) -> Granted<'_> {
+        Granted::new(self, unit)
+    }
+
+    pub(super) fn say(&self, message: &Message) {
         // Fails only when the run is over.
         let _ = self.post.out.send((self.peer, message.to_bytes(self.task)));
     }
 
     /// Waits for a message, but not for long.
-    pub fn hear(&self, most: Duration) -> Heard {
+    pub(super) fn hear(&self, most: Duration) -> Heard {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         match inbox.recv_timeout(most) {
             Ok(message) => Heard::Message(message),
