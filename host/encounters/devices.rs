@@ -47,6 +47,7 @@ impl Team {
     /// # Errors
     /// No GPU can be used and one is needed, or the CPU engine cannot start.
     pub fn open(runs: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
+        options.check()?;
         let mut notes = Vec::new();
         let wanted = match options.backend {
             Backend::Cpu => false,
@@ -54,7 +55,7 @@ impl Team {
             Backend::Auto => runs >= WORTH_A_GPU,
         };
         if wanted {
-            match open_gpus(options.gpus, runs) {
+            match open_gpus(options, runs) {
                 Ok((gpus, failed)) => {
                     let note = |e| format!("{e}; the other devices compute instead");
                     notes.extend(failed.into_iter().map(note));
@@ -79,14 +80,16 @@ impl Team {
     }
 }
 
+/// GPUs that can be used, and why others cannot.
+type Opened = (Vec<Arc<dyn Device>>, Vec<EngineError>);
+
 /// Opens the GPUs at the same time; also says which of them cannot be used.
-fn open_gpus(
-    choice: GpuChoice,
-    runs: u64,
-) -> Result<(Vec<Arc<dyn Device>>, Vec<EngineError>), EngineError> {
-    let found = trisolar_device::devices()?.into_iter().map(|gpu| gpu.index);
-    let numbers: Vec<u32> = match choice {
-        GpuChoice::These(_) => choice.numbers().collect(),
+fn open_gpus(options: &RunOptions, runs: u64) -> Result<Opened, EngineError> {
+    let found = trisolar_device::devices();
+    options.check_with(found.as_deref())?;
+    let found = found?.into_iter().map(|gpu| gpu.index);
+    let numbers: Vec<u32> = match options.gpus {
+        GpuChoice::These(_) => options.gpus.numbers().collect(),
         GpuChoice::All => found.collect(),
         GpuChoice::Auto => {
             let enough = usize::try_from(runs.div_ceil(RUNS_A_GPU)).unwrap_or(usize::MAX);
