@@ -401,7 +401,146 @@ impl Missing {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
+    use crate::{CpuEngine, Limits, Sink, Specification, Validated, same_bits};
+    use trisolar_run::Unattended;
+
+    const RUNS: u64 = 80;
+
+    fn valid() -> Validated {
+        let specification = Specification {
+            n: RUNS,
+            limits: Limits {
+                max_time: None,
+                max_steps: 400,
+            },
+            ..Specification::default()
+        };
+        specification.validate().unwrap()
+    }
+
+    /// Two emulated devices.
+    fn two() -> DeviceEngine {
+        let one = DeviceEngine::emulated(1, 32, None);
+        DeviceEngine {
+            devices: vec![one.devices[0].clone(), one.devices[0].clone()],
+            ..one
+        }
+    }
+
+    /// Records by their runs, each of which comes once.
+    #[derive(Default)]
+    struct Found(Mutex<Vec<(u64, Record)>>);
+
+    impl Sink for Found {
+        fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
+            let mut all = self.0.lock().unwrap();
+            all.extend((first..).zip(records.iter().copied()));
+            Ok(())
+        }
+    }
+
+    impl Found {
+        /// The runs there are, whose records are to be as expected.
+        fn runs(self, expected: &[Record]) -> Vec<u64> {
+            let mut all = self.0.into_inner().unwrap();
+            all.sort_unstable_by_key(|(run, _)| *run);
+            for (run, record) in &all {
+                assert!(same_bits(record, &expected[*run as usize]), "{run}");
+            }
+            all.into_iter().map(|(run, _)| run).collect()
+        }
+    }
+
+    /// A device that fails with runs drawn.
+    struct Failing;
+
+    impl<'a> Worker<Task<'a>> for Failing {
+        fn label(&self) -> String {
+            "a bad GPU".into()
+        }
+
+        fn capacity(&self, _: &Task<'a>) -> u64 {
+            32
+        }
+
+        fn work(&self, _: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
+            share.ready();
+            share.draw_portion(0.0, 10, 10)?;
+            Err(EngineError::Gpu {
+                device: self.label(),
+                call: "launching a kernel",
+                reason: "it was pulled out".into(),
+            })
+        }
+    }
+
+    #[test]
+    fn devices_and_the_cpu_together_give_the_records_of_one_also_where_one_fails() {
+        let spec = valid();
+        let cpu = CpuEngine::new(Some(2)).unwrap();
+        let expected = cpu.integrate(&spec, &Unattended).unwrap();
+        let engine = two();
+        let [one, other] = [&engine, &engine].map(|e| Gpu {
+            engine: e,
+            device: &e.devices[0],
+        });
+        // With runs between others that are not asked for.
+        for spans in [vec![0..RUNS], vec![3..4, 10..50, 60..61, 79..80]] {
+            let teams: [&[&dyn Worker<Task<'_>>]; 4] = [
+                &[&one, &other],
+                &[&one, &cpu],
+                &[&Failing, &one],
+                &[&cpu, &Failing, &other],
+            ];
+            for team in teams {
+                let found = Found::default();
+                let task = Task::new(&spec, &spans, &found);
+                let ran = together(team, None, &task, &Unattended).unwrap();
+                let asked: Vec<u64> = spans.iter().cloned().flatten().collect();
+                assert_eq!(ran.portions.iter().map(|p| p.1).sum::<u64>(), task.runs());
+                let failed = team.iter().filter(|w| w.label() == "a bad GPU").count();
+                assert_eq!(ran.notes.len(), failed);
+                let told = |note: &String| note.contains("runs that it had begun, and the rest");
+                assert!(ran.notes.iter().all(told), "{:?}", ran.notes);
+                assert_eq!(found.runs(&expected), asked);
+            }
+        }
+        // The reserve does what nobody else can.
+        let found = Found::default();
+        let whole = [0..RUNS];
+        let task = Task::new(&spec, &whole, &found);
+        let ran = together(&[&Failing], Some(&cpu), &task, &Unattended).unwrap();
+        assert!(
+            ran.notes[0].ends_with("the CPU computes the 10 runs that it had begun, and the rest")
+        );
+        assert_eq!(found.runs(&expected).len() as u64, RUNS);
+    }
+
+    #[test]
+    fn what_has_ended_is_kept_when_a_computation_is_cancelled() {
+        /// Ends the computation after some launches.
+        struct Impatient(AtomicU64);
+        impl Monitor for Impatient {
+            fn cancelled(&self) -> bool {
+                self.0.fetch_add(1, Ordering::Relaxed) >= 4
+            }
+        }
+        let spec = valid();
+        let cpu = CpuEngine::new(Some(1)).unwrap();
+        let expected = cpu.integrate(&spec, &Unattended).unwrap();
+        let engine = DeviceEngine::emulated(1, 32, None);
+        let found = Found::default();
+        let whole = [0..RUNS];
+        let task = Task::new(&spec, &whole, &found);
+        let error = engine.stream(&task, &Impatient(AtomicU64::new(0)));
+        assert!(matches!(error, Err(EngineError::Cancelled)));
+        let kept = found.runs(&expected).len() as u64;
+        assert!((1..RUNS).contains(&kept), "{kept}");
+    }
 
     fn record(outcome: u8) -> Record {
         Record {
