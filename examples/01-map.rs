@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let steps = specification.steps as u32;
 
-    // A GPU if there is one, otherwise the CPU: the numbers are the same.
+    // A GPU if there is one, otherwise the CPU. The numbers are the same.
     let map = run(
         &specification.validate()?,
         &RunOptions::default(),

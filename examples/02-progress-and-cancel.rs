@@ -1,10 +1,10 @@
-//! Watching a run and ending it: `cargo run --release --example 02-progress-and-cancel`.
+//! Reports the progress of a run and cancels it: `cargo run --release --example 02-progress-and-cancel`.
 
 use std::time::{Duration, Instant};
 
 use trisolar::divergence::{EngineError, Monitor, RunOptions, SpecError, Specification, run};
 
-/// Prints percents, and has no more than so much time.
+/// Prints percentages, and cancels after this time.
 struct Patience {
     until: Instant,
 }

@@ -1,4 +1,4 @@
-//! Another plane, another body, softened, into a numpy archive: `cargo run --release --example 03-your-own-plane`.
+//! A map of another plane and another body, with softening, in a NumPy archive: `cargo run --release --example 03-your-own-plane`.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         size: [160, 90],
         center: [0.0, 2.0],
         span: [32.0, 18.0],
-        // Body 2 is a test body: it feels the others without pulling them.
+        // Body 2 is a test body, which is attracted by the others without attracting them.
         masses: [20.0, 0.0, 20.0],
         positions: [
             DVec3::ZERO,
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Specification::default()
     };
 
-    // What cannot be computed is said with the option's name before any work starts.
+    // A value that is not allowed is an error that names the option, before any work starts.
     let mistaken = Specification {
         dt: -1.0,
         ..specification.clone()

@@ -1,4 +1,4 @@
-//! The same bits from every engine, the GPU kernels under the emulator among them:
+//! Checks that all engines give the same bits, including the GPU kernels under the emulator:
 //! `cargo run --release --example 04-equal-bits`.
 
 use std::error::Error;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The first two integrate a Plummer model of 1024 particles with a softening of 4/N to time 2, with several accuracy
-//! parameters an order, and draw the energy error against the particle steps (`orders-error.png`). The third draws core radius,
+//! parameters per order, and draw the energy error against the particle steps (`orders-error.png`). The third draws core radius,
 //! energy error and steps of long runs, from what `trisolar cluster --series` wrote (`collapse-core.png`,
 //! `collapse-error.png`, `collapse-steps.png`). The fourth draws how the time steps of all particles are distributed at the
 //! times of checkpoints (`trisolar cluster --checkpoint`), before and after core collapse for instance (`orders-steps.png`).
@@ -25,7 +25,7 @@ type Error = Box<dyn std::error::Error>;
 /// The Plummer model for which the steps and errors of an independent C++ program are known.
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
 const END: f64 = 2.0;
-/// Particle steps and |dE/E| of that code at the orders 4 and 6.
+/// Particle steps and |dE/E| of that program at the orders 4 and 6.
 const KNOWN: (&str, [f64; 2], [f64; 2]) = (
     "independent C++ program, 4 and 6",
     [496_195.0, 192_964.0],
@@ -50,7 +50,7 @@ fn main() -> Result<(), Error> {
     }
 }
 
-/// Times and core radii of a run of that code at order 6.
+/// Times and core radii of a run of that program at order 6.
 const KNOWN_CORES: (&str, [f64; 4], [f64; 4]) = (
     "independent C++ program, order 6",
     [5.0, 185.0, 385.0, 425.0],

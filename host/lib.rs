@@ -14,9 +14,17 @@
 //! - [`simd`]: the lanes of the CPU engines
 //! - [`run`]: outputs, locks and checkpoints of any run
 //! - [`gpu`][]: devices
+#![cfg_attr(
+    all(doc, not(doctest)),
+    doc = "- [`guide`]: the pages of the documentation"
+)]
 
 #[doc(inline)]
 pub use trisolar_systems::*;
+
+// Not for doctests: the pages' blocks of code are tested elsewhere.
+#[cfg(all(doc, not(doctest)))]
+trisolar_guide::guide!();
 
 /// The kernels, which the build script has made of `kernels-gpu`. A program has them without naming them; a static library for another
 /// language, from which linkers take only what is referred to, must refer to them.

@@ -46,7 +46,7 @@ pub struct EnergyError {
 }
 
 impl EnergyError {
-    /// For a run that starts with the total energy `start`; `parts` is the sum of the magnitudes of its kinetic and potential
+    /// The error of a run that starts with the total energy `start`; `parts` is the sum of the magnitudes of its kinetic and potential
     /// energy.
     pub fn new(start: f64, parts: f64) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl EnergyError {
             let before = if self.largest == self.last {
                 String::new()
             } else {
-                format!(" (at most {:+.2e} on the way)", self.largest)
+                format!(" (largest {:+.2e} during the run)", self.largest)
             };
             format!(
                 "the relative error of the energy is {:+.2e}{before}, above {ENERGY_LIMIT}: the trajectories are not reliable; {advice}",
@@ -114,9 +114,9 @@ impl EnergyError {
 /// The message about an energy that is not finite although all coordinates are; `when` is the step or time.
 pub fn no_energy(when: &str, total: f64, bodies: &Bodies) -> String {
     let pair = nearest_pair(&bodies.position).map_or(String::new(), |(i, j, distance)| {
-        format!(" The closest bodies are {i} and {j}, {distance:.3e} apart.")
+        format!(" The closest bodies are {i} and {j}, at a distance of {distance:.3e}.")
     });
     format!(
-        "{when}: the energy is {total}, not a finite number.{pair} Give a --softening, or other bodies"
+        "{when}: the energy is {total}, not a finite number.{pair} Use --softening, or other bodies"
     )
 }

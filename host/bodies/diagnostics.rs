@@ -30,8 +30,8 @@ pub struct Diagnostics {
 }
 
 /// The error of a total energy relative to the magnitude of that at the start. `parts` is the sum of the magnitudes of the start's
-/// kinetic and potential energy: where these cancel each other to less than a hundredth, as near a parabola, the error is relative
-/// to that.
+/// kinetic and potential energy: where they cancel to less than a hundredth of it, as near a parabola, the error is relative to that
+/// sum.
 pub fn relative_error(total: f64, start: f64, parts: f64) -> f64 {
     relative_change(start, total, start, parts)
 }
@@ -46,12 +46,12 @@ pub fn relative_change(from: f64, to: f64, start: f64, parts: f64) -> f64 {
 
 /// A compensated sum (Neumaier 1974).
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct CompensatedSum {
     sum: f64,
     lost: f64,
 }
 
-impl Sum {
+impl CompensatedSum {
     fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
         let mut s = Self::default();
         for x in terms {
@@ -68,10 +68,10 @@ impl Sum {
 }
 
 impl Diagnostics {
-    /// Of these bodies. The sums are in a fixed order whatever the number of threads; the potential takes a
-    /// time that grows as n².
+    /// Computes the diagnostics of these bodies. The order of the sums does not depend on the number of threads; the potential takes a
+    /// time proportional to n².
     pub fn of(bodies: &Bodies, g: f64, softening: f64) -> Self {
-        let kinetic = Sum::of(
+        let kinetic = CompensatedSum::of(
             bodies
                 .mass
                 .iter()
@@ -79,15 +79,16 @@ impl Diagnostics {
                 .map(|(m, [x, y, z])| 0.5 * m * (x * x + y * y + z * z)),
         );
         let potential = potential(bodies, g, softening);
-        let weighted =
-            |f: &dyn Fn(usize) -> f64| Sum::of((0..bodies.len()).map(|i| bodies.mass[i] * f(i)));
+        let weighted = |f: &dyn Fn(usize) -> f64| {
+            CompensatedSum::of((0..bodies.len()).map(|i| bodies.mass[i] * f(i)))
+        };
         let (x, v) = (&bodies.position, &bodies.velocity);
         let momentum = [0, 1, 2].map(|d| weighted(&|i| v[i][d]));
         let angular_momentum = [0, 1, 2].map(|d| {
             let (e, f) = ((d + 1) % 3, (d + 2) % 3);
             weighted(&|i| x[i][e] * v[i][f] - x[i][f] * v[i][e])
         });
-        let mass = Sum::of(bodies.mass.iter().copied());
+        let mass = CompensatedSum::of(bodies.mass.iter().copied());
         let centre_of_mass = [0, 1, 2].map(|d| weighted(&|i| x[i][d]) / mass);
         Self {
             kinetic,
@@ -112,20 +113,20 @@ fn potential(bodies: &Bodies, g: f64, softening: f64) -> f64 {
             let p = bodies.position[j];
             let (dx, dy, dz) = (p[0] - x, p[1] - y, p[2] - z);
             let r2 = dx * dx + dy * dy + dz * dz + softening * softening;
-            // A test body adds nothing, be it as near as it may.
+            // A test body adds nothing at any distance.
             if bodies.mass[j] != 0.0 {
                 sum += bodies.mass[j] / r2.sqrt();
             }
         }
         if m == 0.0 { 0.0 } else { -g * m * sum }
     };
-    // A thread costs more than a few pairs.
+    // Starting a thread takes longer than a few pairs.
     let rows: Vec<f64> = if n < 256 {
         (0..n).map(row).collect()
     } else {
         (0..n).into_par_iter().with_min_len(16).map(row).collect()
     };
-    Sum::of(rows)
+    CompensatedSum::of(rows)
 }
 
 fn lagrange(bodies: &Bodies, mass: f64, centre: [f64; 3]) -> [f64; 5] {
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(relative_error(-0.3125, -0.25, 0.75), -0.25);
         // A parabola.
         assert!((relative_error(1e-6, 0.0, 2.0) - 5e-5).abs() < 1e-18);
-        // At rest without any mass.
+        // Bodies at rest without mass.
         assert_eq!(relative_error(0.0, 0.0, 0.0), 0.0);
         assert!(relative_error(f64::NAN, -0.25, 0.75).is_nan());
     }

@@ -1,10 +1,10 @@
-//! Bodies: what models and files make, engines bring back and outputs write.
+//! Bodies, which models and files create, engines return and outputs write.
 //!
 //! - [`Bodies`]: masses, positions and velocities as plain arrays
-//! - [`Points`]: starts of three bodies, given one by one
+//! - [`Points`]: individual start states of three bodies
 //! - [`Model`]: start models
 //! - [`files`]: bodies from files
-//! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: how far a run is off
+//! - [`Diagnostics`]: conserved quantities and the shape of the system; [`EnergyError`]: the energy error of a run
 //! - [`near`]: bodies that are close to each other
 
 mod accuracy;

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bodies, Diagnostics, MAX_BODIES};
 
-/// Up to this many bodies a cluster is brought into virial equilibrium exactly; for more the pairs would take long, and
-/// the deviation of the draw is small.
-const VIRIALISED: usize = 65_536;
+/// Largest number of bodies of a cluster that is scaled to exact virial equilibrium. For more bodies the sum over pairs would take
+/// long, and the random deviation is small.
+const MAX_VIRIALISED_BODIES: usize = 65_536;
 
 /// A start model that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -19,13 +19,13 @@ pub enum ModelError {
     Parameter {
         /// Its name.
         model: String,
-        /// What is wrong.
+        /// A description of the error.
         reason: String,
     },
-    /// A model of a fixed number of bodies, and another number.
-    #[error("--n {given}: the model has {has} bodies; leave --n out")]
+    /// The number of bodies differs from that of a model with a fixed number.
+    #[error("--n {given}: the model has {has} bodies; remove --n")]
     Count {
-        /// Bodies asked for.
+        /// The given number of bodies.
         given: usize,
         /// Bodies of the model.
         has: usize,
@@ -33,12 +33,12 @@ pub enum ModelError {
     /// No bodies, or too many.
     #[error("{given} bodies: there must be 1 to {MAX_BODIES}")]
     Bodies {
-        /// How many.
+        /// The given number.
         given: usize,
     },
 }
 
-/// Where bodies start.
+/// A start model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Model {
@@ -50,13 +50,13 @@ pub enum Model {
         speed: f64,
         /// Least and greatest mass; masses are divided by the number of bodies.
         mass: [f64; 2],
-        /// Whether masses are those drawn, instead of being divided by n.
+        /// Whether masses are used as drawn instead of being divided by n.
         whole_masses: bool,
     },
     /// A Plummer sphere (Plummer 1911) in Hénon units (total mass 1, G = 1, energy -1/4), in virial equilibrium, centred, drawn as
     /// in Aarseth, Hénon & Wielen (1974). With another G, velocities are scaled to keep the equilibrium.
     Plummer,
-    /// Equal masses, 1 together, uniform in a sphere about the origin, at rest: a cold collapse.
+    /// Equal masses, 1 in total, uniform in a sphere about the origin, at rest: a cold collapse.
     Sphere {
         /// Radius of the sphere (length).
         radius: f64,
@@ -144,7 +144,7 @@ impl Model {
         }
     }
 
-    /// What is wrong with the parameters, if anything.
+    /// The error in the parameters, if there is one.
     fn problem(&self) -> Option<String> {
         let positive = |name: &str, x: f64| {
             (!(x > 0.0 && x.is_finite())).then(|| format!("{name} must be above 0, got {x}"))
@@ -163,10 +163,12 @@ impl Model {
                 .or_else(|| from_zero("least mass", low))
                 .or_else(|| from_zero("greatest mass", high))
                 .or_else(|| {
-                    (low > high).then(|| format!("least mass {low} is above greatest mass {high}"))
+                    (low > high).then(|| {
+                        format!("the least mass, {low}, is above the greatest mass, {high}")
+                    })
                 }),
             Self::Sphere { radius } => positive("radius", radius),
-            Self::Kepler { a, e, ratio } => positive("half the major axis", a)
+            Self::Kepler { a, e, ratio } => positive("the semi-major axis", a)
                 .or_else(|| from_zero("mass ratio", ratio))
                 .or_else(|| {
                     (!(0.0..1.0).contains(&e))
@@ -176,10 +178,10 @@ impl Model {
         }
     }
 
-    /// The bodies of the start; `n` is needed by models that have no number of their own.
+    /// The bodies of the start; `n` is needed by models without a fixed number.
     ///
     /// # Errors
-    /// [`ModelError`] for a number or parameter that does not fit.
+    /// [`ModelError`] for a number or parameter that is not allowed.
     pub fn build(
         &self,
         n: Option<usize>,
@@ -303,13 +305,13 @@ fn sphere(n: usize, seed: u64, radius: f64, planar: bool) -> Bodies {
 fn plummer(n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
     // Plummer's scale length in Hénon units.
     const SCALE: f64 = 3.0 * std::f64::consts::PI / 16.0;
-    // Mass farther out is left out: it would decide the size of pictures.
-    const MOST: f64 = 0.999;
+    // Share of the mass that is drawn. The outermost bodies are left out, because they would determine the size of pictures.
+    const DRAWN_MASS_SHARE: f64 = 0.999;
     let mut random = Uniform::new(seed);
     let mut bodies = Bodies::default();
     for _ in 0..n {
         let inside = loop {
-            let u = random.unit() * MOST;
+            let u = random.unit() * DRAWN_MASS_SHARE;
             if u > 0.0 {
                 break u;
             }
@@ -328,7 +330,7 @@ fn plummer(n: usize, seed: u64, g: f64, planar: bool) -> Bodies {
         bodies.push(1.0 / n as f64, x, v);
     }
     bodies.centre();
-    if (2..=VIRIALISED).contains(&n) && g > 0.0 && !planar {
+    if (2..=MAX_VIRIALISED_BODIES).contains(&n) && g > 0.0 && !planar {
         virialise(&mut bodies, g);
     }
     bodies

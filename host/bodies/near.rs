@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-/// The distance of two points, without squares, which may underflow where the distance does not.
+/// The distance of two points, computed without squares, which could underflow.
 fn distance([x, y, z]: [f64; 3], [a, b, c]: [f64; 3]) -> f64 {
     (a - x).hypot(b - y).hypot(c - z)
 }
@@ -19,14 +19,14 @@ pub fn nearest_pair(points: &[[f64; 3]]) -> Option<(usize, usize, f64)> {
     pairs.min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))
 }
 
-/// Two points that are closer to each other than `limit`, or coincide, with their distance, if there are any; at least one of them
+/// Two points that are closer to each other than `limit` or coincide, with their distance, if there are any. At least one of them
 /// `matters`. Takes about as long as sorting, unless many points are within `limit` of others along all three axes.
 pub fn pair_within(
     points: &[[f64; 3]],
     matters: impl Fn(usize) -> bool,
     limit: f64,
 ) -> Option<(usize, usize, f64)> {
-    // Each group comes with the axis that may divide it next, and the number of axes in turn that have not divided it: it is
+    // Each group is stored with the axis that may divide it next, and the number of axes in turn that have not divided it: it is
     // divided wherever two points that follow each other along the axis are at least the limit apart.
     let mut groups = vec![((0..points.len()).collect::<Vec<usize>>(), 0, 0)];
     while let Some((mut group, axis, whole)) = groups.pop() {

@@ -9,7 +9,7 @@ use crate::io::npz::NpzReader;
 use crate::io::read::{self, Limit};
 use crate::spec::SpecError;
 
-/// The most points.
+/// Largest number of points.
 pub const MAX_POINTS: u64 = 1 << 32;
 
 /// A start state for each pixel. Values that the states do not contain come from the specification.
@@ -17,13 +17,13 @@ pub const MAX_POINTS: u64 = 1 << 32;
 pub struct Points {
     /// How the points are arranged.
     shape: Vec<usize>,
-    /// Numbers of a point.
+    /// Numbers per point.
     columns: usize,
     values: Vec<f64>,
 }
 
-/// What the numbers of a point may be.
-const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (those of bodies 1, 2, 3), 18 (and \
+/// The allowed numbers of a point, for messages.
+const ALLOWED: &str = "each point needs 3 numbers (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also \
                        their velocities) or 21 (and their masses)";
 
 fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
@@ -31,8 +31,8 @@ fn refuse(given: String, allowed: impl Into<String>) -> SpecError {
 }
 
 impl Points {
-    /// From an array (C order) whose last axis has the numbers of a point: 3 (start position of the grid body), 9
-    /// (positions of bodies 1, 2, 3), 18 (and their velocities) or 21 (and their masses). The other axes are the shape in which the
+    /// Points from an array (C order) whose last axis has the numbers of a point: 3 (start position of the grid body), 9
+    /// (positions of bodies 1, 2, 3), 18 (also their velocities) or 21 (also their masses). The other axes are the shape in which the
     /// points are arranged.
     ///
     /// # Errors
@@ -72,11 +72,11 @@ impl Points {
         })
     }
 
-    /// Reads points: `.npy` (f64, as for [`new`](Self::new)), `.npz` (its array `points`), or text with a point a line,
-    /// numbers separated by commas or blanks, `#` before comments and names in the first line if need be.
+    /// Reads points: `.npy` (f64, as for [`new`](Self::new)), `.npz` (its array `points`), or text with a point on each
+    /// line, numbers separated by commas or blanks, `#` before comments, and optionally names in the first line.
     ///
     /// # Errors
-    /// What is wrong with the file, in words that name it.
+    /// A description of the error with the name of the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         let array = match extension.to_ascii_lowercase().as_str() {
@@ -118,20 +118,20 @@ impl Points {
             if numbers.len() != expected {
                 let found = numbers.len();
                 return Err(format!(
-                    ":{}: it has {found} numbers, and the lines before have {expected}",
+                    ":{}: the line has {found} numbers, but the lines before have {expected}",
                     number + 1
                 ));
             }
             values.extend(numbers);
         }
         let Some(columns) = columns else {
-            return Err(": there are no points in it".into());
+            return Err(": it contains no points".into());
         };
         Self::new(&[values.len() / columns, columns], values)
             .map_err(|e| format!(": invalid value '{}': {}", e.given, e.allowed))
     }
 
-    /// How the points are arranged: the shape of `times`.
+    /// The arrangement of the points, which is also the shape of the values of the map.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -189,8 +189,8 @@ impl Points {
         }
     }
 
-    /// Positions and velocities of bodies 1, 2, 3 at point `i`; `otherwise` has what a point does not say, which may be all but the
-    /// position of `body` (1, 2 or 3).
+    /// Positions and velocities of bodies 1, 2, 3 at point `i`; `otherwise` has the values that a point does not contain: at most all
+    /// values except the position of `body` (1, 2 or 3).
     #[inline]
     pub fn state(&self, otherwise: [[DVec3; 3]; 2], body: u8, i: usize) -> [[DVec3; 3]; 2] {
         let vector = |k: usize| DVec3::from_slice(&self.values[i * self.columns + 3 * k..]);

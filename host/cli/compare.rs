@@ -22,8 +22,8 @@ use super::{Failure, config, interrupt, values};
 #[command(
     args_override_self = true,
     about = "Compare precision modes or integrators on one map",
-    after_help = "equal: share of pixels with the same value as in the first mode, of divergence the same number of steps.\n\
-                  mean, largest: of the differences' absolute values, of divergence in steps.\n\
+    after_help = "equal: share of pixels with the same value as in the first mode (for divergence, the same number of steps).\n\
+                  mean, largest: absolute differences (for divergence, in steps).\n\
                   grain: share of pixels that stand out from all eight neighbours by more than a hundredth of the steps, or of the \
                   range of values that are not steps."
 )]
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What is changed in the specification.
+/// The change of the specification in a mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Precision(Precision),
@@ -103,20 +103,20 @@ impl Mode {
 /// Maps with the names of their modes.
 type Modes = Vec<(String, Validated)>;
 
-/// What a mode made of the map.
+/// The result of a mode.
 #[derive(Debug, serde::Serialize)]
 struct Row {
     mode: String,
     seconds: f64,
-    /// Pixel-steps a second, as a multiple of the first mode's.
+    /// Pixel-steps per second, relative to the first mode.
     speed: f64,
     grain: f64,
-    /// Nothing for the first mode.
+    /// `None` for the first mode.
     difference: Option<Comparison>,
     picture: Option<PathBuf>,
     engine: &'static str,
     device: String,
-    /// How many pixels have a step that is too long.
+    /// The share of pixels for which the step is too long.
     unresolved: Option<Resolution>,
     warnings: Vec<String>,
     notes: Vec<String>,
@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The modes' warnings, equal ones once.
+/// The warnings of the modes; equal ones are listed once.
 fn warnings(rows: &[Row]) -> Vec<String> {
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in rows {
@@ -182,7 +182,7 @@ fn warnings(rows: &[Row]) -> Vec<String> {
 }
 
 impl Args {
-    /// The map in each mode, and the share of unresolved pixels that is allowed.
+    /// The map in each mode, and the largest allowed share of unresolved pixels.
     fn specifications(&self) -> Result<(Modes, Option<f64>), Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
@@ -204,7 +204,7 @@ impl Args {
         Ok((modes.collect::<Result<_, Failure>>()?, most))
     }
 
-    /// Those given, or the usual ones.
+    /// The given modes, or the default ones.
     fn modes(&self, quantity: Quantity) -> Vec<Mode> {
         if !self.modes.is_empty() {
             return self.modes.clone();
@@ -226,7 +226,7 @@ impl Args {
         usual.map(Mode::Integrator).to_vec()
     }
 
-    /// A file for each mode, none for the first.
+    /// A file for each mode except the first.
     fn pictures(&self, modes: &Modes) -> Result<Vec<Option<PathBuf>>, Failure> {
         let refuse = |path: &Path, reason: &str| {
             Failure::value(&path.display().to_string(), "--out", reason)
@@ -295,7 +295,7 @@ fn draw(
     let mut labels = output::labels(&map.specification, &format!("{name}, difference"));
     let quantity = map.specification.quantity;
     labels.value = if quantity.counts_steps() {
-        "absolute difference of the times of parting".into()
+        "absolute difference of the steps until parting".into()
     } else {
         format!("absolute difference of the {}", quantity.label())
     };
@@ -309,7 +309,7 @@ fn draw(
     Ok(picture::plot(path, &values, &look, &labels, Some(&json))?)
 }
 
-/// Whole numbers, which steps are, with all digits.
+/// Formats counts of steps with all digits.
 fn format_largest(largest: f64) -> String {
     if largest == largest.trunc() {
         largest.to_string()
@@ -318,7 +318,7 @@ fn format_largest(largest: f64) -> String {
     }
 }
 
-/// Three decimals, as long as they say something.
+/// Formats a number with three significant decimals.
 fn format_mean(mean: f64) -> String {
     if mean == 0.0 || mean >= 0.001 {
         format!("{mean:.3}")

@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|e| Failure::value(&path.display().to_string(), "--config", &e.to_string()))
 }
 
-/// Writes the whole specification, so that [`load`] gives back the same bits, and the error that is allowed.
+/// Writes the whole specification, so that [`load`] restores the same bits, and the largest allowed error.
 pub(crate) fn save(path: &Path, valid: &Validated, max_error: Option<f64>) -> Result<(), Failure> {
     let mut text = config::to_text_for(valid.specification(), valid.points().map(AsRef::as_ref));
     if let Some(most) = max_error {

@@ -15,7 +15,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Lists the devices. A machine without a GPU is no failure.
+/// Lists the devices. A machine without a GPU is not a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         return report::json(&machine::inventory());
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if has_fma() {
             "yes"
         } else {
-            "no: in software, with the same bits, slowly"
+            "no: computed in software, with the same bits, but slowly"
         },
     );
     if machine::available_memory() > 0 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Backend, Computer, Driver, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
+    self, Backend, Driver, Executor, Given, GpuChoice, Integrator, MapBackend, OneOrThree,
     OneOrTwo, Plane, Points, Precision, Preset, Quantity, Resolution, RunOptions, SpecError,
     Specification, Start, Validated,
 };
@@ -16,7 +16,7 @@ use trisolar::store::{self, Begun, StoreError};
 
 use self::outcome::Outcome;
 use super::progress::Progress;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::report;
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, interrupt, values};
@@ -89,20 +89,21 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// What is written of a map, and how pictures look: the record of an unfinished map holds all of it.
+/// The files of a map and the appearance of pictures, which the record of an unfinished map holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
     /// Write the whole specification to a TOML file, for --config
     #[arg(long, value_name = "FILE.toml", help_heading = "Files")]
     save_config: Option<PathBuf>,
-    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array,
-    /// height x width, u32 or f64) or .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and divergence.npy]
+    /// Write the map: .png (picture), .tif (picture without axes, for very large maps), .npy (array, height x width, u32 or f64) or
+    /// .npz (array and specification); can be repeated. Files of that name are replaced [default: divergence.png and
+    /// divergence.npy]
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     out: Vec<PathBuf>,
     /// The file of points.
     #[arg(skip)]
     points: Option<PathBuf>,
-    /// The share of unresolved pixels that is allowed.
+    /// The largest allowed share of unresolved pixels.
     #[arg(skip)]
     max_error: Option<f64>,
 
@@ -213,11 +214,11 @@ pub(crate) struct SpecificationArgs {
     quantity: Option<Quantity>,
     /// Arithmetic [default: f64]
     /// f64: 64 bits, IEEE; the reference
-    /// fast: 64 bits with the GPU's approximate root; equal up to rounding, a quarter faster on a GPU
-    /// mixed: 64 bits with a 32-bit root; a little faster, noisy where pixels are closer than 1e-3
-    /// f32: 32 bits; more than twice as fast, grainy
-    /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); no faster than f64
-    /// float-float: pairs of f32, 44 bits; slower, except on GPUs whose 64-bit arithmetic is very slow
+    /// fast: 64 bits with the GPU's approximate root; equal up to rounding, 1.3 times as fast as f64 on an H200
+    /// mixed: 64 bits with a 32-bit root; 1.1 times as fast as f64 on an H200, noisy where pixels are closer than 1e-3
+    /// f32: 32 bits; 1.9 times as fast as f64 on an H200, grainy
+    /// fixed[:BITS]: fixed point of 8 to 56 fraction bits (26: coarse; 40: fine); slower than f64 everywhere
+    /// float-float: pairs of f32, 44 bits; slower than f64 on an H200, meant for GPUs with few 64-bit units
     /// All precisions except fast give the same bits on every machine; on a CPU fast is f64.
     #[arg(long, value_name = "NAME", verbatim_doc_comment, allow_hyphen_values = true, value_parser = values::precision)]
     precision: Option<Precision>,
@@ -243,10 +244,10 @@ pub(crate) struct SpecificationArgs {
     max_error: Option<f64>,
 }
 
-/// What `--quantity` can be, a line each.
+/// The help of `--quantity`, with a line for each quantity.
 fn quantity_help() -> String {
     let mut text = format!(
-        "What is computed of each pixel [default: {}]",
+        "Quantity to compute for each pixel [default: {}]",
         Quantity::default()
     );
     for quantity in Quantity::ALL {
@@ -254,7 +255,7 @@ fn quantity_help() -> String {
         text.push_str(&format!("\n{quantity} ({unit}): {help}"));
     }
     text.push_str(
-        "\nEach is there in f64, by every integrator; divergence in the other precisions too.",
+        "\nEvery quantity can be computed in f64 with every integrator, and divergence also in the other precisions.",
     );
     text
 }
@@ -312,8 +313,8 @@ impl SpecificationArgs {
 }
 
 impl Args {
-    /// The specification: command line over configuration file over preset over `under`, the map that is gone on with, or else
-    /// the defaults; and the share of unresolved pixels that is allowed. Its points are those of the file.
+    /// The specification and the largest allowed share of unresolved pixels. The command line overrides the configuration file, which
+    /// overrides the preset, which overrides `under` (a resumed map) or the defaults. The points are those of the file.
     fn specification(
         &self,
         under: Option<&Specification>,
@@ -341,7 +342,8 @@ impl Args {
             Some(path) => {
                 let points = Points::read(path).map_err(|e| refuse(path, "--points", &e))?;
                 if let Some(key) = (points.replaces().iter()).find(|k| self.specification.has(k)) {
-                    let reason = format!("the points stand in for --{key}; leave one of them out");
+                    let reason =
+                        format!("the points replace --{key}; remove one of the two options");
                     return Err(refuse(path, "--points", &reason));
                 }
                 specification.validate_points(points)
@@ -350,7 +352,7 @@ impl Args {
         Ok((valid.map_err(refused)?, most))
     }
 
-    /// A specification that goes with the points of the file, in another process than the one that has checked both.
+    /// Combines a specification with the points of the file, in a process other than the one that has checked both.
     fn with_points(&self, specification: Specification) -> Result<Validated, String> {
         let path = self.points_of_the_run().ok_or("there is no --points")?;
         let refused = |e: SpecError| format!("{}: {}: {}", path.display(), e.given, e.allowed);
@@ -359,7 +361,7 @@ impl Args {
             .map_err(refused)
     }
 
-    /// The file of points, also of a run that goes on.
+    /// The file of points, also that of a resumed run.
     fn points_of_the_run(&self) -> Option<PathBuf> {
         let of_the_begun = || {
             let begun = self.begun().ok().flatten()?;
@@ -369,7 +371,7 @@ impl Args {
         self.points.clone().or_else(of_the_begun)
     }
 
-    /// The run that is to go on, if it has been begun; see `--resume`.
+    /// The run to resume, if it exists; see `--resume`.
     fn begun(&self) -> Result<Option<Begun>, Failure> {
         let Some(name) = &self.resume else {
             return Ok(None);
@@ -395,8 +397,8 @@ impl Args {
         match (run, given) {
             (None, Some(name)) => {
                 let reason = match name.exists() {
-                    true => "that map is complete: no run of it can be gone on with",
-                    false => "no run has begun a map of that name",
+                    true => "that map is complete; there is nothing to resume",
+                    false => "there is no unfinished map of that name",
                 };
                 Err(refuse(&name, "--resume", reason))
             }
@@ -405,7 +407,7 @@ impl Args {
     }
 }
 
-/// Which of the files a map grows in: the first npy file, or else the first.
+/// The file in which a map is built: the first npy file, or else the first file.
 fn main_of(out: &[PathBuf]) -> &Path {
     let is_npy = |path: &&PathBuf| {
         path.extension()
@@ -427,20 +429,20 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
         gpus: args.gpus.unwrap_or_default(),
         driver: args.driver,
     };
-    let team = Team::join()?;
+    let communicator = Communicator::join()?;
     let points = |specification| args.with_points(specification);
-    let result = team.compute(&options, false, &points, |computer, options| {
-        run_on(&args, typed, computer, &options)
+    let result = communicator.compute(&options, false, &points, |executor, options| {
+        run_on(&args, typed, executor, &options)
     });
-    team.end(result)
+    communicator.end(result)
 }
 
-/// A map, its files, and what was begun of it.
+/// A map, its files, and its unfinished run.
 struct Job {
     valid: Validated,
     output: OutputArgs,
     outputs: Vec<Output>,
-    /// The file that it grows in, if it does.
+    /// The file in which it is built, if it is streamed.
     streamed: Option<PathBuf>,
     /// Whether an earlier run has begun it.
     begun: bool,
@@ -492,7 +494,7 @@ impl Job {
         })
     }
 
-    /// Its files, locked for this run.
+    /// The files of the map, locked for this run.
     fn claim(&self, args: &Args) -> Result<Claim, Failure> {
         let mut declared = run::Outputs::new();
         for path in &self.output.out {
@@ -521,14 +523,14 @@ impl Job {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    if args.driver == Driver::Single && computer.processes() > 1 {
-        let reason = "it compares ways to drive the GPUs of one process; leave it or mpirun out";
+    if args.driver == Driver::Single && executor.processes() > 1 {
+        let reason = "it compares ways to drive the GPUs of one process; remove the option, or start the map without mpirun";
         return Err(Failure::value("single", "--driver", reason));
     }
-    computer.check(options)?;
+    executor.check(options)?;
     let job = Job::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
@@ -540,7 +542,8 @@ fn run_on(
         }
         if args.backend.backend != Backend::Gpu && !trisolar::simd::has_fma() {
             report::to_stderr(
-                "warning: this CPU has no fused multiply-add instruction; the same bits come, but slowly",
+                "warning: this CPU has no fused multiply-add instruction; the results have the same bits, but take \
+                 longer",
             );
         }
     }
@@ -554,10 +557,10 @@ fn run_on(
 
     let style = job.output.style();
     let outcome = match &job.streamed {
-        Some(_) => streamed::run(computer, &job, args.resume.is_some(), options, args.quiet)?,
+        Some(_) => streamed::run(executor, &job, args.resume.is_some(), options, args.quiet)?,
         None => {
             let progress = Progress::new("divergence", args.quiet);
-            let map = divergence::run_on(computer, valid, options, &progress)?;
+            let map = divergence::run_on(executor, valid, options, &progress)?;
             progress.finish();
             for output in outputs {
                 interrupt::check()?;

@@ -18,12 +18,12 @@ pub(super) mod live;
 mod maps;
 mod orbit;
 
-/// Look at maps in the browser: pan, zoom down to the resolution of 64-bit numbers, change every parameter, and see the orbit of a
+/// Show maps in the browser: pan, zoom down to the resolution of 64-bit numbers, change every parameter, and see the orbit of a
 /// pixel. The program contains everything that the page needs.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Look at maps and orbits in the browser",
+    about = "Show maps and orbits in the browser",
     after_help = "On another machine: ssh -L 8000:127.0.0.1:8000 HOST trisolar explore --port 8000, and open the link that it prints.\n\
                   Ctrl-C ends the server."
 )]
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     threads: Option<usize>,
 }
 
-/// Where the page is served.
+/// The address and port of the page.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Page")]
 pub(super) struct ServeArgs {
@@ -78,7 +78,7 @@ fn address(text: &str) -> Result<IpAddr, String> {
         .map_err(|_| "must be an IP address, such as 127.0.0.1, 0.0.0.0 or ::1".into())
 }
 
-/// The most MiB that can be asked for: the bytes fit a signed 64-bit number.
+/// Largest number of MiB that can be given: the bytes fit into a signed 64-bit number.
 const MAX_MIB: u64 = 1 << 43;
 
 fn mebibytes(text: &str) -> Result<u64, String> {
@@ -87,7 +87,7 @@ fn mebibytes(text: &str) -> Result<u64, String> {
 }
 
 impl ServeArgs {
-    /// One of these options that has another value than its default.
+    /// One of these options with a value other than its default.
     fn given(self) -> Option<&'static str> {
         let away = self.bind != IpAddr::from(Ipv4Addr::LOCALHOST);
         [
@@ -99,7 +99,7 @@ impl ServeArgs {
         .find_map(|(option, given)| given.then_some(option))
     }
 
-    /// Serves, and says where.
+    /// Serves the page, and prints its link.
     pub(super) fn serve(&self, options: Options, content: Content) -> Result<Server, Failure> {
         let options = Options {
             bind: self.bind,
@@ -123,7 +123,7 @@ impl ServeArgs {
     }
 }
 
-/// Opens a link in the browser. That there is none is no failure: the link has been printed.
+/// Opens a link in the browser. A missing browser is not a failure, because the link has been printed.
 fn open(link: &str) {
     let (program, arguments): (_, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])

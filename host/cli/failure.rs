@@ -1,4 +1,6 @@
-//! Why a command ended without its result, and the exit code that says so.
+//! Failures of commands, with their exit codes.
+
+use std::io::{self, Write as _};
 
 use std::path::Path;
 
@@ -6,24 +8,24 @@ use trisolar::divergence::{EngineError, SpecError};
 use trisolar::hermite::HermiteError;
 use trisolar::io::IoError;
 
-/// Why a command ended without its result.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What the user gave cannot be worked with.
+    /// The input of the user is not allowed.
     BadInput(String),
-    /// Something went wrong on the way.
+    /// The work failed.
     Failed(String),
-    /// The result, already reported, is that something is wrong.
+    /// The result is a failure that has already been reported.
     Reported,
-    /// Another process of the run has said what is wrong, and ends with this exit code.
+    /// Another process of the run reports the failure and ends with this exit code.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     Elsewhere(u8),
-    /// The user stopped it.
+    /// The user interrupted the command.
     Interrupted,
 }
 
 impl Failure {
-    /// A value that is not allowed, in the words that clap uses for values it cannot read.
+    /// A value that is not allowed, in the form of clap's messages about values that it cannot read.
     pub(crate) fn value(given: &str, option: &str, allowed: &str) -> Self {
         Self::BadInput(format!("invalid value '{given}' for '{option}': {allowed}"))
     }
@@ -44,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// What to print after `error: `.
+    /// The message after `error: `.
     fn message(&self) -> Option<&str> {
         match self {
             Self::BadInput(message) | Self::Failed(message) => Some(message),
@@ -56,7 +58,7 @@ impl Failure {
     /// Prints it.
     pub(crate) fn say(&self) {
         if let Some(message) = self.message() {
-            super::report::to_stderr(&format!("error: {message}"));
+            to_stderr(&format!("error: {message}"));
         }
     }
 
@@ -75,11 +77,11 @@ impl From<EngineError> for Failure {
         match error {
             EngineError::Cancelled => Self::Interrupted,
             EngineError::NoGpu(_) => Self::Failed(format!(
-                "{error}\nhint: `trisolar devices` shows what there is; --backend cpu or auto works without a GPU"
+                "{error}\nhint: `trisolar devices` lists the devices; --backend cpu or auto works without a GPU"
             )),
             EngineError::Refused { .. } => Self::BadInput(error.to_string()),
             EngineError::OutOfMemory { .. } => Self::Failed(format!(
-                "{error}\nhint: a smaller --size needs less, and --stream keeps the map on the disk instead of in memory"
+                "{error}\nhint: use a smaller --size, or --stream, which keeps the map on the disk instead of in memory"
             )),
             error => Self::Failed(error.to_string()),
         }
@@ -99,4 +101,9 @@ impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
         Self::Failed(error.to_string())
     }
+}
+
+/// Writes a line to stderr, if there is one.
+pub(crate) fn to_stderr(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first ends the work in good order, the second at once.
+//! Ctrl-C: the first one ends the work cleanly, the second one ends the program at once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,14 +10,14 @@ use super::Failure;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Work under way that is worth waiting for.
+/// Number of pieces of work that the program waits for.
 static WORTH_WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// What is said when the signal comes.
+/// The text that is printed when the signal arrives.
 static NOTICE: OnceLock<String> = OnceLock::new();
 
-/// How long the work may take to end in good order.
-const PATIENCE: Duration = Duration::from_millis(800);
+/// Longest time for which the work may take to end cleanly.
+const SHUTDOWN_TIME: Duration = Duration::from_millis(800);
 
 /// From now on a signal sets [`interrupted`]. A second one, or work that does not end in time (a call into a
 /// driver may take long), ends the program.
@@ -27,7 +27,7 @@ pub(crate) fn watch() -> Result<(), Failure> {
         return Ok(());
     }
     let failed = |e: std::io::Error| Failure::Failed(format!("cannot watch for Ctrl-C: {e}"));
-    // A file that grows beyond the shell's limit (`ulimit -f`) is to be an error that names it, not the end of the program.
+    // A file that grows beyond the shell's limit (`ulimit -f`) must be reported as an error of that file instead of ending the program.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
     std::thread::Builder::new()
@@ -41,9 +41,9 @@ pub(crate) fn watch() -> Result<(), Failure> {
                     super::report::to_stderr(notice);
                 }
                 std::thread::spawn(move || {
-                    std::thread::sleep(PATIENCE);
+                    std::thread::sleep(SHUTDOWN_TIME);
                     while WORTH_WAITING.load(Ordering::Relaxed) > 0 {
-                        std::thread::sleep(PATIENCE / 8);
+                        std::thread::sleep(SHUTDOWN_TIME / 8);
                     }
                     end(signal);
                 });
@@ -75,19 +75,19 @@ impl Drop for Patient {
     }
 }
 
-/// As [`watch`], and says `notice` when a signal comes. Later calls of [`watch`] change nothing.
+/// As [`watch`], and prints `notice` when a signal arrives. Later calls of [`watch`] change nothing.
 #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 pub(crate) fn watch_as(notice: String) -> Result<(), Failure> {
     let _ = NOTICE.set(notice);
     watch()
 }
 
-/// Whether the user wants the program to end.
+/// Whether a signal has arrived.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// [`Failure::Interrupted`] if the user wants the program to end.
+/// [`Failure::Interrupted`] if a signal has arrived.
 pub(crate) fn check() -> Result<(), Failure> {
     if interrupted() {
         return Err(Failure::Interrupted);

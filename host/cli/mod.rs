@@ -1,4 +1,4 @@
-//! Parse, call the library, report: one file per subcommand, and what they share.
+//! Parses the command line, calls the library and reports: one file per subcommand, and their common parts.
 
 use std::process::ExitCode;
 
@@ -59,17 +59,17 @@ enum Command {
     Compare(Box<compare::Args>),
     /// Integrate a star cluster with individual block time steps
     Cluster(Box<cluster::Args>),
-    /// Integrate bodies that all pull each other
+    /// Integrate bodies that all attract each other
     Nbody(Box<nbody::Args>),
-    /// Integrate three bodies to the end: who escapes, when and how fast
+    /// Integrate three-body encounters to their end: which body escapes, when and how fast
     Encounters(Box<encounters::Args>),
-    /// Look at maps and orbits in the browser
+    /// Show maps and orbits in the browser
     Explore(Box<explore::Args>),
-    /// List the GPUs, and what the CPU offers
+    /// List the GPUs and the features of the CPU
     Devices(devices::Args),
     /// Check every kernel and engine of this machine against each other, bit for bit
     Selftest(selftest::Args),
-    /// Measure how fast this machine is
+    /// Measure the speed of this machine
     Bench(bench::Args),
 }
 
@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(message) => {
             ranks::once(|| {
-                // A reader that has gone away does not want the help text any more.
+                // A closed reader does not need the help text.
                 let _ = message.print();
             });
             return ExitCode::from(message.exit_code() as u8);

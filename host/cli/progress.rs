@@ -1,4 +1,4 @@
-//! The progress bar on the terminal, and Ctrl-C: what a run is watched by.
+//! The progress bar on the terminal, and cancellation by Ctrl-C.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -27,12 +27,12 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(style) {
             bar.set_style(style.progress_chars("=> "));
         }
-        // Something moves even while a GPU's driver compiles the kernels.
+        // The bar moves even while a GPU's driver compiles the kernels.
         bar.enable_steady_tick(Duration::from_millis(250));
         Self { bar }
     }
 
-    /// Shows `done` of `total`, of which `before` was there at the start: it took no time.
+    /// Shows `done` of `total`, of which `before` was done before the start and took no time.
     pub(crate) fn progress_from(&self, before: u64, done: u64, total: u64) {
         if self.bar.position() < before {
             self.bar.set_length(total);
@@ -42,7 +42,7 @@ impl Progress {
         self.progress(done, total);
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,11 +1,11 @@
-//! The processes that `mpirun` started, as a command sees them: rank 0 reads, writes and reports, all compute.
+//! The processes that `mpirun` started: rank 0 reads, writes and reports, and all compute.
 
-use trisolar::divergence::{Computer, EngineError, Points, RunOptions, Specification, Validated};
+use trisolar::divergence::{EngineError, Executor, Points, RunOptions, Specification, Validated};
 use trisolar::encounters;
 
 use super::Failure;
 
-/// Brings in the points of a specification.
+/// Adds the points to a specification.
 pub(crate) type WithPoints<'a> = &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync);
 
 /// Reads the points of encounters.
@@ -19,17 +19,17 @@ fn launched() -> usize {
         .unwrap_or(1)
 }
 
-/// Says something on one of the processes that a launcher started, before any of them ends.
+/// Prints something on one of the processes that a launcher started, before any of them ends.
 pub(crate) fn once(say: impl FnOnce()) {
     #[cfg(feature = "mpi")]
     if launched() > 1
-        && let Ok(team) = Team::join()
+        && let Ok(communicator) = Communicator::join()
     {
-        let said = team.share(|| {
+        let said = communicator.share(|| {
             say();
             Ok(Vec::new())
         });
-        // Nothing in it can fail.
+        // The closure cannot fail.
         return drop(said);
     }
     say();
@@ -43,23 +43,23 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
     }
     let refused = || {
         Failure::BadInput(format!(
-            "trisolar {command} is one process, but a launcher such as mpirun started {n}"
+            "trisolar {command} runs as one process, but a launcher such as mpirun started {n}"
         ))
     };
-    // Said once, if they can agree on who says it.
+    // Printed once, if the processes can communicate.
     #[cfg(feature = "mpi")]
-    Team::join()?.share(|| Err(refused()))?;
+    Communicator::join()?.share(|| Err(refused()))?;
     Err(refused())
 }
 
-/// The processes of this run; just one without a launcher.
-pub(crate) struct Team {
+/// The processes of this run; one without a launcher.
+pub(crate) struct Communicator {
     #[cfg(feature = "mpi")]
     world: Option<std::rc::Rc<trisolar::mpi::World>>,
 }
 
 #[cfg(not(feature = "mpi"))]
-impl Team {
+impl Communicator {
     /// This process alone.
     pub(crate) fn join() -> Result<Self, Failure> {
         match launched() {
@@ -94,7 +94,7 @@ impl Team {
         options: &RunOptions,
         _: bool,
         _: WithPoints<'_>,
-        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         lead(&trisolar::divergence::Devices::new(), *options)
     }
@@ -103,7 +103,7 @@ impl Team {
         &self,
         options: Result<RunOptions, EngineError>,
         _: ReadPoints<'_>,
-        lead: impl FnOnce(&dyn encounters::Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn encounters::Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         lead(&encounters::Devices, options?)
     }
@@ -114,7 +114,7 @@ impl Team {
 }
 
 #[cfg(feature = "mpi")]
-impl Team {
+impl Communicator {
     /// The processes that the launcher started.
     pub(crate) fn join() -> Result<Self, Failure> {
         let world = match launched() {
@@ -124,8 +124,8 @@ impl Team {
                     .ok_or_else(|| Failure::Failed("MPI has been started before".into()))?,
             ),
         };
-        let team = Self { world };
-        if let Some(world) = &team.world {
+        let communicator = Self { world };
+        if let Some(world) = &communicator.world {
             use trisolar::nbody::Ranks as _;
             super::interrupt::watch_as(format!(
                 "rank {} of {} ends: the run was cancelled, or another rank was lost; files written so far are complete",
@@ -133,20 +133,20 @@ impl Team {
                 world.size()
             ))?;
         }
-        Ok(team)
+        Ok(communicator)
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub(crate) fn size(&self) -> usize {
         self.ranks().map_or(1, |r| r.size())
     }
 
-    /// Whether this is the one that reads, writes and reports.
+    /// Whether this is the process that reads, writes and reports.
     fn leads(&self) -> bool {
         self.ranks().is_none_or(|r| r.rank() == 0)
     }
 
-    /// Threads of a process: unless the user says how many, those of the machine are shared out.
+    /// Threads of a process: the given number, or a share of the machine's threads.
     pub(crate) fn threads(&self, given: Option<usize>) -> Option<usize> {
         let Some(world) = &self.world else {
             return given;
@@ -160,13 +160,13 @@ impl Team {
     }
 
     /// Runs `lead` on rank 0 with all ranks' devices; the other ranks compute for it until it ends. With `in_turn` each map is
-    /// computed on one of the GPUs of a rank, in turn. `options` are shared out among the ranks of a machine.
+    /// computed on one of the GPUs of a rank, in turn. The devices of `options` are divided among the ranks of a machine.
     pub(crate) fn compute(
         &self,
         options: &RunOptions,
         in_turn: bool,
         points: WithPoints<'_>,
-        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         use trisolar::divergence::{self, Local};
         let Some(world) = self.world.as_deref() else {
@@ -175,7 +175,7 @@ impl Team {
         let options = divergence::share(options, world);
         let serve = || divergence::serve(world, &Local { options, points });
         self.lead(world, serve, || {
-            divergence::lead(world, in_turn, |crew| lead(crew, options))
+            divergence::lead(world, in_turn, |leader| lead(leader, options))
         })
     }
 
@@ -184,7 +184,7 @@ impl Team {
         &self,
         options: Result<RunOptions, EngineError>,
         points: ReadPoints<'_>,
-        lead: impl FnOnce(&dyn encounters::Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn encounters::Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         use trisolar::encounters::Local;
         let Some(world) = self.world.as_deref() else {
@@ -198,7 +198,7 @@ impl Team {
         let serve = || encounters::serve(world, &local);
         self.lead(world, serve, || {
             let options = options?;
-            encounters::lead(world, |crew| lead(crew, options))
+            encounters::lead(world, |leader| lead(leader, options))
         })
     }
 
@@ -217,16 +217,16 @@ impl Team {
         }
         let result = lead();
         let Err(failure) = &result else {
-            trisolar::divergence::dismiss(world, 0);
+            trisolar::divergence::shutdown(world, 0);
             return result;
         };
         // Before the others end: the launcher then ends this one as well.
         failure.say();
-        trisolar::divergence::dismiss(world, failure.exit_code());
+        trisolar::divergence::shutdown(world, failure.exit_code());
         Err(Failure::Elsewhere(failure.exit_code()))
     }
 
-    /// What rank 0 has `made`, or its failure, for all.
+    /// Sends the bytes that rank 0 has `made`, or its failure, to all.
     pub(crate) fn share(
         &self,
         made: impl FnOnce() -> Result<Vec<u8>, Failure>,
@@ -251,13 +251,13 @@ impl Team {
         }
     }
 
-    /// The processes to share bodies with.
+    /// The processes that share the bodies.
     pub(crate) fn ranks(&self) -> Option<std::rc::Rc<dyn trisolar::nbody::Ranks>> {
         let world = self.world.clone()?;
         Some(world)
     }
 
-    /// Ends the others as well if this process failed on its own: they would wait for it.
+    /// Ends the other processes as well if this one failed on its own, because they would wait for it.
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
         let Some(world) = &self.world else {
             return result;

@@ -1,13 +1,14 @@
-//! Text for the user: lines that fit 80 columns, numbers people can read, streams that may be closed.
+//! Output for the user: lines of 80 columns, readable numbers, streams that may be closed.
 
 use std::io::{self, Write};
 
 use super::Failure;
+pub(crate) use super::failure::to_stderr;
 
 /// Columns of a report.
 const WIDTH: usize = 80;
 
-/// Writes a line to stdout. A reader that has gone away (`| head`) is no failure.
+/// Writes a line to stdout. A closed reader (`| head`) is not a failure.
 pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
@@ -16,11 +17,6 @@ pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Writes a line to stderr, if there is one.
-pub(crate) fn to_stderr(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Writes one JSON value to stdout.
@@ -37,7 +33,7 @@ pub(crate) struct Lines {
 impl Lines {
     const INDENT: usize = 14;
 
-    /// Adds a line; words that do not fit go to further ones.
+    /// Adds a line, wrapped into several if necessary.
     pub(crate) fn add(&mut self, label: &str, text: &str) {
         let label = format!("{label:<width$}", width = Self::INDENT);
         let indent = " ".repeat(Self::INDENT);
@@ -49,7 +45,7 @@ impl Lines {
         self.push(&textwrap::fill(text, options));
     }
 
-    /// Adds a line that stays whole, such as a path.
+    /// Adds a line that is not wrapped, such as a path.
     pub(crate) fn add_whole(&mut self, label: &str, text: &str) {
         self.push(&format!("{label:<width$}{text}", width = Self::INDENT));
     }
@@ -61,7 +57,7 @@ impl Lines {
         self.text.push_str(line);
     }
 
-    /// All of it.
+    /// The whole text.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -80,7 +76,7 @@ pub(crate) fn grouped(n: u64) -> String {
     text
 }
 
-/// Seconds with three or four digits that count.
+/// Seconds with three or four significant digits.
 pub(crate) fn seconds(s: f64) -> String {
     match s {
         s if s < 1.0 => format!("{s:.4} s"),
@@ -89,7 +85,7 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
-/// Bytes in the unit that fits.
+/// Bytes in a suitable unit.
 pub(crate) fn bytes(n: u64) -> String {
     let n = n as f64;
     match n {

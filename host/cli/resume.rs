@@ -1,5 +1,5 @@
-//! Options beside `--resume`: a checkpoint holds the whole run, so that they can only repeat what it holds, extend it, or say how to
-//! compute and report.
+//! Options given with `--resume`: a checkpoint holds all options of the run, so that they can only repeat these, extend the run, or
+//! select devices and reports.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,18 +12,18 @@ use trisolar::run::{Paths, RecordError, Refused};
 
 use super::Failure;
 
-/// Headings of options that are not a part of a run: no output depends on them.
+/// Headings of options on which no output depends.
 const FREE: [&str; 3] = ["Computation", "Page", "Report"];
 
 /// The options that were typed, by their names with `_` for `-`.
 #[derive(Debug, Default)]
 pub(crate) struct Typed {
-    /// With the headings that they have in the help text.
+    /// The options with their headings in the help text.
     options: BTreeMap<String, String>,
 }
 
 impl Typed {
-    /// Those of the subcommand.
+    /// The options of the subcommand.
     pub(crate) fn of(command: &Command, matches: &ArgMatches) -> Self {
         let Some((name, matches)) = matches.subcommand() else {
             return Self::default();
@@ -46,7 +46,7 @@ impl Typed {
         }
     }
 
-    /// Refuses options beside `--resume FILE` that are not those of the run.
+    /// Refuses options given with `--resume FILE` that differ from those of the run.
     pub(crate) fn refuse_others(&self, run: &Resumed<'_>) -> Result<(), Failure> {
         for (option, heading) in &self.options {
             let has = run.has.get(option);
@@ -76,7 +76,7 @@ impl Typed {
                 [] => String::new(),
                 extends => {
                     let names: Vec<String> = extends.iter().map(|e| format!("--{e}")).collect();
-                    format!("; beside --resume {} can extend it", names.join(", "))
+                    format!("; with --resume, {} can extend it", names.join(", "))
                 }
             };
             let given = given.map_or_else(String::new, in_words);
@@ -86,12 +86,12 @@ impl Typed {
     }
 }
 
-/// A run that goes on, and what is given beside it.
+/// A resumed run, and the options given with it.
 pub(crate) struct Resumed<'a> {
     pub file: &'a Path,
-    /// What the run has, all of it.
+    /// All options of the run.
     pub has: Map<String, Value>,
-    /// What the command line has, given or not.
+    /// All options of the command line, given or not.
     pub given: Map<String, Value>,
     /// Options that may differ.
     pub extends: &'a [&'a str],
@@ -107,7 +107,7 @@ pub(crate) fn plain(options: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The same, where the same file has the same path.
+/// As [`plain`], with paths in a form in which the same file has the same path.
 pub(crate) fn with_paths<T: Paths>(options: &T) -> Map<String, Value> {
     let mut options = options.clone();
     for path in options.paths() {

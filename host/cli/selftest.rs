@@ -1,5 +1,5 @@
-//! `trisolar selftest`: every kernel on every device, and every width of the CPU's lanes, on maps that bring out
-//! differences, by every precision and integrator, of grids and of points; star clusters, all-pairs runs and three-body
+//! `trisolar selftest`: compares every kernel on every device, and every width of the CPU's lanes, on maps that are sensitive to
+//! differences, in every precision and with every integrator, for grids and points; and star clusters, all-pairs runs and three-body
 //! encounters on every engine. All must agree bit for bit.
 
 use std::time::Instant;
@@ -58,11 +58,11 @@ impl Candidate {
 struct Case {
     name: String,
     valid: Validated,
-    /// One of many that differ in method only: a line of the table is enough for all engines.
+    /// Whether it is one of many maps that differ in method only, for which the table has one line for all engines.
     brief: bool,
 }
 
-/// What an engine made of a map.
+/// The result of an engine for a map.
 #[derive(Debug, serde::Serialize)]
 struct Outcome {
     map: String,
@@ -138,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// All engines of this machine, and what is missing.
+/// All engines of this machine, and notes about missing ones.
 fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let mut list = Vec::new();
     let mut notes = Vec::new();
@@ -171,7 +171,7 @@ fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
 /// Every kernel on every GPU.
 #[cfg(feature = "gpu")]
 fn gpus() -> Result<Vec<Candidate>, EngineError> {
-    use trisolar::divergence::{Backend, DeviceEngine, FleetEngine, GpuChoice, RunOptions};
+    use trisolar::divergence::{Backend, DeviceEngine, GpuChoice, MultiDeviceEngine, RunOptions};
 
     let mut list = Vec::new();
     for device in trisolar::gpu::devices()? {
@@ -187,8 +187,11 @@ fn gpus() -> Result<Vec<Candidate>, EngineError> {
         gpus: GpuChoice::All,
         ..RunOptions::default()
     };
-    let (fleet, _) = FleetEngine::open(u64::MAX, &together)?;
-    list.push(Candidate::new("all GPUs and the CPU together", fleet));
+    let (multi_device, _) = MultiDeviceEngine::open(u64::MAX, &together)?;
+    list.push(Candidate::new(
+        "all GPUs and the CPU together",
+        multi_device,
+    ));
     Ok(list)
 }
 
@@ -307,7 +310,7 @@ fn different(a: ValueSlice<'_>, b: ValueSlice<'_>) -> u64 {
     pairs.filter(|(a, b)| a != b).count() as u64
 }
 
-/// How the pixels of a map end, which shows that it tests what it should.
+/// The range of the pixels' partings, which shows that the map tests all cases.
 #[derive(Debug, serde::Serialize)]
 struct Spread {
     map: String,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Computer, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification, differences,
+    Executor, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification, differences,
 };
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Outputs, Paths, Record};
 use trisolar::zoom::{self, Colours, Folder, FolderError, Frame, NAMES, Outcome, Settings, Style};
 
 use super::divergence::SpecificationArgs;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, values};
@@ -21,14 +21,14 @@ use super::{Failure, config, values};
 /// The group of options in the record of a sequence.
 const OPTIONS: &str = "sequence";
 
-/// What every map of a sequence starts out from.
+/// The base of every map of a sequence.
 pub(crate) struct Base {
     pub(crate) specification: Specification,
-    /// The share of unresolved pixels that is allowed in each.
+    /// The largest allowed share of unresolved pixels in each map.
     pub(crate) max_error: Option<f64>,
 }
 
-/// That no map has a larger share of unresolved pixels than the user allows.
+/// Checks that no map has a larger share of unresolved pixels than the user allows.
 pub(crate) fn check(outcome: &Outcome, max_error: Option<f64>) -> Result<(), Failure> {
     for summary in &outcome.summaries {
         Resolution::check(summary.unresolved, max_error)
@@ -37,7 +37,7 @@ pub(crate) fn check(outcome: &Outcome, max_error: Option<f64>) -> Result<(), Fai
     Ok(())
 }
 
-/// What says that the maps may not be what was meant: what was known before, and what was found.
+/// Warnings known before the run and found during it: reasons why the maps may not be what the user intended.
 pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
     let known = known_warnings(frames).into_iter();
     known
@@ -46,7 +46,7 @@ pub(crate) fn warnings(frames: &[Frame], outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-/// Warnings of the first and the last map, and of which of them.
+/// The warnings of the first and the last map, with the frame.
 fn known_warnings(frames: &[Frame]) -> Vec<(u32, String)> {
     let mut told: Vec<(u32, String)> = Vec::new();
     for frame in frames.first().into_iter().chain(frames.last()) {
@@ -59,7 +59,7 @@ fn known_warnings(frames: &[Frame]) -> Vec<(u32, String)> {
     told
 }
 
-/// What is to be said of maps whose steps are too long.
+/// The warning about maps whose steps are too long.
 pub(crate) fn unresolved(outcome: &Outcome) -> Option<String> {
     let found = outcome
         .summaries
@@ -97,8 +97,8 @@ pub(crate) struct SequenceArgs {
     colormap: ColourMap,
     /// Meaning of the colours. share: the share of the frame's steps that was left when the twins parted, on the same scale in
     /// every frame. steps: the number of steps left, on a scale up to the largest number of steps of any frame. frame: the number
-    /// of steps left, in each frame from its lowest to its highest value; of other quantities than divergence, whose values are not steps, there is frame only [default: share; of other quantities
-    /// frame]
+    /// of steps left, in each frame from its lowest to its highest value. Quantities other than divergence, whose values are not
+    /// steps, can only be drawn with frame [default: share; frame for other quantities than divergence]
     #[arg(long, value_name = "NAME", help_heading = "Picture")]
     colours: Option<Colours>,
 
@@ -143,8 +143,8 @@ fn checkpoint(text: &str) -> Result<Duration, String> {
 }
 
 impl SequenceArgs {
-    /// What every map starts out from: command line over configuration file over `center`, if neither has one, over defaults.
-    /// Checked as a map of its own, so that bad values are named as options.
+    /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
+    /// It is checked as a map of its own, so that messages name the options of bad values.
     pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
         let mut given = self.specification.given();
         if let Some(path) = &self.config {
@@ -165,13 +165,13 @@ impl SequenceArgs {
         Failure::specification(error, self.specification.has(error.option), config)
     }
 
-    /// The share of unresolved pixels that is allowed in a sequence that goes on: the one that it has, unless another one is given.
+    /// The largest allowed share of unresolved pixels of a resumed sequence: its own, unless another one is given.
     pub(crate) fn max_error_over(&self, has: Option<f64>) -> Result<Option<f64>, Failure> {
         let given = self.specification.given().checked_max_error();
         Ok(given.map_err(|error| self.refused(&error))?.or(has))
     }
 
-    /// How pictures of these maps look.
+    /// The appearance of pictures of these maps.
     pub(crate) fn look(&self, of: &Specification) -> Result<(ColourMap, Colours), Failure> {
         let colours = self.colours.unwrap_or(Colours::usual(of.quantity));
         colours
@@ -180,7 +180,7 @@ impl SequenceArgs {
         Ok((self.colormap, colours))
     }
 
-    /// The run of `command` that goes on in the folder of `--resume`: its record, and the options that it has.
+    /// The run of `command` in the folder of `--resume`: its record and its options.
     pub(crate) fn resumed<T: Paths>(
         &self,
         command: &str,
@@ -194,7 +194,7 @@ impl SequenceArgs {
         Ok((record, options))
     }
 
-    /// Refuses what was typed beside `--resume FOLDER` and is not what the sequence has.
+    /// Refuses options given with `--resume FOLDER` that differ from those of the sequence.
     pub(crate) fn refuse_others<T: Paths>(
         &self,
         typed: &Typed,
@@ -232,7 +232,7 @@ impl SequenceArgs {
     /// Runs `lead` with the devices of this process, or on rank 0 with those of all that `mpirun` started.
     pub(crate) fn on_all_ranks(
         &self,
-        lead: impl FnOnce(&dyn Computer, RunOptions) -> Result<(), Failure> + Send,
+        lead: impl FnOnce(&dyn Executor, RunOptions) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         let options = RunOptions {
             backend: self.backend.backend,
@@ -242,9 +242,9 @@ impl SequenceArgs {
             ..RunOptions::default()
         };
         let no_points = |_| Err("frames have no points".into());
-        let team = Team::join()?;
-        let result = team.compute(&options, true, &no_points, lead);
-        team.end(result)
+        let communicator = Communicator::join()?;
+        let result = communicator.compute(&options, true, &no_points, lead);
+        communicator.end(result)
     }
 
     pub(crate) fn settings(&self, style: Style, options: RunOptions, processes: usize) -> Settings {
@@ -266,7 +266,7 @@ impl SequenceArgs {
         outputs
     }
 
-    /// The record of a sequence with these options, in a folder that is there.
+    /// The record of a sequence with these options, in an existing folder.
     pub(crate) fn record<T: Paths>(
         command: &str,
         folder: &Path,
@@ -277,7 +277,7 @@ impl SequenceArgs {
         Ok(record)
     }
 
-    /// The folder, for the sequence that these frames are.
+    /// The folder of the sequence of these frames.
     pub(crate) fn folder(
         &self,
         path: &Path,
@@ -304,13 +304,13 @@ impl SequenceArgs {
         })
     }
 
-    /// What ended the sequence. Whoever interrupted it hears how it goes on.
+    /// The failure that ended the sequence. After an interruption it prints how to resume.
     pub(crate) fn ended(&self, error: zoom::Error, command: &str, folder: &Folder) -> Failure {
         let failure = Failure::from(error);
         if matches!(failure, Failure::Interrupted) && !self.quiet {
             let folder = folder.path().display();
             report::to_stderr(&format!(
-                "note: what is computed is kept in {folder}; the same command goes on from there, and so does\n\
+                "note: the computed frames are kept in {folder}; resume with the same command, or with\n\
                  trisolar {command} --resume {folder}"
             ));
         }
@@ -343,7 +343,7 @@ impl From<zoom::Error> for Failure {
     }
 }
 
-/// What the summaries of both commands begin with.
+/// The first lines of the summaries of both commands.
 pub(crate) fn lines(outcome: &Outcome) -> Lines {
     let mut lines = Lines::default();
     let effort = &outcome.effort;
@@ -374,7 +374,7 @@ pub(crate) fn lines(outcome: &Outcome) -> Lines {
     lines
 }
 
-/// The same for programs.
+/// The same values as JSON.
 pub(crate) fn object(frames: &[Frame], outcome: &Outcome, folder: &Folder) -> Value {
     let effort = &outcome.effort;
     json!({

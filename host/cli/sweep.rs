@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Computer, Parameter, RunOptions, Specification};
+use trisolar::divergence::{Executor, Parameter, RunOptions, Specification};
 use trisolar::io::atomic::write_with;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::Paths;
@@ -52,12 +52,12 @@ pub(crate) struct Args {
     sequence: SequenceArgs,
 }
 
-/// Everything that a sweep is: `sequence.json` holds it.
+/// The description of a sweep, which `sequence.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Sweep {
-    /// What every map starts out from.
+    /// The base of every map.
     base: Specification,
-    /// The share of unresolved pixels that is allowed in each.
+    /// The largest allowed share of unresolved pixels in each map.
     max_error: Option<f64>,
     vary: Vec<String>,
     bare: bool,
@@ -104,19 +104,19 @@ impl Args {
     }
 }
 
-/// Computes what is missing, then the sheet and the tables.
+/// Computes the missing maps, then the sheet and the tables.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     args.sequence
-        .on_all_ranks(|computer, options| run_on(&args, typed, computer, options))
+        .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
 }
 
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: RunOptions,
 ) -> Result<(), Failure> {
-    computer.check(&options)?;
+    executor.check(&options)?;
     let (sweep, path) = args.sweep(typed)?;
     let base = &sweep.base;
     let vary: Vec<Vary> = (sweep.vary.iter())
@@ -162,9 +162,9 @@ fn run_on(
     }
     interrupt::watch()?;
     args.sequence.warn(&frames);
-    let settings = args.sequence.settings(style, options, computer.processes());
+    let settings = args.sequence.settings(style, options, executor.processes());
     let progress = Progress::new("sweep", args.sequence.quiet);
-    let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress)
+    let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress)
         .map_err(|e| args.sequence.ended(e, "sweep", &folder))?;
     progress.finish();
 
@@ -189,7 +189,7 @@ fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Of a frame that cannot be computed, the parameter that is to blame: the one whose value alone cannot be computed with.
+/// For a frame that cannot be computed, the parameter that causes it: the one whose value alone is not allowed.
 fn blamed(vary: &[Vary], base: &Specification, frame: u32) -> (Parameter, f64) {
     let mut rest = frame as usize;
     let mut settings = Vec::new();
@@ -238,8 +238,8 @@ fn table(vary: &[Vary], frames: &[Frame], outcome: &Outcome) -> serde_json::Valu
     table
 }
 
-/// Maps listed in a summary at most.
-const LISTED: usize = 20;
+/// Largest number of maps that a summary lists.
+const MAX_LISTED_MAPS: usize = 20;
 
 fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     let lines = sequence::lines(outcome);
@@ -273,9 +273,9 @@ fn summary(vary: &[Vary], outcome: &Outcome, files: &[PathBuf]) -> String {
     outcome
         .summaries
         .iter()
-        .take(LISTED)
+        .take(MAX_LISTED_MAPS)
         .for_each(|s| text.push_str(&row(s)));
-    if outcome.summaries.len() > LISTED {
+    if outcome.summaries.len() > MAX_LISTED_MAPS {
         text.push_str("\n           ...");
     }
     text.push('\n');

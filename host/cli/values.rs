@@ -1,5 +1,5 @@
-//! Values of options from text: numbers, lists of them, names. What a value may be is checked later, with the
-//! others; what cannot be read is refused here.
+//! Values of options from text: numbers, lists of them, names. Texts that cannot be read are refused here;
+//! whether a value is allowed is checked later, together with the others.
 
 use glam::DVec3;
 use trisolar::divergence::{
@@ -63,7 +63,7 @@ pub(crate) fn one_or_three(text: &str) -> Result<OneOrThree, String> {
 /// `X,Y,Z:X,Y,Z:X,Y,Z`, a vector for each body.
 pub(crate) fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
     let what = "three vectors separated by colons, such as 0,0,-11:0,0,0:10,10,12";
-    // Semicolons do as well, for those who quote.
+    // Semicolons are accepted as well, for users who quote the value.
     let parts: Vec<&str> = text.split([':', ';']).collect();
     let parts: [&str; 3] = parts
         .try_into()
@@ -150,7 +150,7 @@ pub(crate) fn driver(text: &str) -> Result<Driver, String> {
     text.parse()
 }
 
-/// How many pixels are averaged to one.
+/// The number of pixels that are averaged to one.
 pub(crate) fn shrink(text: &str) -> Result<usize, String> {
     trisolar::output::shrink(text)
 }
@@ -160,7 +160,7 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
     trisolar::divergence::threads(text)
 }
 
-/// How many GPUs.
+/// A number of GPUs.
 pub(crate) fn gpu_count(text: &str) -> Result<u32, String> {
     trisolar::divergence::gpu_count(text)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trisolar::divergence::{Computer, Devices, RunOptions, Specification, can_resume};
+use trisolar::divergence::{Devices, Executor, RunOptions, Specification, can_resume};
 use trisolar::io::atomic::stage;
 use trisolar::io::colour::ColourMap;
 use trisolar::run::{Paths, Record};
@@ -81,7 +81,7 @@ fn schedules() -> String {
          floor. NAME is one of {}.\n\n\
          document: {}\n\
          video:    {}\n\
-         Both go to (5.30031, -0.45) unless --center says otherwise.",
+         Both zoom in on (5.30031, -0.45) unless --center is given.",
         trisolar::divergence::Parameter::NAMES,
         rules(Preset::Document),
         rules(Preset::Video),
@@ -102,18 +102,18 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Everything that a zoom is: `sequence.json` holds it.
+/// The description of a zoom, which `sequence.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Zoom {
-    /// What every frame starts out from.
+    /// The base of every frame.
     base: Specification,
-    /// The share of unresolved pixels that is allowed in each.
+    /// The largest allowed share of unresolved pixels in each frame.
     max_error: Option<f64>,
     preset: Preset,
-    /// Rules beside the preset's.
+    /// Rules in addition to those of the preset.
     set: Vec<String>,
     frames: u32,
-    /// Only if it is not exact: otherwise no file depends on it.
+    /// The cache, if it is not exact; no file depends on an exact cache.
     cache: Cache,
     npy: bool,
     film: Vec<PathBuf>,
@@ -128,26 +128,26 @@ impl Paths for Zoom {
     }
 }
 
-/// Computes what is missing and makes the films.
+/// Computes the missing frames and makes the films.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     args.sequence
-        .on_all_ranks(|computer, options| run_on(&args, typed, computer, options))
+        .on_all_ranks(|executor, options| run_on(&args, typed, executor, options))
 }
 
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: RunOptions,
 ) -> Result<(), Failure> {
-    computer.check(&options)?;
+    executor.check(&options)?;
     let (zoom, path, before) = args.zoom(typed)?;
     let cache = match zoom.cache {
         Cache::None => args.cache,
         cache => cache,
     };
-    if cache != Cache::None && computer.processes() > 1 {
-        let reason = "the states that it keeps are those of one process; leave it or mpirun out";
+    if cache != Cache::None && executor.processes() > 1 {
+        let reason = "it keeps the states of one process only; remove the option, or start the zoom without mpirun";
         return Err(Failure::value(&cache.to_string(), "--cache", reason));
     }
     let frames = zoom.sequence(cache)?;
@@ -171,10 +171,10 @@ fn run_on(
     interrupt::watch()?;
     args.sequence.warn(&frames);
 
-    let settings = args.sequence.settings(style, options, computer.processes());
+    let settings = args.sequence.settings(style, options, executor.processes());
     let progress = Progress::new("zoom", args.sequence.quiet);
     let computed = if cache == Cache::None {
-        let outcome = zoom::run_on(computer, &frames, &folder, &settings, &progress);
+        let outcome = zoom::run_on(executor, &frames, &folder, &settings, &progress);
         outcome.map(|outcome| (outcome, None))
     } else {
         let devices = Devices::new();
@@ -201,7 +201,7 @@ fn run_on(
 }
 
 impl Args {
-    /// The zoom, its folder, and the record of the run that it goes on with.
+    /// The zoom, its folder, and the record of a resumed run.
     fn zoom(&self, typed: &Typed) -> Result<(Zoom, PathBuf, Option<Record>), Failure> {
         let sequence = &self.sequence;
         let given = |base: Base| -> Result<Zoom, Failure> {
@@ -252,7 +252,7 @@ impl Zoom {
         }
     }
 
-    /// The frames, which this cache can be used for.
+    /// The frames, after checking that the cache can be used for them.
     fn sequence(&self, cache: Cache) -> Result<Vec<Frame>, Failure> {
         let mut rules = self.preset.rules();
         for rule in &self.set {
@@ -261,7 +261,7 @@ impl Zoom {
         }
         let frames = zoom::zoom(&self.base, &rules, self.frames).map_err(|e| {
             Failure::BadInput(format!(
-                "{e}\nhint: --set, --preset and --frames say what it is"
+                "{e}\nhint: --set, --preset and --frames determine it"
             ))
         })?;
         let refused = frames.iter().find(|f| !can_resume(&f.specification));
@@ -312,14 +312,14 @@ fn cache_in_words(cache: Cache, report: &CacheReport) -> String {
     if cache == Cache::Exact {
         let continued = share(report.continued, report.pixels);
         return format!(
-            "{reused:.2} % of the pixels were there, {continued:.2} % went on from a stored state"
+            "{reused:.2} % of the pixels were reused, {continued:.2} % continued from a stored state"
         );
     }
     if report.checked == 0 {
-        return format!("{reused:.2} % of the pixels were taken over");
+        return format!("{reused:.2} % of the pixels were reused");
     }
     format!(
-        "{reused:.2} % of the pixels were taken over. Of {} that were computed as well, {:.2} % were right; the error is {:.1} steps \
+        "{reused:.2} % of the pixels were reused. Of {} reused pixels that were also computed, {:.2} % were correct; the error is {:.1} steps \
          on average, {} at most",
         report::grouped(report.checked),
         share(report.right, report.checked),

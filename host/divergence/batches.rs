@@ -1,27 +1,30 @@
 //! The pixels that a CPU thread is computing, which it draws from the queue and delivers in batches.
 
 use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
 use kernels_gpu::lanes::{IDLE, LaneState, Pixel};
+use kernels_gpu::map::Job;
 use kernels_gpu::quantity::Quantity;
 
-use super::cpu::Shared;
+use super::Validated;
 use super::queue::{Pace, Share};
-use trisolar_run::EngineError;
+use trisolar_run::{EngineError, Workers};
 
-/// Rounds of steps a thread goes between looking for a cancellation and reporting progress: some milliseconds.
-pub(super) const SLICE: u32 = 1 << 13;
-/// The largest batch, in pixels. A batch is large enough to last at least [`BATCH_TIME`].
-const MAX_BATCH: u64 = 1 << 12;
+/// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
+pub(super) const ROUNDS_PER_SLICE: u32 = 1 << 13;
+/// The largest batch, in pixels. A batch is large enough to last at least [`MIN_BATCH_TIME`].
+const MAX_BATCH_PIXELS: u64 = 1 << 12;
 /// How long a batch should last, at least.
-const BATCH_TIME: Duration = Duration::from_millis(2);
+const MIN_BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// Where pixels begin and where their results go.
 pub(super) trait Work {
-    /// What is kept of a pixel.
+    /// The data kept for a pixel.
     type Value;
 
     /// A value for each pixel of a span of numbers.
@@ -36,20 +39,74 @@ pub(super) trait Work {
     ) -> Result<(), EngineError>;
 }
 
+/// What the threads of a run share.
+pub(super) struct Shared<'a> {
+    pub spec: &'a Validated,
+    pub job: &'a Job,
+    pub share: Share<'a>,
+    pub lanes: u64,
+    /// Steps that each thread has reported.
+    steps: Vec<AtomicU64>,
+    began: Mutex<Option<Instant>>,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(workers: &Workers, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
+        Self {
+            spec,
+            job,
+            share,
+            lanes: workers.simd().lanes() as u64,
+            steps: (0..workers.threads()).map(|_| AtomicU64::new(0)).collect(),
+            began: Mutex::new(None),
+        }
+    }
+
+    /// Waits until the other devices are ready; returns false if the run has ended.
+    pub fn begin(&self) -> bool {
+        let goes_on = self.share.ready();
+        *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
+        goes_on
+    }
+
+    pub fn threads(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
+    /// Records the steps of `thread`. The first thread reports the steps of all threads to the monitor.
+    pub fn report(&self, thread: usize, steps: u64) {
+        self.steps[thread].store(steps, Ordering::Relaxed);
+        if thread == 0 {
+            self.share.report(self.accounted());
+        }
+    }
+
+    fn accounted(&self) -> u64 {
+        self.steps.iter().map(|s| s.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Pixels per second of all threads together.
+    pub fn rate(&self) -> f64 {
+        let began = *self.began.lock().expect("nobody panics with it");
+        let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+        self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
+    }
+}
+
 /// Pixels that are drawn together and delivered together.
 struct Batch<V> {
     first: u64,
     values: Vec<V>,
-    /// Pixels not done.
+    /// Number of unfinished pixels.
     missing: usize,
     began: Instant,
 }
 
-/// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH`] and its place in the batch.
+/// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH_PIXELS`] and its place in the batch.
 pub(super) struct Batches<'a, W: Work> {
     pub shared: &'a Shared<'a>,
     work: W,
-    /// Batches with pixels not done; `None` for numbers that are free.
+    /// Batches with unfinished pixels; `None` for numbers that are free.
     open: Vec<Option<Batch<W::Value>>>,
     /// The next pixel of the last batch drawn, and its end.
     next: Pixel,
@@ -74,7 +131,7 @@ impl<'a, W: Work> Batches<'a, W> {
         }
     }
 
-    /// The next pixel, of a new batch if need be.
+    /// The next pixel, from a new batch if necessary.
     #[inline(always)]
     pub fn next_pixel(&mut self) -> Option<Pixel> {
         if self.next.number == self.end && !self.draw() {
@@ -88,10 +145,13 @@ impl<'a, W: Work> Batches<'a, W> {
         Some(pixel)
     }
 
-    /// What is kept of a pixel.
+    /// The data kept for a pixel.
     #[inline(always)]
     pub fn value(&mut self, slot: u32) -> &mut W::Value {
-        let (number, place) = (slot / MAX_BATCH as u32, slot % MAX_BATCH as u32);
+        let (number, place) = (
+            slot / MAX_BATCH_PIXELS as u32,
+            slot % MAX_BATCH_PIXELS as u32,
+        );
         let batch = self.open[number as usize].as_mut().expect("it is open");
         &mut batch.values[place as usize]
     }
@@ -100,7 +160,7 @@ impl<'a, W: Work> Batches<'a, W> {
     #[inline(always)]
     pub fn count(&mut self, slot: u32) {
         self.finished += 1;
-        let number = slot as usize / MAX_BATCH as usize;
+        let number = slot as usize / MAX_BATCH_PIXELS as usize;
         let batch = self.open[number].as_mut().expect("it is open");
         batch.missing -= 1;
         if batch.missing == 0 {
@@ -108,7 +168,7 @@ impl<'a, W: Work> Batches<'a, W> {
         }
     }
 
-    /// Called after at most [`SLICE`] rounds of steps: reports the steps of the thread and returns whether it continues. Errors are
+    /// Called after at most [`ROUNDS_PER_SLICE`] rounds of steps: reports the steps of the thread and returns whether it continues. Errors are
     /// those
     /// of the queue and of [`Work::deliver`].
     ///
@@ -131,10 +191,10 @@ impl<'a, W: Work> Batches<'a, W> {
         );
         self.failed.take().map_or(Ok(()), Err)?;
         shared.share.check()?;
-        if went < SLICE && !shared.share.wait()? {
+        if went < ROUNDS_PER_SLICE && !shared.share.wait()? {
             return Ok(false);
         }
-        // There may be pixels again: some that another device had, or that another process sent.
+        // There may be new pixels: those of a device that failed, or those that another process sent.
         lanes.ask_again();
         Ok(true)
     }
@@ -145,7 +205,7 @@ impl<'a, W: Work> Batches<'a, W> {
         if self.failed.is_some() {
             return false;
         }
-        // The pixels are begun one after the other, but soon.
+        // The pixels are begun one after the other, but within a short time.
         let pace = Pace {
             backlog: 0,
             rate: self.shared.rate(),
@@ -175,18 +235,18 @@ impl<'a, W: Work> Batches<'a, W> {
         });
         self.next = Pixel {
             number: span.start,
-            slot: (number as u64 * MAX_BATCH) as u32,
+            slot: (number as u64 * MAX_BATCH_PIXELS) as u32,
         };
         self.end = span.end;
         true
     }
 
-    /// Delivers a batch that is done.
+    /// Delivers a finished batch.
     #[inline(never)]
     fn deliver(&mut self, number: usize) {
         let batch = self.open[number].take().expect("it was open");
-        if batch.began.elapsed() < BATCH_TIME {
-            self.size = (self.size * 2).min(MAX_BATCH);
+        if batch.began.elapsed() < MIN_BATCH_TIME {
+            self.size = (self.size * 2).min(MAX_BATCH_PIXELS);
         }
         let share = self.shared.share;
         if let Err(error) = self.work.deliver(share, batch.first, &batch.values) {

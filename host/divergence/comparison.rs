@@ -4,21 +4,21 @@ use serde::{Serialize, Serializer};
 
 use super::value::{Value, ValueSlice, ValueType};
 
-/// Differences of a map from a reference, pixel by pixel, in the quantity's unit: of divergence, steps.
+/// Differences of a map from a reference, pixel by pixel, in the unit of the quantity (steps for divergence).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Share of pixels with the same value, bit for bit.
     pub equal: f64,
-    /// Mean of the differences' absolute values, of the pixels that are finite in both maps.
+    /// Mean absolute difference of the pixels that are finite in both maps.
     pub mean: f64,
-    /// Largest absolute difference (steps).
+    /// Largest absolute difference of these pixels.
     #[serde(serialize_with = "whole_if_it_is")]
     pub largest: f64,
     /// [`grain`] of the map itself.
     pub grain: f64,
 }
 
-/// Whole numbers without a fraction.
+/// Serialises whole numbers without a fraction.
 fn whole_if_it_is<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if *x == x.trunc() && *x < u64::MAX as f64 {
         serializer.serialize_u64(*x as u64)
@@ -31,7 +31,7 @@ impl Comparison {
     /// Compares a map that is `width` pixels wide and has `steps` steps with a reference.
     ///
     /// # Panics
-    /// If the maps are not of one size and of one type, or empty.
+    /// If the maps differ in size or type, or are empty.
     pub fn new(reference: ValueSlice<'_>, map: ValueSlice<'_>, width: usize, steps: u32) -> Self {
         assert!(
             reference.len() == map.len() && !map.is_empty(),
@@ -57,7 +57,7 @@ impl Comparison {
     }
 }
 
-/// How grainy a map looks: the share of its inner pixels that lie beyond all eight neighbours by more than a margin: a hundredth of
+/// How grainy a map looks: the share of its inner pixels that exceed, or fall below, all eight neighbours by more than a margin: a hundredth of
 /// `steps`, or of the range of finite values if these are not counts of steps. 0 for a map without inner pixels.
 pub fn grain(map: ValueSlice<'_>, width: usize, steps: u32) -> f64 {
     let margin = match map.value_type() {

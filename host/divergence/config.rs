@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::{Given, Points, Specification};
+use crate::{Given, Points, Specification, Validated};
 
 pub use trisolar_spec::{ParseError, parse_as};
 
-/// What each key means, in the order of the file.
+/// The meaning of each key, in the order of the file.
 const MEANINGS: [(&str, &str); 18] = [
     ("size", "pixels: width, height"),
     (
@@ -14,8 +14,8 @@ const MEANINGS: [(&str, &str); 18] = [
         "centre of the map along the spanned axes (length)",
     ),
     ("span", "extent of the map along the spanned axes (length)"),
-    ("plane", "coordinates the map spans: xy, xz or yz"),
-    ("body", "which body is placed by the grid: 1, 2 or 3"),
+    ("plane", "coordinates that the map spans: xy, xz or yz"),
+    ("body", "body whose start position the grid sets: 1, 2 or 3"),
     ("masses", "of bodies 1, 2, 3 (mass)"),
     ("positions", "of bodies 1, 2, 3: [x, y, z] (length)"),
     ("velocities", "of bodies 1, 2, 3: [x, y, z] (length / time)"),
@@ -23,18 +23,21 @@ const MEANINGS: [(&str, &str); 18] = [
     ("softening", "(length)"),
     ("steps", "steps after which a pixel counts as never parted"),
     ("dt", "time step (time)"),
-    ("shift", "of the grid body's twin: [x, y, z] (length)"),
+    ("shift", "shift of the grid body's twin: [x, y, z] (length)"),
     (
         "critical_distance",
-        "up to which the twins count as together (length)",
+        "distance up to which the twins count as together (length)",
     ),
     ("quantity", "what is computed of each pixel"),
     (
         "precision",
         "f64, fast, mixed, f32, fixed:BITS or float-float",
     ),
-    ("integrator", "what steps the trajectories"),
-    ("start", "of multistep integrators: euler or runge-kutta"),
+    ("integrator", "integrator of the trajectories"),
+    (
+        "start",
+        "first steps of multistep integrators: euler or runge-kutta",
+    ),
 ];
 
 /// The keys, in the order of the file.
@@ -56,7 +59,7 @@ pub fn to_text(specification: &Specification) -> String {
     to_text_for(specification, None)
 }
 
-/// The same without what points stand in for.
+/// As [`to_text`], without the values that `points` replace.
 pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> String {
     let mut values = toml::Table::try_from(specification)
         .expect("a specification is plain numbers and names below 2^63");
@@ -72,6 +75,27 @@ pub fn to_text_for(specification: &Specification, points: Option<&Points>) -> St
         writeln!(text, "{key} = {value}  # {meaning}").expect("writing to a string cannot fail");
     }
     text
+}
+
+impl Validated {
+    /// The values as JSON text, without those that the points replace.
+    pub fn json(&self) -> String {
+        json(self.specification(), self.points().map(|points| &**points))
+    }
+}
+
+/// A specification as JSON text with its keys in order, without those that the points replace.
+pub(crate) fn json(specification: &Specification, points: Option<&Points>) -> String {
+    let text = serde_json::to_string(specification).expect("plain numbers and names");
+    let Some(points) = points else {
+        return text;
+    };
+    let values: serde_json::Value = serde_json::from_str(&text).expect("just written");
+    let kept = keys().filter(|key| !points.replaces().contains(key) && values.get(key).is_some());
+    let entries: Vec<String> = kept
+        .map(|key| format!("\"{key}\":{}", values[key]))
+        .collect();
+    format!("{{{}}}", entries.join(","))
 }
 
 #[cfg(test)]

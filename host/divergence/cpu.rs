@@ -2,9 +2,6 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use kernels_gpu::Real;
 use kernels_gpu::integrator::MapIntegrator;
@@ -14,13 +11,13 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity;
 
-use super::batches::{Batches, SLICE, Work};
+use super::Specification;
+use super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::Share;
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use super::value::Value;
-use super::{Specification, Validated};
 use trisolar_run::{EngineError, Monitor, Workers};
 use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
@@ -33,15 +30,15 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
+    /// An engine with this many threads (`None`: as many as the process may use) and the fastest lanes of this machine.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not give that many.
+    /// [`EngineError::Threads`] if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
         Self::with_simd(threads, Simd::best())
     }
 
-    /// With lanes of the caller's choice, out of [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -65,7 +62,7 @@ impl Engine for CpuEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        team::run(&[self], None, task, monitor)
+        scheduler::run(&[self], None, task, monitor)
     }
 }
 
@@ -85,9 +82,9 @@ impl Worker for CpuEngine {
     }
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        // The numbers of pixels come with them.
+        // The lanes get the numbers of the pixels with the pixels.
         let job = task.spec.job(0, 0);
-        let shared = Shared::new(self, task.spec, &job, share);
+        let shared = Shared::new(&self.workers, task.spec, &job, share);
         if !shared.begin() {
             return share.check();
         }
@@ -103,63 +100,7 @@ impl Worker for CpuEngine {
     }
 }
 
-/// What the threads of a run share.
-pub(super) struct Shared<'a> {
-    spec: &'a Validated,
-    pub job: &'a Job,
-    pub share: Share<'a>,
-    pub lanes: u64,
-    /// Steps each thread has accounted for.
-    steps: Vec<AtomicU64>,
-    began: Mutex<Option<Instant>>,
-}
-
-impl<'a> Shared<'a> {
-    pub fn new(engine: &CpuEngine, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
-        Self {
-            spec,
-            job,
-            share,
-            lanes: engine.workers.simd().lanes() as u64,
-            steps: (0..engine.workers.threads())
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-            began: Mutex::new(None),
-        }
-    }
-
-    /// Waits until the other devices are ready; returns false if the run has ended.
-    pub fn begin(&self) -> bool {
-        let goes_on = self.share.ready();
-        *self.began.lock().expect("nobody panics with it") = Some(Instant::now());
-        goes_on
-    }
-
-    pub fn threads(&self) -> u64 {
-        self.steps.len() as u64
-    }
-
-    /// Records the steps of `thread`. The first thread reports the steps of all threads to the monitor.
-    pub fn report(&self, thread: usize, steps: u64) {
-        self.steps[thread].store(steps, Ordering::Relaxed);
-        if thread == 0 {
-            self.share.report(self.accounted());
-        }
-    }
-
-    fn accounted(&self) -> u64 {
-        self.steps.iter().map(|s| s.load(Ordering::Relaxed)).sum()
-    }
-
-    /// All threads' pixels a second.
-    pub fn rate(&self) -> f64 {
-        let began = *self.began.lock().expect("nobody panics with it");
-        let seconds = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
-        self.accounted() as f64 / f64::from(self.job.steps) / seconds.max(1e-3)
-    }
-}
-
-/// The worker of a map's quantity, precision and integrator, on the lanes asked for.
+/// The worker for the quantity, precision and integrator of the map on these lanes.
 fn work(
     simd: Simd,
     method: &Specification,
@@ -176,7 +117,7 @@ fn work(
     done.expect("validated: the method is in the table")
 }
 
-/// How many numbers are side by side in an instruction set.
+/// Finds the number of lanes of an instruction set.
 struct LanesOf {
     simd: Simd,
 }
@@ -231,7 +172,7 @@ impl OfMethod for OnLanes<'_> {
     }
 }
 
-/// Not inlined: all of them in one function take the compiler twice as long.
+/// Not inlined, because the compiler takes twice as long for a function that contains all of them.
 #[inline(never)]
 fn worker_scalar<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     shared: &Shared<'_>,
@@ -268,14 +209,14 @@ fn worker<Q: Quantity<Value: Value>, I: MapIntegrator, R: Real>(
     let mut lanes = LaneState::<Q, I, R>::fresh(shared.job);
     let mut source = Batches::new(shared, FromStart::<Q::Value>(PhantomData));
     loop {
-        let went = lanes.run_with_masses(shared.job, SLICE, &mut masses, &mut source);
+        let went = lanes.run_with_masses(shared.job, ROUNDS_PER_SLICE, &mut masses, &mut source);
         if !source.go_on(thread, &mut lanes, went)? {
             return Ok(());
         }
     }
 }
 
-/// Pixels from their start; what is kept of one is its value.
+/// Computes pixels from their starts and keeps the value of each.
 struct FromStart<V>(PhantomData<V>);
 
 impl<V: Value> Work for FromStart<V> {

@@ -1,5 +1,6 @@
-//! The engine of devices, GPUs or emulators: fetching threads fed by a [`Pipeline`], or one thread a pixel.
+//! The engine of devices, GPUs or emulators: fetching threads that a [`Pipeline`] supplies with pixels, or one thread per pixel.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,24 +15,25 @@ use kernels_gpu::methods::Entries;
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::quantity::Quantity as Computed;
 
-use super::devices::Accelerator;
 use super::engine::{Engine, Ran, Task};
 use super::quantity::OfMethod;
 use super::queue::{Pace, Share};
-use super::team::{self, Worker};
-use super::tiles::{self, Pipeline, SETS, Take};
+use super::resume::Stepper;
+use super::scheduler::{self, Worker};
+use super::tiles::{self, LAUNCHES_IN_FLIGHT, Pipeline, Take};
 use super::value::Value;
 use super::{DivergenceKernel, Precision, Quantity, Specification, Validated};
 use trisolar_device::{
-    self as gpu, Buffer, Code, Device, GpuError, Grid, HostBuffer, Moment, Plain, Queue, Residency,
+    self as gpu, Buffer, Code, Device, DeviceInfo, GpuError, Grid, HostBuffer, Moment, Plain,
+    Queue, Residency,
 };
 use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
 
-/// Results copied at a time, in tiles: bounds page-locked memory to two pieces of 8 MiB.
-const PIECE: u32 = 1 << 11;
+/// Tiles of results that are copied at a time. This limits page-locked memory to two pieces of 8 MiB.
+const TILES_PER_COPY: u32 = 1 << 11;
 
-/// The counters of a launch, copied back after it.
+/// The counters of a launch, which are copied back after it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Counters {
@@ -45,26 +47,26 @@ const _: () = assert!(size_of::<Counters>() == size_of::<Shared>());
 // SAFETY: repr(C) of integers without padding.
 unsafe impl Plain for Counters {}
 
-/// How work is cut into launches; nothing of it changes a value.
+/// How work is divided into launches, which changes no value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Threads of a block.
+    /// Threads per block.
     pub block: u32,
-    /// Blocks of a grid of fetching threads at most.
+    /// Largest number of blocks in a grid of fetching threads.
     pub blocks: u32,
-    /// Tiles that a device holds at most, a power of two.
+    /// Largest number of tiles on a device, a power of two.
     pub slots: u32,
-    /// Length of a launch, if that is not left to the pipeline.
+    /// Duration of a launch; `None` if the pipeline chooses it.
     pub slice: Option<Duration>,
-    /// Pixels that one thread a pixel computes at a time.
+    /// Pixels of a launch with one thread per pixel.
     pub band: u64,
-    /// Items under way on the device at a time.
+    /// Number of unfinished pixels on the device at a time.
     pub batch: u64,
 }
 
 impl Shape {
-    /// For GPUs. Registers, not the block, bound how many threads are resident; 64 MiB of results; 50 MiB of items, two such portions
-    /// of which keep any device busy.
+    /// The shape for GPUs. Registers, not the block size, limit the number of resident threads. There are 64 MiB of results and
+    /// 50 MiB of items; two such portions keep any device busy.
     pub const GPU: Self = Self {
         block: 128,
         blocks: u32::MAX,
@@ -85,7 +87,7 @@ pub struct DeviceEngine {
 }
 
 impl DeviceEngine {
-    /// On the GPU of this number, with the fastest kernel.
+    /// The engine of the GPU with this number, with the fastest kernel.
     ///
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`].
@@ -93,7 +95,7 @@ impl DeviceEngine {
         Self::gpu_with_kernel(number, DivergenceKernel::default())
     }
 
-    /// On a GPU with a kernel of the caller's choice.
+    /// The engine of a GPU with a kernel that the caller chooses.
     ///
     /// # Errors
     /// As [`gpu`](Self::gpu).
@@ -101,7 +103,7 @@ impl DeviceEngine {
         Ok(Self::on(gpu::open(number)?, kernel, Shape::GPU))
     }
 
-    /// On a GPU that keeps its buffers for the next map.
+    /// The engine of a GPU that keeps its buffers for the next map.
     ///
     /// # Errors
     /// As [`gpu`](Self::gpu).
@@ -110,7 +112,7 @@ impl DeviceEngine {
         Ok(Self::on(device, DivergenceKernel::default(), Shape::GPU))
     }
 
-    /// On this device.
+    /// The engine of this device.
     pub(super) fn on(device: Arc<dyn Device>, kernel: DivergenceKernel, shape: Shape) -> Self {
         Self {
             device,
@@ -128,7 +130,7 @@ impl DeviceEngine {
         &self.shape
     }
 
-    /// Takes note of a failure: what is left on the device after one is not known.
+    /// Records a failure, after which the state of the device is not known.
     pub(super) fn noting<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
         let of_the_run =
             |e: &EngineError| matches!(e, EngineError::Cancelled | EngineError::Sink(_));
@@ -143,7 +145,7 @@ impl DeviceEngine {
         self.device.info().index
     }
 
-    /// The kernel of fetching threads for this specification, with all its buffers, for these spans.
+    /// The kernel of fetching threads for this specification and these spans, with all its buffers.
     pub(super) fn grid(
         &self,
         spec: &Validated,
@@ -161,14 +163,14 @@ impl DeviceEngine {
     }
 }
 
-/// Blocks that a multiprocessor shall hold at a time, for methods that this makes faster than what the driver chooses. Measured on an
-/// H200: f32 10 % faster, float-float 6 %, f64 1 %.
+/// Resident blocks per multiprocessor for methods that are faster with this number than with the driver's choice. Measured on an
+/// H200: f32 is 10 % faster, float-float 6 %, f64 1 %.
 fn blocks(spec: &Specification) -> Option<u32> {
     match (spec.precision, spec.integrator) {
         _ if spec.quantity != Quantity::Divergence => None,
         (Precision::F32 | Precision::FloatFloat, _) => Some(5),
         (Precision::F64, Integrator::ExplicitEuler) => Some(4),
-        // As many as where masses are constants.
+        // The same number as for constant masses.
         (Precision::F64, Integrator::AdamsBashforth2) => Some(3),
         _ => None,
     }
@@ -185,7 +187,7 @@ impl Engine for DeviceEngine {
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
         measured([self].into_iter(), |at_start| {
-            team::run_from(&[self], None, task, monitor, at_start)
+            scheduler::run_from(&[self], None, task, monitor, at_start)
         })
     }
 }
@@ -196,7 +198,7 @@ impl Worker for DeviceEngine {
     }
 
     fn capacity(&self, _: &Specification) -> u64 {
-        // What is resident with 128 registers a thread.
+        // Threads that are resident with 128 registers each.
         let resident = u64::from(self.device.info().multiprocessors) * 512;
         resident.min(u64::from(self.shape.blocks) * u64::from(self.shape.block))
     }
@@ -239,7 +241,7 @@ impl DeviceEngine {
         }
     }
 
-    /// A thread a pixel, a band at a time.
+    /// Computes bands of pixels with one thread per pixel.
     fn work_plainly(&self, spec: &Validated, share: &Share<'_>) -> Result<(), EngineError> {
         if !self.kernel.computes(spec) {
             return Err(self.kernel.refused(spec, self.device.info()));
@@ -250,7 +252,7 @@ impl DeviceEngine {
         share.ready();
         let mut steps = 0;
         loop {
-            // All of it is begun at once.
+            // The whole band is begun at once.
             let pace = Pace {
                 backlog: 0,
                 rate: 0.0,
@@ -277,8 +279,8 @@ impl DeviceEngine {
     }
 }
 
-/// Runs `run` and adds the energy that these GPUs took, or why it cannot be measured. `run` has to call what it is given when
-/// the computation begins.
+/// Runs `run` and adds the energy that these GPUs took, or a note with the reason why it cannot be measured. `run` must call its
+/// argument when the computation begins.
 pub(super) fn measured<'a>(
     engines: impl Iterator<Item = &'a DeviceEngine>,
     run: impl FnOnce(Option<&(dyn Fn() + Sync)>) -> Result<Ran, EngineError>,
@@ -295,7 +297,7 @@ pub(super) fn measured<'a>(
     Ok(ran)
 }
 
-/// The arguments of a kernel of fetching threads, whatever its threads keep.
+/// The arguments of a kernel of fetching threads, for any state that its threads keep.
 struct Arguments<V> {
     job: Job,
     slice_ns: u64,
@@ -308,12 +310,12 @@ struct Arguments<V> {
 /// A kernel of fetching threads.
 struct Kernel<V> {
     code: Code,
-    /// The bytes that each of its threads keeps between launches.
+    /// Bytes that each of its threads keeps between launches.
     kept: usize,
     launch: Box<Start<V>>,
 }
 
-/// Launches a kernel.
+/// A function that launches a kernel.
 type Start<V> = dyn Fn(&Arc<dyn Device>, Grid, Arguments<V>) -> Result<(), GpuError>;
 
 /// Makes the [`OnDevice`] of a method.
@@ -377,7 +379,7 @@ struct OnDevice<V: Value> {
     device: Arc<dyn Device>,
     kernel: Kernel<V>,
     grid: Grid,
-    /// Length of a launch, if that is not left to the pipeline.
+    /// Duration of a launch; `None` if the pipeline chooses it.
     slice: Option<Duration>,
     job: Job,
     /// The start states of all pixels, if they are points.
@@ -390,10 +392,10 @@ struct OnDevice<V: Value> {
     shared: Buffer<Counters>,
     done: Buffer<u32>,
     staging: [HostBuffer<V>; 2],
-    sets: [Set; SETS],
+    sets: [Set; LAUNCHES_IN_FLIGHT],
 }
 
-/// What belongs to a launch in flight.
+/// The resources of a launch in flight.
 struct Set {
     tiles: HostBuffer<Tile>,
     counters: HostBuffer<Counters>,
@@ -431,14 +433,14 @@ impl<V: Value> OnDevice<V> {
         let resident = device.resident(&kernel.code, &grid)?.max(multiprocessors);
         let blocks = u64::from(resident.min(shape.blocks))
             .min(pixels.div_ceil(u64::from(shape.block))) as u32;
-        // A span has tiles of its own, however short it is.
+        // Even a short span has tiles of its own.
         let tiles = spans
             .iter()
             .map(|s| (s.end - s.start).div_ceil(u64::from(TILE)));
         let tiles = tiles.sum::<u64>().max(1);
         let slots = tiles.next_power_of_two().min(u64::from(shape.slots)) as usize;
         let words = ((blocks * shape.block) as usize * kernel.kept).div_ceil(size_of::<u64>());
-        let piece = slots.min(PIECE as usize) * TILE as usize;
+        let piece = slots.min(TILES_PER_COPY as usize) * TILE as usize;
         let made = Self {
             device: device.clone(),
             kernel,
@@ -485,7 +487,7 @@ impl<V: Value> tiles::Device for OnDevice<V> {
         };
         let set = &mut self.sets[set];
         set.tiles[..tiles.len()].copy_from_slice(tiles);
-        // The ring's end may lie between them.
+        // The end of the ring may lie between them.
         let first = (position & ring.mask) as usize;
         let before_end = tiles.len().min(self.tiles.len() - first);
         let pieces = [
@@ -540,14 +542,14 @@ impl<V: Value> tiles::Device for OnDevice<V> {
         }
     }
 
-    /// While one piece is on its way through page-locked memory, the one before is put into place.
+    /// While one piece is copied through page-locked memory, the previous piece is put into place.
     fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError> {
         let (device, values, staging) = (&self.device, &self.values, &mut self.staging);
         let length = |piece: &Range<u32>| piece.len() * TILE as usize;
         let mut under_way: Option<(Range<u32>, usize, Moment)> = None;
         let pieces = runs.iter().flat_map(|run| {
-            let starts = run.clone().step_by(PIECE as usize);
-            starts.map(|start| start..run.end.min(start + PIECE))
+            let starts = run.clone().step_by(TILES_PER_COPY as usize);
+            starts.map(|start| start..run.end.min(start + TILES_PER_COPY))
         });
         for (n, piece) in pieces.enumerate() {
             let buffer = n % 2;
@@ -574,13 +576,13 @@ impl<V: Value> tiles::Device for OnDevice<V> {
 const _: () = assert!(18 * size_of::<f64>() == size_of::<Point>());
 const _: () = assert!(11 * size_of::<f64>() == size_of::<Masses>());
 
-/// Where a list is on the device; null for none.
+/// The address of a list on the device; null if there is none.
 fn start<T>(list: &Option<Buffer<f64>>) -> *const T {
     list.as_ref()
         .map_or(std::ptr::null(), |list| list.as_ptr().cast())
 }
 
-/// Brings something of all pixels to a device, if they have it.
+/// Copies a list with an entry for every pixel to a device, if there is such a list.
 fn on_device<T, N: Iterator<Item = f64>>(
     device: &Arc<dyn Device>,
     spec: &Validated,
@@ -624,11 +626,33 @@ fn masses_numbers(masses: Masses) -> impl Iterator<Item = f64> {
 const FRESH_BYTE: u8 = 0xff;
 const _: () = assert!(FRESH == u32::from_ne_bytes([FRESH_BYTE; 4]));
 
-/// Waits for a mark without holding a core, as long as the run goes on.
+/// Waits for an event without occupying a core, until the run ends.
 pub(super) fn wait(mark: &Moment, share: &Share<'_>) -> Result<(), EngineError> {
     while !mark.reached()? {
         share.check()?;
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())
+}
+
+/// A device that computes pixels from their starts and from the states of unfinished computations.
+pub(super) trait Accelerator: Stepper + Send {
+    /// Its number.
+    fn index(&self) -> u32;
+    /// Its name.
+    fn name(&self) -> String;
+    /// Whether it can still be used, because it has not failed.
+    fn usable(&self) -> bool;
+    /// The engine of a real GPU; `None` for others.
+    fn driven(&self) -> Option<&DeviceEngine> {
+        None
+    }
+}
+
+/// A source of GPUs.
+pub(super) trait Source: fmt::Debug + Send + Sync {
+    /// All available GPUs.
+    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
+    /// Opens the GPU with this number.
+    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
 }

@@ -6,14 +6,11 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::DeviceEngine;
-use super::choice::{self, Chosen};
+use super::CpuEngine;
+use super::device::{Accelerator, DeviceEngine, Source};
 use super::emulator::Emulated;
-use super::engine::{DivergenceMap, Streamed, Task};
-use super::resume::{Resuming, Stepper};
-use super::{Computer, CpuEngine, Validated, run_on};
 use trisolar_device::{DeviceInfo, GpuError};
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::EngineError;
 
 /// Devices that stay open from one computation to the next.
 ///
@@ -38,7 +35,7 @@ impl Devices {
         Self::from_source(Arc::new(Driver))
     }
 
-    /// The CPU, and so many GPUs that are [emulated](super::EmulatorEngine) on it: slow, for tests of programs on machines
+    /// The CPU, and this many GPUs that are [emulated](super::EmulatorEngine) on it. They are slow and meant for tests on machines
     /// without a GPU.
     pub fn emulated(gpus: u32) -> Self {
         Self::from_source(Arc::new(Emulated { gpus }))
@@ -52,10 +49,10 @@ impl Devices {
         }
     }
 
-    /// The GPUs there are.
+    /// The available GPUs.
     ///
     /// # Errors
-    /// There is none, or no driver.
+    /// There is no GPU, or no driver.
     pub(super) fn list(&self) -> Result<Vec<DeviceInfo>, GpuError> {
         self.source.list()
     }
@@ -71,120 +68,18 @@ impl Devices {
         self.cpus.opened()
     }
 
-    /// As [`divergence::run`](super::run), on these devices.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn run(
-        &self,
-        spec: &Validated,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<DivergenceMap, EngineError> {
-        run_on(self, spec, options, monitor)
-    }
-
-    /// As [`divergence::stream`](super::stream), on these devices.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn stream(
-        &self,
-        task: &Task<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
-        let engine = chosen.engine();
-        Ok(streamed(&chosen, engine.stream(task, monitor)?, notes))
-    }
-
-    /// Steps pixels from the states in which an earlier computation left them to their ends, on the devices that `options` select,
-    /// as [`stream`](Self::stream) does for pixels from their starts.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// Unless the map is one that [`can_resume`](super::can_resume).
-    pub fn resume(
-        &self,
-        task: &Resuming<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        assert!(
-            super::can_resume(task.spec),
-            "divergence maps in f64 by explicit Euler"
-        );
-        let (chosen, notes) = choice::devices(self, task.spec, task.pixels(), options)?;
-        let ran = match &chosen {
-            Chosen::Fleet(fleet) => fleet.resume(self, task, monitor)?,
-            Chosen::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
-        };
-        Ok(streamed(&chosen, ran, notes))
-    }
-
-    /// A GPU of this number, an open one if there is.
-    pub(super) fn gpu(&self, index: u32) -> Result<LentGpu, EngineError> {
+    /// A handle of the GPU with this number; an open one if possible.
+    pub(super) fn gpu(&self, index: u32) -> Result<GpuLease, EngineError> {
         self.gpus.take(index, || self.source.open(index))
     }
 
-    /// The CPU with so many threads.
-    pub(super) fn cpu(&self, threads: Option<usize>) -> Result<LentCpu, EngineError> {
+    /// A handle of the CPU engine with this many threads.
+    pub(super) fn cpu(&self, threads: Option<usize>) -> Result<CpuLease, EngineError> {
         self.cpus.take(threads, || CpuEngine::new(threads))
     }
 }
 
-impl Computer for Devices {
-    fn stream(
-        &self,
-        task: &Task<'_>,
-        options: &RunOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Streamed, EngineError> {
-        self.stream(task, options, monitor)
-    }
-
-    fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
-        self.list()
-    }
-}
-
-fn streamed(chosen: &Chosen, mut ran: super::Ran, mut notes: Vec<String>) -> Streamed {
-    let engine = chosen.engine();
-    notes.append(&mut ran.notes);
-    ran.notes = notes;
-    Streamed {
-        engine: engine.name(),
-        device: engine.device(),
-        ran,
-    }
-}
-
-/// A device that computes maps, from pixels' starts and from states under way.
-pub(super) trait Accelerator: Stepper + Send {
-    /// Its number.
-    fn index(&self) -> u32;
-    /// Its name.
-    fn name(&self) -> String;
-    /// Whether it has not failed.
-    fn usable(&self) -> bool;
-    /// What drives a real one.
-    fn driven(&self) -> Option<&DeviceEngine> {
-        None
-    }
-}
-
-/// Where GPUs come from.
-pub(super) trait Source: fmt::Debug + Send + Sync {
-    /// All there are.
-    fn list(&self) -> Result<Vec<DeviceInfo>, GpuError>;
-    /// Opens the one of this number.
-    fn open(&self, index: u32) -> Result<Box<dyn Accelerator>, EngineError>;
-}
-
-/// The GPUs that the driver shows.
+/// The GPUs that the CUDA driver lists.
 #[derive(Debug)]
 struct Driver;
 
@@ -198,18 +93,19 @@ impl Source for Driver {
     }
 }
 
-pub(super) type LentGpu = Lent<u32, Box<dyn Accelerator>>;
-pub(super) type LentCpu = Lent<Option<usize>, CpuEngine>;
+pub(super) type GpuLease = Lease<u32, Box<dyn Accelerator>>;
+pub(super) type CpuLease = Lease<Option<usize>, CpuEngine>;
 
-/// Devices that are not in use, and how many were ever opened.
-struct Pool<K, D>(Arc<Shelf<K, D>>);
+/// A pool of idle devices, with the number of devices opened so far.
+struct Pool<K, D>(Arc<PoolState<K, D>>);
 
-struct Shelf<K, D> {
+/// The state of a [`Pool`].
+struct PoolState<K, D> {
     idle: Mutex<Vec<(K, D)>>,
     opened: AtomicU64,
 }
 
-impl<K, D> Shelf<K, D> {
+impl<K, D> PoolState<K, D> {
     fn idle(&self) -> MutexGuard<'_, Vec<(K, D)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -223,7 +119,7 @@ impl<K, D> Clone for Pool<K, D> {
 
 impl<K, D> Default for Pool<K, D> {
     fn default() -> Self {
-        Self(Arc::new(Shelf {
+        Self(Arc::new(PoolState {
             idle: Mutex::new(Vec::new()),
             opened: AtomicU64::new(0),
         }))
@@ -242,12 +138,12 @@ impl<K, D> Pool<K, D> {
     }
 }
 
-impl<K: Copy + PartialEq, D: Lendable> Pool<K, D> {
+impl<K: Copy + PartialEq, D: Reusable> Pool<K, D> {
     fn take(
         &self,
         key: K,
         open: impl FnOnce() -> Result<D, EngineError>,
-    ) -> Result<Lent<K, D>, EngineError> {
+    ) -> Result<Lease<K, D>, EngineError> {
         let mut idle = self.0.idle();
         let there = idle.iter().position(|(of, _)| *of == key);
         let there = there.map(|place| idle.swap_remove(place).1);
@@ -259,40 +155,40 @@ impl<K: Copy + PartialEq, D: Lendable> Pool<K, D> {
                 open()?
             }
         };
-        Ok(Lent {
+        Ok(Lease {
             key,
             device: Some(device),
-            shelf: self.0.clone(),
+            pool: self.0.clone(),
         })
     }
 }
 
-/// What can be lent.
-pub(super) trait Lendable {
-    /// Whether it can be lent again.
+/// A device that may be used again.
+pub(super) trait Reusable {
+    /// Whether it can be used again.
     fn usable(&self) -> bool;
 }
 
-impl Lendable for CpuEngine {
+impl Reusable for CpuEngine {
     fn usable(&self) -> bool {
         true
     }
 }
 
-impl Lendable for Box<dyn Accelerator> {
+impl Reusable for Box<dyn Accelerator> {
     fn usable(&self) -> bool {
         (**self).usable()
     }
 }
 
-/// A device in use, which goes back when this is dropped.
-pub(super) struct Lent<K: Copy, D: Lendable> {
+/// A device in use, which returns to the pool when the lease is dropped.
+pub(super) struct Lease<K: Copy, D: Reusable> {
     key: K,
     device: Option<D>,
-    shelf: Arc<Shelf<K, D>>,
+    pool: Arc<PoolState<K, D>>,
 }
 
-impl<K: Copy, D: Lendable> Deref for Lent<K, D> {
+impl<K: Copy, D: Reusable> Deref for Lease<K, D> {
     type Target = D;
 
     fn deref(&self) -> &D {
@@ -300,17 +196,17 @@ impl<K: Copy, D: Lendable> Deref for Lent<K, D> {
     }
 }
 
-impl<K: Copy, D: Lendable> Drop for Lent<K, D> {
+impl<K: Copy, D: Reusable> Drop for Lease<K, D> {
     fn drop(&mut self) {
-        if let Some(device) = self.device.take().filter(Lendable::usable) {
-            self.shelf.idle().push((self.key, device));
+        if let Some(device) = self.device.take().filter(Reusable::usable) {
+            self.pool.idle().push((self.key, device));
         }
     }
 }
 
-impl<K: Copy + fmt::Debug, D: Lendable> fmt::Debug for Lent<K, D> {
+impl<K: Copy + fmt::Debug, D: Reusable> fmt::Debug for Lease<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lent({:?})", self.key)
+        write!(f, "Lease({:?})", self.key)
     }
 }
 
@@ -318,12 +214,16 @@ impl<K: Copy + fmt::Debug, D: Lendable> fmt::Debug for Lent<K, D> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use super::super::engine::Task;
     use super::super::queue::Share;
+    use super::super::resume::{Resuming, Stepper};
+    use super::super::scheduler::Worker;
     use super::super::sink::Memory;
-    use super::super::team::Worker;
-    use super::super::{EmulatorEngine, Item, Items, Sink, Specification, Unattended, ValueVec};
+    use super::super::{
+        EmulatorEngine, Item, Items, Sink, Specification, Unattended, Validated, ValueVec,
+    };
     use super::*;
-    use trisolar_run::Backend;
+    use trisolar_run::{Backend, RunOptions};
 
     /// Two GPUs, the second of which fails at its third piece of work, once.
     #[derive(Debug, Default)]
@@ -347,7 +247,7 @@ mod tests {
             }
         }
 
-        /// Draws something and fails, if it is time to.
+        /// Draws pixels and fails when its turn to fail has come.
         fn fails(&self, share: Share<'_>) -> Result<(), EngineError> {
             if self.index == 1 && self.works.fetch_add(1, Ordering::Relaxed) == 2 {
                 self.failed.store(true, Ordering::Relaxed);
@@ -506,7 +406,7 @@ mod tests {
             assert!(ValueVec::U32(items.ended.into_inner().expect("no panic")) == expected);
         }
         assert_eq!(notes, 1);
-        // Two handles each, and one that took the place of the failed one.
+        // Two handles of each GPU, and one that replaced the failed handle.
         assert_eq!(devices.gpus_opened(), 5);
     }
 }

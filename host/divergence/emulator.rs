@@ -3,34 +3,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::device::{DeviceEngine, Shape};
-use super::devices::{Accelerator, Source};
+use super::device::{Accelerator, DeviceEngine, Shape, Source};
 use super::engine::{Engine, Ran, Task};
 use super::queue::Share;
 use super::resume::{Resuming, Stepper};
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use super::{DivergenceKernel, Specification};
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, Monitor, machine};
 
-/// The engine of devices on an emulator: how it launches.
+/// The device engine on an emulator, with the parameters of its launches.
 #[derive(Clone, Copy, Debug)]
 pub struct EmulatorEngine {
-    /// Which kernel.
+    /// The kernel.
     pub kernel: DivergenceKernel,
-    /// Threads of a block.
+    /// Threads per block.
     pub block: u32,
     /// Blocks of a grid of fetching threads.
     pub blocks: u32,
     /// Length of a launch of fetching threads in nanoseconds; 0 for the shortest possible.
     pub slice_ns: u64,
-    /// Runs the threads in a random order that this number decides.
+    /// Seed of the random order in which threads run; `None` for their natural order.
     pub seed: Option<u64>,
 }
 
 impl EmulatorEngine {
-    /// With blocks of 128 threads in their natural order, and the shortest launches, so that threads are often put
-    /// aside and resumed.
+    /// An engine with blocks of 128 threads in their natural order and the shortest launches, so that threads are often interrupted
+    /// and resumed.
     pub fn new(kernel: DivergenceKernel) -> Self {
         Self {
             kernel,
@@ -41,7 +40,7 @@ impl EmulatorEngine {
         }
     }
 
-    /// The engine of this device. Its ring and its portions are short, so that small maps go round them.
+    /// The engine of this device. Its ring and its portions are short, so that small maps wrap around.
     fn engine(&self) -> DeviceEngine {
         let emulator = machine::emulator().seed(self.seed).resident(self.blocks);
         let shape = Shape {
@@ -66,7 +65,7 @@ impl Engine for EmulatorEngine {
     }
 
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
-        team::run(&[self], None, task, monitor)
+        scheduler::run(&[self], None, task, monitor)
     }
 }
 
@@ -90,7 +89,7 @@ impl Stepper for EmulatorEngine {
     }
 }
 
-/// Emulated GPUs, as many as one likes.
+/// Any number of emulated GPUs.
 #[derive(Debug)]
 pub(super) struct Emulated {
     pub gpus: u32,
@@ -119,7 +118,7 @@ impl Source for Emulated {
     }
 }
 
-/// One of them.
+/// An emulated GPU.
 #[derive(Debug)]
 struct EmulatedGpu {
     index: u32,

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::quantity::Statistics;
 use super::sink::{Memory, Sink};
 use super::value::ValueVec;
-use super::{Devices, Points, Resolution, Specification, Validated};
+use super::{Points, Resolution, Specification, Validated};
 use trisolar_device::Energy;
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use trisolar_run::{EngineError, Monitor};
 
 /// Computes maps.
 pub trait Engine {
@@ -55,17 +55,17 @@ pub trait Engine {
 pub struct Task<'a> {
     /// The map.
     pub spec: &'a Validated,
-    /// Which of its pixels (row-major numbers), in ascending order and without overlap.
+    /// The pixels to compute (row-major numbers), in ascending order and without overlap.
     pub spans: &'a [Range<u64>],
-    /// Where results go.
+    /// The destination of the results.
     pub sink: &'a dyn Sink,
-    /// Where more pixels come from while these are computed.
+    /// The source of further pixels while these are computed.
     #[cfg(feature = "mpi")]
     pub(super) supply: Option<&'a dyn trisolar_run::queue::Supply>,
 }
 
 impl<'a> Task<'a> {
-    /// These pixels (row-major numbers, in ascending order and without overlap) of a map.
+    /// A task for these pixels (row-major numbers, in ascending order and without overlap) of a map.
     pub fn new(spec: &'a Validated, spans: &'a [Range<u64>], sink: &'a dyn Sink) -> Self {
         Self {
             spec,
@@ -76,7 +76,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Pixels of a map that come while others are computed.
+    /// A task whose pixels arrive while it runs.
     #[cfg(feature = "mpi")]
     pub(super) fn supplied(
         spec: &'a Validated,
@@ -112,7 +112,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// How a task was done.
+/// The report of a finished task.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Time of the computation itself: on a GPU from the first launch to the last result on the host, without
@@ -120,9 +120,9 @@ pub struct Ran {
     pub elapsed: Duration,
     /// What the user should know, such as that a GPU failed and others took over.
     pub notes: Vec<String>,
-    /// Which device did how much.
+    /// The contribution of each device.
     pub portions: Vec<Portion>,
-    /// What it took on the GPUs, if that can be measured.
+    /// The energy that the GPUs used, if it can be measured.
     pub energy: Option<Energy>,
 }
 
@@ -135,7 +135,7 @@ pub struct Portion {
     pub pixels: u64,
 }
 
-/// What an engine brings back.
+/// The result of an engine.
 #[derive(Clone, Debug)]
 pub struct Computed {
     /// The value of every pixel, row-major.
@@ -154,13 +154,13 @@ impl Computed {
     /// The steps of every pixel, of a divergence map.
     ///
     /// # Panics
-    /// If the map is of a quantity whose values are of another type.
+    /// If the values of the map's quantity are of another type.
     pub fn times(&self) -> &[u32] {
         self.values.of().expect(NO_TIMES)
     }
 }
 
-/// Said where counts of steps are asked of a map that has none.
+/// The panic message if counts of steps are requested from a map of another quantity.
 pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
 
 /// A computed map with its specification and report.
@@ -170,8 +170,8 @@ pub struct DivergenceMap {
     pub specification: Specification,
     /// The start states, if they are not a grid's: `values` are theirs, in the same order.
     pub points: Option<Arc<Points>>,
-    /// height × width, row-major: the specification's quantity. Of a divergence map the steps that began with the twins together, equal
-    /// to `specification.steps` where they never parted.
+    /// The values of the specification's quantity, height × width, row-major. In a divergence map, the number of steps that began
+    /// while the twins were together; it is `specification.steps` where they never parted.
     pub values: ValueVec,
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
@@ -183,18 +183,18 @@ pub struct DivergenceMap {
     pub statistics: Statistics,
     /// What the user should know, such as that a GPU failed and the CPU took over.
     pub notes: Vec<String>,
-    /// Which device did how much.
+    /// The contribution of each device.
     pub portions: Vec<Portion>,
-    /// What it took on the GPUs, if that can be measured.
+    /// The energy that the GPUs used, if it can be measured.
     pub energy: Option<Energy>,
-    /// How many pixels have a step that is too long, if it was looked for.
+    /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
-    /// Why the map may not be what was meant: what was known before, and what was found.
+    /// Warnings known before the run and found during it: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
 }
 
 impl DivergenceMap {
-    /// The same map with the resolution of its time step.
+    /// Adds the resolution of the time step to the map.
     #[must_use]
     pub fn with_resolution(mut self, resolution: Option<Resolution>) -> Self {
         self.resolution = resolution;
@@ -210,20 +210,20 @@ impl DivergenceMap {
         }
     }
 
-    /// The specification as JSON text, without what the points stand in for.
+    /// The specification as JSON text, without the values that the points replace.
     pub fn specification_json(&self) -> String {
-        super::spec::json(&self.specification, self.points.as_deref())
+        super::config::json(&self.specification, self.points.as_deref())
     }
 
     /// The steps of every pixel, of a divergence map.
     ///
     /// # Panics
-    /// If the map is of a quantity whose values are of another type.
+    /// If the values of the map's quantity are of another type.
     pub fn times(&self) -> &[u32] {
         self.values.of().expect(NO_TIMES)
     }
 
-    /// Of values that were computed: one for each pixel of `spec`, in their order.
+    /// A map of computed values: one for each pixel of `spec`, in their order.
     pub fn new(spec: &Validated, values: ValueVec, streamed: Streamed) -> Self {
         let s = spec.specification();
         Self {
@@ -243,42 +243,13 @@ impl DivergenceMap {
     }
 }
 
-/// Computes a map on the engine that `options` ask for. Whoever computes many maps keeps the [`Devices`] open and calls
-/// [`Devices::run`].
-///
-/// With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
-/// remaining pixels. The notes of the result mention both.
-///
-/// # Errors
-/// See [`Engine::compute`].
-pub fn run(
-    spec: &Validated,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<DivergenceMap, EngineError> {
-    Devices::new().run(spec, options, monitor)
-}
-
-/// How [`stream`] did a task.
+/// The report of [`stream`](super::stream) about a task.
 #[derive(Clone, Debug)]
 pub struct Streamed {
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
     /// The device in words.
     pub device: String,
-    /// The rest.
+    /// The report of the engine.
     pub ran: Ran,
-}
-
-/// Computes pixels of a map on the engine that `options` ask for, as [`run`] does, and hands them to the task's sink as
-/// they come.
-///
-/// # Errors
-/// See [`Engine::stream`].
-pub fn stream(
-    task: &Task<'_>,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Streamed, EngineError> {
-    Devices::new().stream(task, options, monitor)
 }

@@ -8,18 +8,18 @@ use trisolar_device::DeviceInfo;
 use trisolar_run::EngineError;
 use trisolar_spec::Integrator;
 
-/// Which kernel computes a map.
+/// A kernel that computes maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DivergenceKernel {
-    /// One thread a pixel.
+    /// One thread per pixel.
     Plain,
-    /// Threads that fetch the next pixel when theirs is done.
+    /// Threads that fetch the next pixel when they have finished one.
     #[default]
     Fetch,
 }
 
 impl DivergenceKernel {
-    /// All of them.
+    /// All kernels.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Fetch];
 
     /// The name of the entry point for maps in `f64` by explicit Euler.
@@ -31,7 +31,7 @@ impl DivergenceKernel {
         name.unwrap_or_default()
     }
 
-    /// Whether it computes such a map.
+    /// Whether the kernel can compute this map.
     pub(super) fn computes(self, valid: &Validated) -> bool {
         let spec = valid.specification();
         match self {
@@ -47,7 +47,7 @@ impl DivergenceKernel {
         }
     }
 
-    /// Says that it does not.
+    /// The error for a map that the kernel cannot compute.
     pub(super) fn refused(self, valid: &Validated, device: &DeviceInfo) -> EngineError {
         let spec = valid.specification();
         let reason = match self {

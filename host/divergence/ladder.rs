@@ -28,18 +28,18 @@ pub enum Rung {
     Registers,
     /// Products instead of powers.
     Products,
-    /// Pixels end when their twins part.
+    /// A pixel ends when its twins part.
     EarlyExit,
     /// Roots in `f32`.
     SingleRoot,
     /// Threads that fetch the next pixel.
     Fetch,
-    /// What computes maps: [`DivergenceKernel::Fetch`](super::DivergenceKernel::Fetch).
+    /// The kernel that computes maps: [`DivergenceKernel::Fetch`](super::DivergenceKernel::Fetch).
     Tuned,
 }
 
 impl Rung {
-    /// All of them, from the lowest.
+    /// All rungs, from the lowest.
     pub const ALL: [Self; 7] = [
         Self::Memory,
         Self::Registers,
@@ -55,7 +55,7 @@ impl Rung {
         Kernel::of(self).code().name.unwrap_or_default()
     }
 
-    /// What it changes.
+    /// The change from the previous rung.
     pub fn change(self) -> &'static str {
         match self {
             Self::Memory => "state in memory, powers",
@@ -119,20 +119,20 @@ impl Kernel {
     }
 }
 
-/// What a rung made of a map.
+/// The result of a rung.
 #[derive(Clone, Debug)]
 pub struct Climbed {
     /// Steps of every pixel, row-major.
     pub times: Vec<u32>,
     /// Time of the kernel on the device.
     pub elapsed: Duration,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Share of the threads a multiprocessor can hold.
+    /// Share of the threads that a multiprocessor can hold.
     pub occupancy: f64,
 }
 
-/// Computes a map by one launch of a rung in blocks of this many threads. Nothing if a block needs more registers than a
+/// Computes a map by one launch of a rung in blocks of this many threads. `None` if a block needs more registers than a
 /// multiprocessor has.
 ///
 /// # Errors
@@ -175,7 +175,7 @@ pub fn climb(
         }
         _ => 1,
     };
-    // All ones: threads of the last rung that have no pixel yet; the first rung writes before it reads.
+    // All bits set: threads of the last rung have no pixel yet. The first rung writes before it reads.
     let state = Buffer::<u64>::filled(device, kept, 0xff)?;
     let job = valid.job(0, plan.count);
     let whole = u64::MAX;

@@ -1,5 +1,4 @@
-//! How a map's trajectories are computed: the arithmetic, and how multistep methods start. By name, as on the command line and in
-//! files.
+//! The arithmetic of a map and the first steps of multistep methods, with their names on the command line and in files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,14 +30,14 @@ macro_rules! define {
             $($variants)*
             #[doc = concat!("See [`", stringify!($number), "`](kernels_gpu::number).")]
             $name {
-                /// Bits after the point, in the specification's unit of length: [`FRACTION_BITS`](Self::FRACTION_BITS).
+                /// Bits after the binary point, in the specification's unit of length: [`FRACTION_BITS`](Self::FRACTION_BITS).
                 fraction_bits: u8,
             },
         ] $($rows)*);
     };
     (@names $($name:ident {$number:ty} $entry:ident $scaling:ident,)*) => {
         impl Precision {
-            /// Every mode, fixed point with the default number of bits.
+            /// Every precision, `fixed` with the default number of bits.
             pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(define!(@value $scaling $name)),*];
 
             /// Its name in the table of methods: without the number of bits.
@@ -55,7 +54,7 @@ macro_rules! define {
                 match self { $(Self::$name { .. } => <$number as Number>::IS_PORTABLE,)* }
             }
 
-            /// The largest distance that bodies may start at, and the largest critical distance, in the engines' unit of length.
+            /// The largest distance of bodies at the start and the largest critical distance, in the engines' unit of length.
             pub(super) fn largest(self) -> [f64; 2] {
                 match self {$(
                     Self::$name { .. } => {
@@ -64,12 +63,12 @@ macro_rules! define {
                 )*}
             }
 
-            /// Bits after the point, if these are the user's choice.
+            /// Bits after the binary point, if the user can choose them.
             pub(super) fn fraction_bits(self) -> Option<u8> {
                 match self { $(define!(@pattern $scaling $name bits) => define!(@bits $scaling bits),)* }
             }
 
-            /// The same with another number of bits after the point, if that is the user's choice.
+            /// The same precision with this number of bits after the binary point, if the user can choose it.
             fn with_fraction_bits(self, bits: u8) -> Option<Self> {
                 match self { $(Self::$name { .. } => define!(@with $scaling $name bits),)* }
             }

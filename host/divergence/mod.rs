@@ -1,23 +1,23 @@
 //! Divergence maps: [`Specification`] -> an [`Engine`] -> a [`DivergenceMap`].
 
-mod alone;
+mod single_driver;
 #[macro_use]
 mod value;
 
 mod batches;
-mod choice;
 mod comparison;
-mod computer;
 pub mod config;
 mod cpu;
 mod device;
 mod devices;
 mod emulator;
 mod engine;
-mod fleet;
+mod executor;
+mod items;
 mod kernel;
 mod ladder;
 mod method;
+mod multi_device;
 pub mod output;
 mod parameter;
 mod preset;
@@ -27,34 +27,38 @@ mod queue;
 mod ranks;
 mod resolution;
 mod resume;
+mod run;
+mod scheduler;
+mod select;
 mod sink;
 mod spec;
-mod split;
+mod static_split;
 pub mod store;
-mod team;
 mod tiles;
 pub mod yardstick;
 
 pub use comparison::{Comparison, grain};
-pub use computer::{Computer, run_on};
+pub(crate) use config::json as specification_json;
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;
 pub use emulator::EmulatorEngine;
-pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task, run, stream};
-pub use fleet::FleetEngine;
+pub use engine::{Computed, DivergenceMap, Engine, Portion, Ran, Streamed, Task};
+pub use executor::{Executor, run_on};
+pub use items::resume;
 pub use kernel::DivergenceKernel;
 pub use ladder::{Climbed, Rung, climb};
 pub use method::{Precision, Start};
+pub use multi_device::MultiDeviceEngine;
 pub use parameter::Parameter;
 pub use preset::Preset;
 pub use quantity::{Quantity, Scale, Statistics};
 #[cfg(feature = "mpi")]
-pub use ranks::{Crew, Local, dismiss, lead, serve, share};
+pub use ranks::{Leader, Local, lead, serve, share, shutdown};
 pub use resolution::{Resolution, UNRESOLVED_LIMIT, beside, of as resolution_of};
-pub use resume::{Item, Items, Resuming, Starts, can_resume, resume};
+pub use resume::{Item, Items, Resuming, Starts, can_resume};
+pub use run::{run, stream};
 pub use sink::Sink;
-pub(crate) use spec::json as specification_json;
 pub use spec::{
     Given, MAX_PIXELS, MAX_STEPS, OneOrThree, OneOrTwo, Plane, Specification, Validated,
     differences,

@@ -1,4 +1,4 @@
-//! A map's files, each in the format of its extension: where the command line, Python and C meet the files.
+//! Writes a map to files, each in the format of its extension. The command line, Python and C use it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,26 +10,26 @@ use trisolar_io::npy::Element as _;
 use trisolar_io::npz::NpzWriter;
 use trisolar_io::picture::{self, Axis, Labels, Look, Map};
 
-/// How pictures look.
+/// The appearance of pictures.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// The picture alone, a pixel of the map each, without axes and colour bar.
+    /// Write the picture without axes and colour bar, with one pixel per pixel of the map.
     pub bare: bool,
-    /// Its colours.
+    /// The colour map.
     pub colormap: ColourMap,
-    /// Written above it.
+    /// The title above the picture.
     pub title: Option<String>,
-    /// How many pixels of the map in each direction are averaged to one of the picture; 0 and 1 for none.
+    /// Number of pixels of the map, in each direction, that are averaged to a pixel of the picture; 0 and 1 average nothing.
     pub shrink: usize,
 }
 
-/// The most pixels of a map along a side of one of a picture.
+/// Largest number of pixels of the map, in each direction, that are averaged to a pixel of the picture.
 const MAX_SHRINK: usize = 65536;
 
-/// How many pixels are averaged to one, from text.
+/// Parses [`Style::shrink`].
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn shrink(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=MAX_SHRINK) => Ok(n),
@@ -37,14 +37,14 @@ pub fn shrink(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A map's values, and what they are of.
+/// The values of a map with their specification.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
-    /// What they are of.
+    /// The specification of the map.
     pub specification: &'a Specification,
-    /// The start states, where there is no grid.
+    /// The start states, if the map has no grid.
     pub points: Option<&'a Points>,
-    /// Those of the specification's quantity, row-major or in the order of the points.
+    /// The values of the specification's quantity, row-major or in the order of the points.
     pub values: ValueSlice<'a>,
 }
 
@@ -65,7 +65,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// A file whose extension says its format.
+    /// A file whose extension determines its format.
     ///
     /// # Errors
     /// [`IoError::UnknownFormat`].
@@ -87,10 +87,10 @@ impl Output {
         &self.path
     }
 
-    /// That a file of this format can hold the map of these points.
+    /// Checks that a file of this format can hold the map of these points.
     ///
     /// # Errors
-    /// What it can hold.
+    /// A description of what it can hold.
     pub fn check(&self, points: Option<&Points>) -> Result<(), &'static str> {
         match (self.format, points) {
             (Format::Png | Format::Tiff, Some(points)) if points.shape().len() != 2 => {
@@ -100,11 +100,11 @@ impl Output {
         }
     }
 
-    /// Writes the map: a picture (of a divergence map, of the steps that were left), the array, or the array with its specification and
-    /// points.
+    /// Writes the map: a picture (for a divergence map, of the steps that were left), the array, or the array with its specification
+    /// and points.
     ///
     /// # Errors
-    /// The file cannot be written; nothing of it is left.
+    /// The file cannot be written; no part of it remains.
     pub fn write(&self, map: &DivergenceMap, style: &Style) -> Result<(), IoError> {
         let of = Values {
             specification: &map.specification,
@@ -114,7 +114,7 @@ impl Output {
         self.write_values(&of, style)
     }
 
-    /// The same of values wherever they are.
+    /// As [`write`](Self::write), for values that are stored anywhere.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -182,29 +182,29 @@ pub fn picture_of<'a>(
 }
 
 /// The share of pixels below and above the range of colours of a quantity with linear colours.
-const BEYOND: f64 = 0.005;
-/// The most values that the range is taken from, spread evenly over the map.
-const SAMPLE: usize = 1 << 20;
+const CLIPPED_SHARE: f64 = 0.005;
+/// Largest number of values, spread evenly over the map, from which the range is determined.
+const MAX_RANGE_SAMPLE: usize = 1 << 20;
 
-/// What the ends of the colours stand for. Linear colours of values that are not counts of steps leave out half a percent of the
-/// pixels at either end: a few close encounters, such as those that a step is too long for, would leave all others one colour.
+/// The values at the two ends of the colour scale. Linear scales of values that are not counts of steps leave out half a percent
+/// of the pixels at either end, because a few close encounters would otherwise give all other pixels the same colour.
 pub fn range(quantity: Quantity, values: ValueSlice<'_>) -> ColourRange {
     if quantity.counts_steps() || quantity.scale() != Scale::Linear {
         return ColourRange::Whole;
     }
-    let step = values.len().div_ceil(SAMPLE).max(1);
+    let step = values.len().div_ceil(MAX_RANGE_SAMPLE).max(1);
     let sample = (0..values.len()).step_by(step);
     let sample = sample.map(|place| values.get(place));
     let mut sample: Vec<f64> = sample.filter(|value| value.is_finite()).collect();
     sample.sort_by(f64::total_cmp);
-    let beyond = (sample.len() as f64 * BEYOND) as usize;
+    let beyond = (sample.len() as f64 * CLIPPED_SHARE) as usize;
     match (sample.get(beyond), sample.iter().nth_back(beyond)) {
         (Some(low), Some(high)) if low < high => ColourRange::Fixed(*low, *high),
         _ => ColourRange::Whole,
     }
 }
 
-/// How a quantity's colours are spaced.
+/// The spacing of a quantity's colours.
 pub fn spacing(quantity: Quantity) -> Spacing {
     match quantity.scale() {
         Scale::Linear => Spacing::Linear,
@@ -216,13 +216,13 @@ pub fn spacing(quantity: Quantity) -> Spacing {
 const NO_PICTURE: &str =
     "only points that are arranged in rows and columns make a picture; .npy and .npz hold any";
 
-/// The same for a map that may be of points.
+/// As [`labels`], for a map that may consist of points.
 fn labels_of(map: &Values<'_>, title: &str) -> Labels {
     let labels = labels(map.specification, title);
     if map.points.is_none() {
         return labels;
     }
-    // Points may be anywhere: all that is known is their place in the array.
+    // Points may be anywhere, so that the axes show their places in the array.
     let axis = |k: usize| Axis {
         name: ["column", "row"][k].into(),
         unit: String::new(),

@@ -53,7 +53,7 @@ impl Parameter {
             Self::Span => s.span = [value, value * (s.size[1] as f64 / s.size[0] as f64)],
             Self::Shift => s.shift = DVec3::splat(value),
             Self::Steps if value >= 0.0 && value < 2f64.powi(64) => s.steps = value as u64,
-            Self::Steps => return Err(format!("{value} is no number of steps")),
+            Self::Steps => return Err(format!("{value} is not a number of steps")),
             Self::Dt => s.dt = value,
             Self::G => s.g = value,
             Self::Softening => s.softening = value,

@@ -10,12 +10,12 @@ use super::spec::{Given, OneOrTwo};
 pub enum Preset {
     /// The square of start positions from -20 to 20, 300 × 300 pixels.
     Headline,
-    /// The repetitions to the right: x from -40 to 470, y from -40 to 40, 20 pixels a unit of length, 200000 steps.
+    /// The repetitions of the structure to the right: x from -40 to 470, y from -40 to 40, 20 pixels per unit of length, 200000 steps.
     Panorama,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 2] = [Self::Headline, Self::Panorama];
 
     /// The name on the command line and in files.

@@ -1,4 +1,4 @@
-//! What a map computes of each pixel, by name. Everything that the host knows of a quantity comes from its row in the
+//! The quantities that maps compute, by name. The host takes all properties of a quantity from its row in the
 //! [table](kernels_gpu::quantities).
 
 use std::fmt;
@@ -16,7 +16,7 @@ pub use kernels_gpu::quantity::Scale;
 
 macro_rules! define {
     ([] $($name:ident $file:ident $precisions:ident,)*) => {
-        /// What a map computes of each pixel. Written by [`name`](Self::name).
+        /// The quantity that a map computes for each pixel. It is written as its [`name`](Self::name).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(into = "String", try_from = "String")]
         pub enum Quantity {
@@ -27,10 +27,10 @@ macro_rules! define {
         }
 
         impl Quantity {
-            /// All of them, the default first.
+            /// All quantities, the default first.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Does something for the type of the quantity.
+            /// Calls `visitor` with the type of the quantity.
             pub(crate) fn visit<V: OfQuantity>(self, visitor: V) -> V::Output {
                 match self { $(Self::$name => visitor.visit::<of::$name>(),)* }
             }
@@ -39,21 +39,21 @@ macro_rules! define {
 }
 kernels_gpu::quantities!({define} []);
 
-/// Something that is done for a quantity.
+/// An operation that is generic over the quantity.
 pub(crate) trait OfQuantity {
     /// The result of the operation.
     type Output;
 
-    /// Does it.
+    /// Performs the operation.
     fn visit<Q: Compiled<Value: Value>>(self) -> Self::Output;
 }
 
-/// Something that is done for a method: a quantity in a precision by an integrator.
+/// An operation that is generic over the method: a quantity in a precision by an integrator.
 pub(crate) trait OfMethod {
     /// The result of the operation.
     type Output;
 
-    /// Does it.
+    /// Performs the operation.
     fn visit<Q: of::Quantity<Value: Value>, P: Number, I: MapIntegrator>(
         self,
         entries: Entries<Q, P, I>,
@@ -75,7 +75,7 @@ impl<V: OfMethod> OfQuantity for ByNames<'_, V> {
     }
 }
 
-/// Something that is done for a method, once the quantity is known.
+/// An operation for a method whose quantity is known.
 struct ForQuantity<V>(V);
 
 impl<Q: of::Quantity<Value: Value>, V: OfMethod> Visitor<Q> for ForQuantity<V> {
@@ -86,7 +86,7 @@ impl<Q: of::Quantity<Value: Value>, V: OfMethod> Visitor<Q> for ForQuantity<V> {
     }
 }
 
-/// What is known of a quantity.
+/// The properties of a quantity.
 struct About {
     name: &'static str,
     label: &'static str,
@@ -138,17 +138,17 @@ impl Quantity {
         self.about().name
     }
 
-    /// What pictures show, in words.
+    /// The label of the values in pictures.
     pub fn label(self) -> &'static str {
         self.about().label
     }
 
-    /// Its unit: steps, or the dimension of what the specification's units are made of.
+    /// Its unit: steps, or a dimension in the units of the specification.
     pub fn unit(self) -> &'static str {
         self.about().unit
     }
 
-    /// How its values become colours.
+    /// The colour scale of its values.
     pub fn scale(self) -> Scale {
         self.about().scale
     }
@@ -163,7 +163,7 @@ impl Quantity {
         self.about().counts_steps
     }
 
-    /// Whether it is of a system and its twin.
+    /// Whether it compares a system with its twin.
     pub fn has_twins(self) -> bool {
         self.about().has_twins
     }
@@ -177,12 +177,12 @@ impl Quantity {
         }
     }
 
-    /// One line about it.
+    /// A one-line description.
     pub fn help(self) -> &'static str {
         self.about().help
     }
 
-    /// Does something for the method of a precision and an integrator, given by their names; nothing if it is not in the
+    /// Calls `visitor` with the method of a precision and an integrator, given by their names; `None` if the method is not in the
     /// [table](mod@kernels_gpu::methods).
     pub(super) fn with_method<V: OfMethod>(
         self,
@@ -206,9 +206,9 @@ impl Quantity {
         *self == Self::default()
     }
 
-    /// What a picture shows of a value, in a map of so many steps.
+    /// The number that a picture shows for a value in a map of this many steps.
     pub fn shown(self, value: f64, steps: u32) -> f64 {
-        // Counts of steps are shown as what was left of them: what ends early is bright.
+        // Counts of steps are shown as the number of steps left, so that pixels which end early are bright.
         if self.counts_steps() {
             f64::from(steps) - value
         } else {
@@ -224,7 +224,7 @@ impl Quantity {
         }
     }
 
-    /// The values in a few numbers.
+    /// Statistics of the values.
     pub fn statistics(self, values: ValueSlice<'_>, steps: u64) -> Statistics {
         let Finite {
             count: finite,
@@ -246,10 +246,10 @@ impl Quantity {
     }
 }
 
-/// The finite ones of some values.
+/// Sums over the finite values.
 struct Finite {
     count: u64,
-    /// In the order of the pixels: the same everywhere.
+    /// Summed in the order of the pixels, which is the same for every engine.
     sum: f64,
     least: f64,
     greatest: f64,
@@ -273,12 +273,12 @@ impl Finite {
     }
 }
 
-/// A map's values in a few numbers.
+/// Statistics of the values of a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Statistics {
-    /// Steps taken; of a [quantity](Quantity::counts_steps) that counts them the sum of the values.
+    /// Steps taken by all pixels; for a [quantity](Quantity::counts_steps) that counts steps, the sum of the values.
     pub pixel_steps: u64,
-    /// Pixels whose twins never parted, of a quantity that counts their steps.
+    /// Pixels whose twins never parted, for a quantity that counts their steps.
     pub never_parted: Option<u64>,
     /// The least finite value, if there is one.
     pub least: Option<f64>,

@@ -7,7 +7,7 @@ use super::value::ValueSlice;
 use trisolar_run::EngineError;
 use trisolar_run::queue;
 
-pub(super) use trisolar_run::queue::{FAR, Pace, Queue};
+pub(super) use trisolar_run::queue::{MAX_TIME_AHEAD, Pace, Queue};
 
 /// One device's part in a run.
 #[derive(Clone, Copy)]

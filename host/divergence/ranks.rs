@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::engine::{Ran, Streamed, Task};
 use super::sink::Sink;
 use super::value::ValueSlice;
-use super::{Computer, Devices, Driver, Portion, SpecError, Specification, Validated, choice};
+use super::{Devices, Driver, Executor, Portion, SpecError, Specification, Validated, select};
 use trisolar_device::Energy;
 use trisolar_run::mpi::World;
 use trisolar_run::processes::{
-    self, Begin, FromShare, Granted, Leader, Line, Member, Piece, Report, ToShare, Unable,
+    self, Begin, FromShare, Granted, Line, Member, Piece, Report, ToShare, Unable,
 };
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
-pub use trisolar_run::processes::{dismiss, share};
+pub use trisolar_run::processes::{share, shutdown};
 
 /// A map, as rank 0 tells the others of it.
 #[derive(Serialize, Deserialize)]
@@ -28,27 +28,31 @@ struct Work {
 }
 
 /// All ranks' devices, on rank 0.
-pub struct Crew<'a> {
-    leader: &'a Leader,
+pub struct Leader<'a> {
+    leader: &'a processes::Leader,
     /// Rank 0's own.
     devices: Devices,
 }
 
-impl fmt::Debug for Crew<'_> {
+impl fmt::Debug for Leader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.leader.fmt(f)
     }
 }
 
 /// Runs `work` on rank 0 with all ranks' devices; see [`processes::lead`].
-pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Crew<'_>) -> T + Send) -> T {
+pub fn lead<T: Send>(
+    world: &World,
+    in_turn: bool,
+    work: impl FnOnce(&Leader<'_>) -> T + Send,
+) -> T {
     processes::lead(world, in_turn, |leader| {
         let devices = Devices::new();
-        work(&Crew { leader, devices })
+        work(&Leader { leader, devices })
     })
 }
 
-impl Computer for Crew<'_> {
+impl Executor for Leader<'_> {
     fn stream(
         &self,
         task: &Task<'_>,
@@ -126,7 +130,7 @@ fn compute(
     pixels: u64,
     stream: impl FnOnce(&dyn super::Engine) -> Result<Ran, EngineError>,
 ) -> Result<Report, EngineError> {
-    let (chosen, mut notes) = choice::devices(devices, spec, pixels, options)?;
+    let (chosen, mut notes) = select::engine(devices, spec, pixels, options)?;
     let engine = chosen.engine();
     let mut ran = stream(engine)?;
     notes.append(&mut ran.notes);

@@ -22,20 +22,20 @@ use trisolar_simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use trisolar_simd::{F64x4, F64x8};
 
-/// The share of unresolved pixels above which there is a warning, if the sample is large enough to tell.
+/// The share of unresolved pixels above which there is a warning, if the sample is large enough.
 pub const UNRESOLVED_LIMIT: f64 = 0.1;
 
-/// The largest sample, in pixels.
-const MOST: u64 = 256;
+/// Largest number of pixels in a sample.
+const MAX_SAMPLE_PIXELS: u64 = 256;
 /// One pixel in this many belongs to the sample.
-const ONE_OF: u64 = 100;
+const PIXELS_PER_SAMPLE: u64 = 100;
 /// Pixel-steps that a sample may always take, about a tenth of a second. The sample of a small map is therefore a larger share of
 /// the map.
-const AFFORDABLE: u64 = 16_000_000;
+const FREE_PIXEL_STEPS: u64 = 16_000_000;
 /// Steps between two looks at whether the run was cancelled.
-const SLICE: u32 = 1 << 12;
+const STEPS_PER_SLICE: u32 = 1 << 12;
 /// The largest number of `f64` lanes.
-const WIDEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// How many pixels of a sample are unresolved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,13 +68,13 @@ impl Resolution {
     }
 
     /// A warning if the share exceeds [`UNRESOLVED_LIMIT`] by more than two standard deviations of such a sample, so that a few
-    /// pixels of a small sample are none.
+    /// pixels of a small sample cause no warning.
     pub fn warning(&self) -> Option<String> {
         let variance = UNRESOLVED_LIMIT * (1.0 - UNRESOLVED_LIMIT) / self.sample.max(1) as f64;
         (self.share > UNRESOLVED_LIMIT + 2.0 * variance.sqrt()).then(|| {
             format!(
                 "the time step is too long for {}: two bodies come so close that G·M/r³·dt² > 1, and such a \
-                 pixel shows an effect of the step; take a smaller --dt or a --softening",
+                 pixel shows an effect of the step; use a smaller --dt or a larger --softening",
                 self.in_words()
             )
         })
@@ -98,8 +98,8 @@ impl Resolution {
     }
 }
 
-/// Does `work`, which computes a map, while up to `threads` other threads (`None`: as many as the process may use) determine the
-/// resolution of that map. If `work` fails, they stop.
+/// Calls `work`, which computes a map, while up to `threads` other threads (`None`: as many as the process may use) determine the
+/// resolution of that map. They stop if `work` fails.
 ///
 /// # Errors
 /// Those of `work`.
@@ -128,7 +128,7 @@ pub fn of(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Option<Resolution> {
     let pixels = sample(spec);
-    let groups: Vec<&[u64]> = pixels.chunks(WIDEST).collect();
+    let groups: Vec<&[u64]> = pixels.chunks(MAX_LANES).collect();
     let next = AtomicUsize::new(0);
     let walk_groups = || {
         let mut walk = Walk {
@@ -148,7 +148,7 @@ pub fn of(
     };
     let threads = threads.unwrap_or_else(machine::threads).min(groups.len());
     let unresolved = std::thread::scope(|scope| {
-        // What the system has no thread for is left to this one.
+        // If the system cannot start more threads, this thread does their part.
         let others: Vec<_> = (1..threads)
             .map_while(|_| {
                 std::thread::Builder::new()
@@ -167,11 +167,13 @@ pub fn of(
     Some(Resolution::new(pixels.len() as u64, unresolved?))
 }
 
-/// Pixels spread evenly over the map, always the same.
+/// Pixels spread evenly over the map, the same in every run.
 fn sample(spec: &Validated) -> Vec<u64> {
     let pixels = spec.pixels();
-    let affordable = AFFORDABLE / spec.specification().steps;
-    let count = (pixels / ONE_OF).max(affordable).clamp(1, MOST);
+    let affordable = FREE_PIXEL_STEPS / spec.specification().steps;
+    let count = (pixels / PIXELS_PER_SAMPLE)
+        .max(affordable)
+        .clamp(1, MAX_SAMPLE_PIXELS);
     if count >= pixels {
         return (0..pixels).collect();
     }
@@ -195,7 +197,7 @@ fn sample(spec: &Validated) -> Vec<u64> {
     found
 }
 
-/// The pixels to be stepped, and what was found about them.
+/// The pixels of the sample, and whether each of them is unresolved.
 struct Walk<'a> {
     spec: &'a Validated,
     pixels: &'a [u64],
@@ -294,11 +296,11 @@ fn walk_all<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>) {
 #[inline(always)]
 fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     let spec = walk.spec;
-    // The numbers of pixels come with them.
+    // The lanes get the numbers of the pixels with the pixels.
     let job = spec.job(0, 0);
     let own = masses(spec, &job, group[0]);
     let mut of_lanes = I::masses::<R>(&own);
-    // Without twins nothing parts.
+    // Without twins no pixel ends early.
     let criterion = |masses: &Masses| {
         let mut masses = *masses;
         if !spec.specification().quantity.has_twins() {
@@ -319,8 +321,8 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         limits.set_lane(lane, &Limits::new(&own));
     }
     let rest = resting::<R, I>(spec, &job, group, &of_lanes);
-    let done = &mut [false; WIDEST][..R::LANES];
-    // Lanes without a pixel have the first one's.
+    let done = &mut [false; MAX_LANES][..R::LANES];
+    // Lanes without a pixel repeat the first pixel.
     done[group.len()..].fill(true);
     for step in 0..job.steps {
         let together = Divergence::goes_on::<R, I>(&twins, &terms);
@@ -340,7 +342,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
                 return;
             }
         }
-        if step % SLICE == SLICE - 1 && (walk.stop)() {
+        if step % STEPS_PER_SLICE == STEPS_PER_SLICE - 1 && (walk.stop)() {
             walk.stopped = true;
             return;
         }
@@ -420,7 +422,7 @@ mod tests {
 
     type Euler = <ExplicitEuler as kernels_gpu::integrator::Integrator>::OnMaps;
 
-    /// One number at a time, step by step, by the definition.
+    /// Evaluates the definition step by step, one number at a time.
     fn plainly(spec: &Validated, pixel: u64) -> bool {
         let s = spec.specification();
         let job = spec.job_in_lengths(0, 1);
@@ -462,7 +464,7 @@ mod tests {
             ..Specification::default()
         };
         let grid = specification.clone().validate().expect("valid");
-        // Points with masses of their own, one without any.
+        // Points with masses of their own, one of them without masses.
         let values = (0..13).flat_map(|n| {
             let x = f64::from(n);
             let mut point = vec![x, 2.0, -11.0, 0.0, 0.0, 0.0, 10.0, 10.0, 12.0];
@@ -502,7 +504,7 @@ mod tests {
         assert_eq!(sampled([3, 1], 4_000_000_000).len(), 1);
         let all = sampled([1000, 500], 50_000);
         assert_eq!(all.len(), 256);
-        // Every quarter of a quarter has its share.
+        // Every sixteenth of the map has its share.
         for (row, column) in (0..4).flat_map(|r| (0..4).map(move |c| (r, c))) {
             let inside = |n: &&u64| (*n / 1000 / 125, *n % 1000 / 250) == (row, column);
             let count = all.iter().filter(inside).count();

@@ -1,20 +1,17 @@
-//! Pixels that go on where an earlier computation of fewer steps left them, with the bits of one computation: on the CPU, on
-//! GPUs, or on both; divergence maps in `f64` by explicit Euler.
-
-use std::sync::{Mutex, PoisonError};
+//! Continues pixels from the states in which an earlier computation with fewer steps left them, on the CPU, on GPUs, or on both.
+//! The results have the bits of one computation. Only divergence maps in `f64` by explicit Euler can be continued.
 
 use kernels_gpu::integrator::{ExplicitEuler, MapIntegrator};
 use kernels_gpu::lanes;
 use kernels_gpu::map::Job;
 use kernels_gpu::quantity::{Divergence, Quantity};
 
-use super::engine::{Ran, Streamed, Task};
+use super::engine::{Ran, Task};
 use super::queue::Share;
+use super::scheduler::{self, Worker};
 use super::sink::Sink;
-use super::team::{self, Worker};
-use super::value::ValueSlice;
-use super::{Devices, Precision, Specification, Validated};
-use trisolar_run::{EngineError, Monitor, RunOptions};
+use super::{Precision, Specification, Validated};
+use trisolar_run::{EngineError, Monitor};
 use trisolar_spec::Integrator;
 
 mod on_cpu;
@@ -62,15 +59,15 @@ impl Starts {
     }
 }
 
-/// Pixels under way, by numbers of the caller's choice.
+/// Unfinished pixels, with numbers that the caller chooses.
 pub trait Items: Sync {
     /// The state of a pixel before the computation.
     fn get(&self, number: u64) -> Item;
-    /// Where the pixels from number `first` on have ended. Every pixel comes once, before its result goes to the task's sink.
+    /// Takes the final states of the pixels from number `first` on. Every pixel is passed once, before its result goes to the sink.
     fn put(&self, first: u64, items: &[Item]);
 }
 
-/// Pixels under way to be stepped to their ends.
+/// A task: unfinished pixels to be computed to their ends.
 #[derive(Clone, Copy)]
 pub struct Resuming<'a> {
     /// The map, one that [`can_resume`].
@@ -93,7 +90,7 @@ impl Resuming<'_> {
         Task::new(self.spec, self.spans, self.sink)
     }
 
-    /// Steps them on all of `steppers`; see [`team::run`].
+    /// Computes them on all of `steppers`; see [`scheduler::run`].
     pub(super) fn run(
         &self,
         steppers: &[&dyn Stepper],
@@ -108,26 +105,26 @@ impl Resuming<'_> {
         let workers: Vec<&dyn Worker> = workers.iter().map(|w| w as &dyn Worker).collect();
         let reserve = reserve.map(at_work);
         let reserve = reserve.as_ref().map(|w| w as &dyn Worker);
-        team::run(&workers, reserve, &self.task(), monitor)
+        scheduler::run(&workers, reserve, &self.task(), monitor)
     }
 
-    /// The numbers of steps with which these items ended.
+    /// The step counts of these finished items.
     fn times(&self, items: &[Item]) -> Vec<u32> {
         let steps = self.spec.specification().steps as u32;
         items.iter().map(|item| item.counted(steps)).collect()
     }
 }
 
-/// A device that can go on with pixels under way.
+/// A device that can continue unfinished pixels.
 pub(super) trait Stepper: Worker {
-    /// As [`work`](Worker::work), for pixels under way.
+    /// As [`work`](Worker::work), for unfinished pixels.
     ///
     /// # Errors
     /// As there.
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError>;
 }
 
-/// A device at such work.
+/// Adapts a [`Stepper`] to [`Worker`].
 struct Stepping<'a> {
     stepper: &'a dyn Stepper,
     task: &'a Resuming<'a>,
@@ -144,66 +141,5 @@ impl Worker for Stepping<'_> {
 
     fn work(&self, _: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
         self.stepper.step(self.task, share)
-    }
-}
-
-/// Steps every item until its twins have parted or it has had all the map's steps, and says where that was. An item that has had
-/// as many steps already stays as it is.
-///
-/// # Errors
-/// As [`run`](super::run), which chooses the device in the same way.
-///
-/// # Panics
-/// Unless [`can_resume`].
-pub fn resume(
-    spec: &Validated,
-    items: &mut [Item],
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Streamed, EngineError> {
-    let steps = spec.specification().steps as u32;
-    let unfinished: Vec<usize> = (0..items.len())
-        .filter(|place| items[*place].goes_on(steps))
-        .collect();
-    let list = List {
-        items: unfinished.iter().map(|place| items[*place]).collect(),
-        ended: Mutex::new(Vec::new()),
-    };
-    let task = Resuming {
-        spec,
-        spans: &[0..list.items.len() as u64],
-        items: &list,
-        sink: &Nowhere,
-    };
-    let streamed = Devices::new().resume(&task, options, monitor)?;
-    let ended = list.ended.into_inner();
-    for (number, item) in ended.unwrap_or_else(PoisonError::into_inner) {
-        items[unfinished[number as usize]] = item;
-    }
-    Ok(streamed)
-}
-
-struct List {
-    items: Vec<Item>,
-    ended: Mutex<Vec<(u64, Item)>>,
-}
-
-impl Items for List {
-    fn get(&self, number: u64) -> Item {
-        self.items[number as usize]
-    }
-
-    fn put(&self, first: u64, items: &[Item]) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.extend((first..).zip(items.iter().copied()));
-    }
-}
-
-/// The items say it all.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn put(&self, _: u64, _: ValueSlice<'_>) -> Result<(), EngineError> {
-        Ok(())
     }
 }

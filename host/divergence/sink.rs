@@ -7,10 +7,10 @@ use trisolar_run::EngineError;
 
 /// Takes results, from any thread and in any order.
 pub trait Sink: Sync {
-    /// The values of the pixels from number `first` on. Every pixel of the run comes once.
+    /// Takes the values of the pixels from number `first` on. Every pixel of the run is passed once.
     ///
     /// # Errors
-    /// What keeps the sink from taking them; it ends the run.
+    /// The reason why the sink cannot take them, which ends the run.
     fn put(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError>;
 }
 
@@ -19,7 +19,7 @@ pub trait Sink: Sync {
 pub(super) struct Memory(Mutex<ValueVec>);
 
 impl Memory {
-    /// Room for a map of this many pixels.
+    /// A sink with memory for a map of this many pixels.
     ///
     /// # Errors
     /// [`EngineError::OutOfMemory`].
@@ -50,7 +50,7 @@ pub(super) fn zeroed(of: ValueType, pixels: u64) -> Result<ValueVec, EngineError
         needed,
         available,
     };
-    // The system may promise memory that it has not, and end the program when it is used.
+    // The system may grant more memory than it has and end the program when the memory is used.
     if available > 0 && needed > available {
         return Err(out_of_memory);
     }

@@ -49,11 +49,11 @@ pub struct Specification {
     pub steps: u64,
     /// Time step (time).
     pub dt: f64,
-    /// What is added to the grid body's start position in the twin system (length).
+    /// Vector that is added to the grid body's start position in the twin system (length).
     pub shift: DVec3,
     /// Distance of the grid body from its twin up to which they count as together (length).
     pub critical_distance: f64,
-    /// What is computed of each pixel.
+    /// Quantity that is computed for each pixel.
     #[serde(skip_serializing_if = "Quantity::is_default")]
     pub quantity: Quantity,
     /// The arithmetic.
@@ -154,7 +154,7 @@ pub struct Given {
     pub integrator: Option<Integrator>,
     /// As in [`Specification`].
     pub start: Option<Start>,
-    /// The share of unresolved pixels above which the map is a failure; no part of a [`Specification`]: it changes no value.
+    /// The share of unresolved pixels above which the run fails. It is not part of a [`Specification`], because it changes no value.
     pub max_error: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ impl Given {
 }
 
 impl From<&Specification> for Given {
-    /// Every value, without abbreviations. The limit of errors is not a part of a specification.
+    /// Every value, without abbreviations. The limit of errors is not part of a specification.
     fn from(s: &Specification) -> Self {
         Self {
             size: Some(OneOrTwo::Two(s.size)),
@@ -308,9 +308,9 @@ pub struct Validated {
     points: Option<Arc<Points>>,
 }
 
-/// The most pixels of a map.
+/// Largest number of pixels of a map.
 pub const MAX_PIXELS: u64 = trisolar_bodies::MAX_POINTS;
-/// The most steps of a pixel: `times` is a u32, and its largest value stays free.
+/// Largest number of steps of a pixel: step counts are u32, and the largest value is reserved.
 pub const MAX_STEPS: u64 = u32::MAX as u64 - 1;
 
 impl Specification {
@@ -321,19 +321,19 @@ impl Specification {
     }
 
     /// Checks every value, their combination, and what the engines derive from them (squares, products with the
-    /// time step): nothing of it may overflow, or vanish where its factors do not.
+    /// time step): no such value may overflow, or vanish where its factors do not.
     ///
     /// A single pixel may place the grid body exactly on another body. Without softening, the velocities are then NaN after the
     /// first step and the positions after the second, and the pixel counts as parted from then on (`times` = 2) on every engine.
     ///
     /// # Errors
-    /// The first value that is not allowed, with its option's name and what is.
+    /// The first value that is not allowed, with the name of its option and the allowed values.
     pub fn validate(self) -> Result<Validated, SpecError> {
         self.validate_with(None)
     }
 
-    /// The same for a start state a point instead of a grid. Of the specification the map's rectangle is not used, nor are
-    /// positions and velocities that the points give; the size becomes the number of points.
+    /// As [`validate`](Self::validate), for points with start states of their own instead of a grid. The rectangle of the map and
+    /// positions, velocities and masses that the points contain are not used; the size becomes the number of points.
     ///
     /// # Errors
     /// As [`validate`](Self::validate).
@@ -393,7 +393,7 @@ impl Specification {
 
     fn check_bodies(&self) -> Result<(), SpecError> {
         if !self.masses.iter().all(|m| m.is_finite() && *m >= 0.0) {
-            let allowed = "each must be a finite number of at least 0 (0 is a test body, which feels without \
+            let allowed = "each must be a finite number of at least 0 (0 is a test body, which is attracted without \
                            pulling)";
             return Err(SpecError::new("masses", list(&self.masses), allowed));
         }
@@ -498,7 +498,7 @@ impl Specification {
         self.quantity.has_method(precision, integrator)
     }
 
-    /// What the engines derive from masses must be numbers, and not vanish.
+    /// The numbers that the engines derive from masses must be finite and must not vanish.
     fn check_weights(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
         if !masses.iter().sum::<f64>().is_finite() {
             let allowed = "their sum must be a finite number";
@@ -522,7 +522,7 @@ impl Specification {
         Ok(())
     }
 
-    /// The bodies as the kernels count them: the grid body first, the others in their own order.
+    /// The order of the bodies in kernels: the grid body first, then the others in their own order.
     pub(super) fn order(&self) -> [usize; 3] {
         match self.body {
             1 => [0, 1, 2],
@@ -554,13 +554,13 @@ fn square_is_normal(x: f64) -> bool {
     (x * x).is_normal()
 }
 
-/// Numbers as they are given on the command line.
+/// Formats numbers as on the command line.
 fn list(numbers: &[f64]) -> String {
     let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
     words.join(",")
 }
 
-/// Vectors as they are given on the command line.
+/// Formats vectors as on the command line.
 fn vectors(vectors: &[DVec3]) -> String {
     let words: Vec<String> = vectors.iter().map(|v| list(&v.to_array())).collect();
     words.join(":")
@@ -572,12 +572,7 @@ impl Validated {
         &self.specification
     }
 
-    /// The values as JSON text, without what the points stand in for.
-    pub fn json(&self) -> String {
-        json(&self.specification, self.points.as_deref())
-    }
-
-    /// The start states, where there is no grid.
+    /// The start states, if there is no grid.
     pub fn points(&self) -> Option<&Arc<Points>> {
         self.points.as_ref()
     }
@@ -597,8 +592,7 @@ impl Validated {
         self.specification.size[0] * self.specification.size[1]
     }
 
-    /// The part of the map from pixel `first` (row-major) on, `count` pixels long, as the engines take it: in the unit of
-    /// length that the precision works in.
+    /// The job of the engines for `count` pixels from pixel `first` (row-major) on, in the unit of length of the precision.
     pub fn job(&self, first: u64, count: u32) -> Job {
         self.job_in_lengths(first, count).scaled(self.unit())
     }
@@ -608,7 +602,7 @@ impl Validated {
         self.job_in_lengths(0, 1).grid.start(pixel)
     }
 
-    /// Units of the engines' lengths in one of the specification's: a power of two.
+    /// The engines' units of length per unit of the specification: a power of two.
     fn unit(&self) -> f64 {
         let bits = self.specification.precision.fraction_bits();
         bits.map_or(1.0, |bits| {
@@ -616,7 +610,7 @@ impl Validated {
         })
     }
 
-    /// The same in the specification's own unit of length.
+    /// As [`job`](Self::job), in the specification's unit of length.
     pub(crate) fn job_in_lengths(&self, first: u64, count: u32) -> Job {
         let s = &self.specification;
         let order = s.order();
@@ -632,7 +626,7 @@ impl Validated {
             },
             masses: s.weigh(&s.masses),
             shift: s.shift.to_array(),
-            // Scaled first: the squares of very small or large components are no numbers.
+            // Scaled first, because the squares of very small or large components underflow or overflow.
             direction: (s.shift / s.shift.abs().max_element())
                 .normalize()
                 .to_array(),
@@ -644,7 +638,7 @@ impl Validated {
         }
     }
 
-    /// The start state of a pixel as the engines take it, if it is a point's.
+    /// The start state of a pixel in the form of the engines, if the map consists of points.
     #[inline]
     pub fn point(&self, pixel: u64) -> Option<Point> {
         let points = self.points.as_ref()?;
@@ -684,7 +678,7 @@ impl Validated {
         }
     }
 
-    /// What is wrong with the positions at a pixel, or with those all over the map.
+    /// The error for positions at a pixel, or everywhere on the map.
     fn misplaced(&self, pixel: u64, allowed: impl Into<String>) -> SpecError {
         match &self.points {
             Some(_) => SpecError::new("points", format!("point {pixel}"), allowed),
@@ -720,7 +714,7 @@ impl Validated {
         let pixel = [0, 1].map(|k| s.span[k] / s.size[k] as f64);
         if self.points.is_none() && (pixel[0] / pixel[1] - 1.0).abs() > 1e-6 {
             found.push(format!(
-                "pixels are not square: the lengths they cover along the two axes are as {:.4} to 1; --span with one \
+                "pixels are not square: their lengths along the two axes have the ratio {:.4}; --span with one \
                  number makes them square",
                 pixel[0] / pixel[1]
             ));
@@ -741,7 +735,7 @@ impl Validated {
             .fold(0.0, f64::max);
         if twins && worst > 0.01 {
             found.push(format!(
-                "rounding changes the shift by up to {:.0} %, since it is close to the resolution of the positions",
+                "rounding changes the shift by up to {:.0} %, because the shift is close to the resolution of the positions",
                 worst * 100.0
             ));
         }
@@ -749,14 +743,14 @@ impl Validated {
             if self.points.is_none() && s.size[k] > 1 && self.finest_step(k) == 0.0 {
                 let name = ["x", "y", "z"][axis];
                 found.push(format!(
-                    "pixels side by side start at the same {name}: the span is at the limit of 64-bit numbers"
+                    "neighbouring pixels start at the same {name}: the span is at the limit of 64-bit numbers"
                 ));
             }
         }
         found
     }
 
-    /// Everything the engines derive from the values must be a number, and not vanish.
+    /// The numbers that the engines derive from the values must be finite and must not vanish.
     fn check_derived(&self) -> Result<(), SpecError> {
         let s = &self.specification;
         let job = self.job_in_lengths(0, 1);
@@ -941,7 +935,7 @@ fn nearest_and_farthest(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
 pub fn differences(there: &Specification, here: &Specification) -> String {
     let object = |s: &Specification| {
         let mut object = serde_json::to_value(s).expect("plain data");
-        // It is not written where it is the default.
+        // The default is not written.
         object["quantity"] = s.quantity.name().into();
         object
     };
@@ -955,19 +949,4 @@ pub fn differences(there: &Specification, here: &Specification) -> String {
         })
         .collect();
     found.join(", ")
-}
-
-/// A specification as JSON text, its keys in their order, without those that the points stand in for.
-pub(crate) fn json(specification: &Specification, points: Option<&Points>) -> String {
-    let text = serde_json::to_string(specification).expect("plain numbers and names");
-    let Some(points) = points else {
-        return text;
-    };
-    let values: serde_json::Value = serde_json::from_str(&text).expect("just written");
-    let kept = crate::config::keys()
-        .filter(|key| !points.replaces().contains(key) && values.get(key).is_some());
-    let entries: Vec<String> = kept
-        .map(|key| format!("\"{key}\":{}", values[key]))
-        .collect();
-    format!("{{{}}}", entries.join(","))
 }

@@ -1,5 +1,5 @@
 //! Keeps a device with fetching threads busy: writes tiles, queues launches of a known duration one after the other, and reads
-//! results. The same code serves a GPU and the emulator.
+//! results. A GPU and the emulator use the same code.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::device::fetch::{TILE, Tile};
 
-use super::queue::{FAR, Pace, Share};
+use super::queue::{MAX_TIME_AHEAD, Pace, Share};
 use super::value::ValueSlice;
 use trisolar_run::EngineError;
 
 /// Launches in flight: one that runs, and one queued behind it, so that the device does not wait for the host.
-pub(super) const SETS: usize = 2;
-/// Launches within the time that the queue plans ahead.
+pub(super) const LAUNCHES_IN_FLIGHT: usize = 2;
+/// Number of launches within the time that the queue plans in advance.
 const LAUNCHES_AHEAD: f64 = 2.4;
 
-/// Takes the results from a slot on.
+/// A function that takes the results from a slot on.
 pub(super) type Take<'a> = dyn FnMut(u32, ValueSlice<'_>) -> Result<(), EngineError> + 'a;
 
-/// A device whose threads fetch pixels from a ring of tiles. Each of its [`SETS`] launches in flight has its own copy of the
+/// A device whose threads fetch pixels from a ring of tiles. Each of its [`LAUNCHES_IN_FLIGHT`] launches in flight has its own copy of the
 /// counters.
 pub(super) trait Device {
     /// Slots for tiles, a power of two, which is also the length of the ring.
@@ -38,7 +38,7 @@ pub(super) trait Device {
     fn is_over(&mut self, set: usize) -> Result<bool, EngineError>;
     /// The counters as that launch left them.
     fn counters(&self, set: usize) -> Counters<'_>;
-    /// Hands each of these runs of slots to `take`, with its results.
+    /// Passes each of these runs of slots to `take`, with its results.
     fn results(&mut self, runs: &[Range<u32>], take: &mut Take<'_>) -> Result<(), EngineError>;
 }
 
@@ -71,14 +71,14 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
 }
 
-/// What a launch leaves.
+/// The counters after a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counters<'a> {
-    /// Steps accounted for.
+    /// Number of steps.
     pub steps: u64,
     /// Tickets taken (wrapping).
     pub next: u32,
-    /// Pixels ever done in each slot (wrapping).
+    /// Total number of pixels finished in each slot (wrapping).
     pub done: &'a [u32],
 }
 
@@ -87,20 +87,20 @@ pub(super) struct Counters<'a> {
 struct Open {
     first: u64,
     count: u32,
-    /// The slot's counter when it is done.
+    /// The value of the slot's counter when the tile is done.
     at: u32,
 }
 
-/// How a pipeline stands.
+/// The state of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// A launch is running: look again soon.
+    /// A launch is running; check again soon.
     Running,
     /// There is nothing to do.
     Dry,
 }
 
-/// A device at work.
+/// A device with its tiles and launches.
 pub(super) struct Pipeline<'q, D> {
     device: D,
     share: Share<'q>,
@@ -109,29 +109,29 @@ pub(super) struct Pipeline<'q, D> {
     open: Vec<Option<Open>>,
     opened: usize,
     free: VecDeque<u32>,
-    /// What each slot's counter was when it was last free.
+    /// The value of each slot's counter when the slot was last free.
     done: Vec<u32>,
-    /// Tiles ever put into the ring (wrapping).
+    /// Total number of tiles put into the ring (wrapping).
     position: u32,
     /// Pixels of each tile in the ring whose tickets are not all taken, up to `position`.
     ahead: VecDeque<u32>,
     /// Tickets taken by the end of the last launch.
     next: u32,
-    /// Steps accounted for by then.
+    /// Number of steps by then.
     accounted: u64,
     /// Launches in flight, the oldest first.
     flying: VecDeque<usize>,
     meter: Meter,
 }
 
-/// Measures pixels a second.
+/// Measures pixels per second.
 struct Meter {
     last: Option<(Instant, u64)>,
     rate: f64,
 }
 
 impl Meter {
-    /// `steps` accounted for by now; `per_pixel` of them are a pixel.
+    /// Updates the rate with the total number of `steps` so far; a pixel has `per_pixel` steps.
     fn read(&mut self, now: Instant, steps: u64, per_pixel: f64) {
         if let Some((then, before)) = self.last {
             let seconds = now.duration_since(then).as_secs_f64().max(1e-6);
@@ -147,7 +147,7 @@ impl Meter {
 }
 
 impl<'q, D: Device> Pipeline<'q, D> {
-    /// On an idle device, with all counters zero.
+    /// A pipeline for an idle device whose counters are zero.
     pub fn new(device: D, share: Share<'q>, steps: u64) -> Self {
         let slots = device.slots();
         Self {
@@ -173,7 +173,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
     /// Works until the run is over.
     ///
     /// # Errors
-    /// The device's, or what ended the run.
+    /// The error of the device, or the error that ended the run.
     pub fn work(&mut self) -> Result<(), EngineError> {
         loop {
             match self.advance()? {
@@ -185,14 +185,14 @@ impl<'q, D: Device> Pipeline<'q, D> {
                     if !self.share.wait()? {
                         return Ok(());
                     }
-                    // The pause was no work.
+                    // The pause does not count as work.
                     self.meter.last = None;
                 }
             }
         }
     }
 
-    /// Does what can be done without waiting.
+    /// Makes progress without waiting.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -203,7 +203,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
             self.flying.pop_front();
             self.read(oldest);
             let runs = self.finished(oldest);
-            // The device goes on while results are brought in.
+            // The device continues while results are copied.
             self.top_up()?;
             self.harvest(runs)?;
         }
@@ -215,9 +215,9 @@ impl<'q, D: Device> Pipeline<'q, D> {
         })
     }
 
-    /// Queues launches as long as there is something to do.
+    /// Queues launches while there are pixels.
     fn top_up(&mut self) -> Result<(), EngineError> {
-        while self.flying.len() < SETS {
+        while self.flying.len() < LAUNCHES_IN_FLIGHT {
             let backlog = self.backlog();
             let room = self.free.len() as u64 * u64::from(TILE);
             let pace = Pace {
@@ -230,11 +230,14 @@ impl<'q, D: Device> Pipeline<'q, D> {
                 return Ok(());
             }
             // The set whose launch is not in flight.
-            let set = self.flying.front().map_or(0, |busy| SETS - 1 - busy);
+            let set = self
+                .flying
+                .front()
+                .map_or(0, |busy| LAUNCHES_IN_FLIGHT - 1 - busy);
             let first = self.position;
             self.position = self.position.wrapping_add(tiles.len() as u32);
             let limit = self.position.wrapping_mul(TILE);
-            let slice = grant.ahead.min(FAR).div_f64(LAUNCHES_AHEAD);
+            let slice = grant.ahead.min(MAX_TIME_AHEAD).div_f64(LAUNCHES_AHEAD);
             self.device.launch(set, first, &tiles, limit, slice)?;
             if self.meter.last.is_none() {
                 self.meter.last = Some((Instant::now(), self.accounted));
@@ -246,7 +249,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
 
     /// Pixels whose tickets are not taken.
     fn backlog(&mut self) -> u64 {
-        // Whole tiles' tickets and those of the one that is being taken.
+        // The tickets of whole tiles, and those left of the current tile.
         let left = self.position.wrapping_mul(TILE).wrapping_sub(self.next);
         let tiles = left.div_ceil(TILE) as usize;
         self.ahead.drain(..self.ahead.len() - tiles);
@@ -256,7 +259,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
         pixels - u64::from(begun)
     }
 
-    /// Gives spans slots.
+    /// Assigns slots to spans.
     fn open_tiles(&mut self, spans: &[Range<u64>]) -> Vec<Tile> {
         let mut tiles = Vec::new();
         for span in spans {
@@ -278,7 +281,7 @@ impl<'q, D: Device> Pipeline<'q, D> {
         tiles
     }
 
-    /// Takes note of a launch that is over.
+    /// Reads the counters of a finished launch.
     fn read(&mut self, set: usize) {
         let Counters { steps, next, .. } = self.device.counters(set);
         (self.next, self.accounted) = (next, steps);
@@ -286,11 +289,11 @@ impl<'q, D: Device> Pipeline<'q, D> {
         self.share.report(steps);
     }
 
-    /// Runs of slots whose tiles this launch finished; neighbours in the map that are neighbours in memory go together.
+    /// Runs of slots whose tiles this launch finished. Tiles that are adjacent in the map and in memory are in one run.
     fn finished(&self, set: usize) -> Vec<Range<u32>> {
         let done = self.device.counters(set).done;
         let mut runs: Vec<Range<u32>> = Vec::new();
-        // Where the run that ends here would go on: slot and pixel.
+        // Slot and pixel with which the current run would continue.
         let mut next = None;
         for (slot, tile) in self.open.iter().enumerate() {
             let Some(tile) = tile.filter(|tile| tile.at == done[slot]) else {
@@ -306,11 +309,11 @@ impl<'q, D: Device> Pipeline<'q, D> {
         runs
     }
 
-    /// Delivers these tiles and gives their slots free.
+    /// Delivers these tiles and frees their slots.
     fn harvest(&mut self, runs: Vec<Range<u32>>) -> Result<(), EngineError> {
         let (open, share) = (&self.open, &self.share);
         self.device.results(&runs, &mut |first, values| {
-            // A piece of a run: the last of its tiles may be a part only.
+            // A piece of a run, the last tile of which may be incomplete.
             let tile = |slot: u32| open[slot as usize].expect("it is open");
             let begin = tile(first).first;
             let last = tile(first + (values.len() as u32).div_ceil(TILE) - 1);

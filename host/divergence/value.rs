@@ -1,5 +1,5 @@
-//! The values of pixels. Their type is known where they are computed and where they are looked at; in between (queue, sinks, files,
-//! messages) it is a [`ValueType`] that goes with them.
+//! The values of pixels. Their type is static where they are computed and where they are used; in between (queue, sinks, files,
+//! messages) it is a [`ValueType`] that accompanies them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,13 +14,13 @@ pub trait Value: npy::Element + Plain + Default + fmt::Debug + PartialEq + Sized
     /// Its type.
     const TYPE: ValueType;
 
-    /// Values of this type as values of any.
+    /// Wraps a slice of values of this type.
     fn slice(values: &[Self]) -> ValueSlice<'_>;
 
     /// The same, owned.
     fn vec(values: Vec<Self>) -> ValueVec;
 
-    /// Values of any type as values of this one, if they are.
+    /// The slice inside, if its values are of this type.
     fn among(values: ValueSlice<'_>) -> Option<&[Self]>;
 
     /// The same, owned.
@@ -92,7 +92,7 @@ macro_rules! value_types {
         }
 
         impl ValueType {
-            /// All of them.
+            /// All types.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// Bytes of a value.
@@ -100,7 +100,7 @@ macro_rules! value_types {
                 match self { $(Self::$name => size_of::<$t>(),)* }
             }
 
-            /// What stands before the values in an npy file.
+            /// The header of an npy file with such values.
             pub fn npy_header(self, shape: &[usize]) -> Vec<u8> {
                 match self { $(Self::$name => npy::header::<$t>(shape),)* }
             }
@@ -125,7 +125,7 @@ macro_rules! value_types {
                 Ok(match self { $(Self::$name => ValueVec::$name(npy::read::<$t>(path)?.values),)* })
             }
 
-            /// Room for so many values, all 0; `None` if there is not that much memory.
+            /// This many values, all 0; `None` if there is not enough memory.
             pub fn zeroed(self, length: usize) -> Option<ValueVec> {
                 match self { $(Self::$name => {
                     let mut values: Vec<$t> = Vec::new();
@@ -135,7 +135,7 @@ macro_rules! value_types {
                 })* }
             }
 
-            /// Values from their little-endian bytes; `None` if the last one is cut off.
+            /// Values from their little-endian bytes; `None` if the last value is incomplete.
             pub fn from_le_bytes(self, bytes: &[u8]) -> Option<ValueVec> {
                 match self { $(Self::$name => {
                     const SIZE: usize = size_of::<$t>();
@@ -148,7 +148,7 @@ macro_rules! value_types {
             /// Values in memory, in the byte order of this machine.
             ///
             /// # Panics
-            /// If the last one is cut off, or they are not aligned.
+            /// If the last value is incomplete, or the bytes are not aligned.
             pub fn cast(self, bytes: &[u8]) -> ValueSlice<'_> {
                 match self { $(Self::$name => ValueSlice::$name(bytemuck::cast_slice(bytes)),)* }
             }
@@ -160,10 +160,10 @@ macro_rules! value_types {
                 match self { $(Self::$name(values) => ValueSlice::$name(values),)* }
             }
 
-            /// Puts values at places from `first` on.
+            /// Stores values at consecutive places from `first` on.
             ///
             /// # Panics
-            /// If they are of another type, or there is not that much room.
+            /// If they are of another type, or too many.
             pub fn put(&mut self, first: usize, values: ValueSlice<'_>) {
                 match (self, values) {
                     $((Self::$name(all), ValueSlice::$name(values)) => {
@@ -174,7 +174,7 @@ macro_rules! value_types {
                 }
             }
 
-            /// Puts values at places of their own.
+            /// Stores each value at its place.
             ///
             /// # Panics
             /// As [`put`](Self::put).
@@ -228,26 +228,26 @@ impl<'a> ValueSlice<'a> {
         each_type!(self, v => of(v))
     }
 
-    /// How many.
+    /// Number of values.
     pub fn len(self) -> usize {
         each_type!(self, v => v.len())
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Some of them.
+    /// A part of the values.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the range is out of bounds.
     #[must_use]
     pub fn range(self, range: Range<usize>) -> Self {
         each_type!(self, v => Value::slice(&v[range]))
     }
 
-    /// As numbers of this type, if they are.
+    /// The values, if they are of this type.
     pub fn of<T: Value>(self) -> Option<&'a [T]> {
         T::among(self)
     }
@@ -309,22 +309,22 @@ impl<'a> ValueSlice<'a> {
 }
 
 impl ValueVec {
-    /// As numbers of this type, if they are.
+    /// The values, if they are of this type.
     pub fn of<T: Value>(&self) -> Option<&[T]> {
         T::among(self.as_slice())
     }
 
-    /// As numbers of this type, if they are.
+    /// The values, if they are of this type.
     pub fn into<T: Value>(self) -> Option<Vec<T>> {
         T::among_owned(self)
     }
 
-    /// How many.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.as_slice().len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,6 +1,5 @@
-//! The yardstick: the divergence loop as one writes it down first, for one pixel, in plain scalar `f64`: roots, and
-//! for each component of each pull a division, as in the CUDA program of "Three body problem II: Simulating
-//! Divergence with Parallelized Computation".
+//! The straightforward divergence loop for one pixel in scalar `f64`, with roots and with a division for each component of each
+//! acceleration, as in the CUDA program of Badger's study. Tests and benchmarks compare the engines with it.
 
 use std::hint::black_box;
 
@@ -15,7 +14,7 @@ struct System {
     v: [Vector; 3],
 }
 
-/// Steps that `pixel` (row-major) begins together with its twin.
+/// Number of steps that `pixel` (row-major) begins while its twins are together.
 pub fn times(valid: &Validated, pixel: u64) -> u32 {
     let s = valid.specification();
     let grid_body = usize::from(s.body) - 1;
@@ -58,7 +57,7 @@ fn accelerations(p: &[Vector; 3], m: &[f64; 3], g: f64, softening2: f64) -> [Vec
         (sq(a[0] - b[0]) + sq(a[1] - b[1]) + sq(a[2] - b[2]) + softening2).sqrt()
     };
     let cube = |r: f64| r * r * r;
-    // Opaque, or the compiler makes one SIMD division of several, and this is the scalar loop.
+    // Opaque, because the compiler would otherwise merge the divisions into SIMD divisions.
     let pull = |i: usize, j: usize, axis: usize| {
         black_box(g * m[j] * (p[i][axis] - p[j][axis]) / cube(distance(p[i], p[j])))
     };

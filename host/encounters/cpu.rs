@@ -9,7 +9,7 @@ use kernels_gpu::encounters::{Pairs, Record, Start};
 
 use super::engine::{Engine, Task, together};
 use trisolar_run::queue::{Pace, Share};
-use trisolar_run::team::{Ran, Worker};
+use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, Workers};
 use trisolar_simd::Simd;
 

@@ -14,7 +14,7 @@ use kernels_gpu::kernels::Encounters;
 use super::engine::{Engine, Task, together};
 use trisolar_device::{Buffer, Device, Entry, Grid, Plain, Residency};
 use trisolar_run::queue::Share;
-use trisolar_run::team::{Ran, Worker};
+use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, machine, missing_gpu};
 
 /// Blocks that a multiprocessor holds: with 128 registers a thread the kernel is fastest.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::thread;
 
-use super::engine::{Computer, Engine, Streamed, Task, together};
+use super::engine::{Engine, Executor, Streamed, Task, together};
 use super::{CpuEngine, DeviceEngine};
 use trisolar_device::{Device, GpuError};
-use trisolar_run::team::{Ran, Worker};
+use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// From this number of runs on `auto` prefers a GPU: opening one and letting its driver compile the kernel takes seconds.
@@ -19,7 +19,7 @@ const RUNS_A_GPU: u64 = 1 << 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Devices;
 
-impl Computer for Devices {
+impl Executor for Devices {
     fn stream(
         &self,
         task: &Task<'_>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::store::Mapped;
 use super::{Devices, Specification, Validated};
 use trisolar_run::queue::Supply;
-use trisolar_run::team::{self, Items, Ran, Worker};
+use trisolar_run::scheduler::{self, Items, Ran, Worker};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions, missing_gpu};
 
 /// Takes records, from any thread and in any order.
@@ -85,7 +85,7 @@ pub(super) fn together<'a>(
         supply: task.supply,
         at_start: None,
     };
-    team::run(workers, reserve, task, &items, monitor)
+    scheduler::run(workers, reserve, task, &items, monitor)
 }
 
 /// Integrates encounters to their ends.
@@ -277,7 +277,7 @@ pub fn run(
 }
 
 /// Integrates runs with the devices of one process or of several.
-pub trait Computer: Sync {
+pub trait Executor: Sync {
     /// Integrates runs and hands their records to the task's sink, as they end.
     ///
     /// # Errors
@@ -295,12 +295,12 @@ pub trait Computer: Sync {
 /// # Errors
 /// As [`run`].
 pub fn run_on(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     spec: &Validated,
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Ensemble, EngineError> {
-    let (records, streamed) = in_memory(spec, |task| computer.stream(task, options, monitor))?;
+    let (records, streamed) = in_memory(spec, |task| executor.stream(task, options, monitor))?;
     Ok(Ensemble {
         specification: spec.specification().clone(),
         records: records.into(),

@@ -32,9 +32,9 @@ impl Format {
             Some("npz") => Ok(Self::Npz),
             Some("csv") => Ok(Self::Csv),
             Some("png") if spec.specification().size.is_some() => Ok(Self::Png),
-            Some("png") => {
-                Err("only a map (--map) has a picture of its outcomes; --plots draws distributions")
-            }
+            Some("png") => Err(
+                "only a map (--map) can be drawn as a picture of outcomes; --plots draws distributions",
+            ),
             _ => Err("the name must end in .npz, .csv or .png"),
         }
     }

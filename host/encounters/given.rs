@@ -314,7 +314,7 @@ impl Given {
         if self.map.is_empty() {
             if let Some(size) = &self.size {
                 let [w, h] = pixels(size);
-                return Err(wrong("size", format!("{w}x{h}"), "goes with --map"));
+                return Err(wrong("size", format!("{w}x{h}"), "needs --map"));
             }
             let free = |name: &str| !spec.parameters.contains_key(name);
             let usual: Vec<(&'static str, Choice)> = match setup {
@@ -329,7 +329,8 @@ impl Given {
             }
         } else {
             if let Some(n) = self.n {
-                let allowed = "goes without --map, whose --size says how many runs there are";
+                let allowed =
+                    "cannot be used with --map, whose --size determines the number of runs";
                 return Err(wrong("n", n, allowed));
             }
             let [w, h] = self.size.as_ref().map_or([300, 300], pixels);
@@ -372,7 +373,7 @@ impl Given {
         ];
         for (option, given) in others {
             if let Some(given) = given {
-                return Err(wrong(option, given, "does not go with --points"));
+                return Err(wrong(option, given, "cannot be used with --points"));
             }
         }
         Ok(())

@@ -23,13 +23,13 @@ pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;
 pub use engine::{
-    Computer, Engine, Ensemble, Options, Portion, Records, Sink, Streamed, Task, run, run_on,
+    Engine, Ensemble, Executor, Options, Portion, Records, Sink, Streamed, Task, run, run_on,
     same_bits,
 };
 pub use given::{Given, whole_number};
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use parameter::{Choice, Parameter, Setup};
 #[cfg(feature = "mpi")]
-pub use ranks::{Crew, Local, lead, serve};
+pub use ranks::{Leader, Local, lead, serve};
 pub use spec::{Jump, Limits, Order, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};

@@ -274,7 +274,7 @@ impl Choice {
             return match rest[..] {
                 [] if free => Ok(Self::Region),
                 [] => Err("region is for x and y".into()),
-                _ => Err("region takes no range".into()),
+                _ => Err("region has no range".into()),
             };
         }
         let range = range(&rest, parameter)?;

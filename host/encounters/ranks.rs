@@ -6,16 +6,16 @@ use kernels_gpu::encounters::Record;
 use serde::{Deserialize, Serialize};
 
 use super::devices::Team;
-use super::engine::{Computer, Engine as _, Portion, Sink, Streamed, Task};
+use super::engine::{Engine as _, Executor, Portion, Sink, Streamed, Task};
 use super::store::{bytes, records_of};
 use super::{Given, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::mpi::World;
 use trisolar_run::processes::{
-    self, Begin, FromShare, Granted, Leader, Line, Member, Piece, Report, ToShare, Unable,
+    self, Begin, FromShare, Granted, Line, Member, Piece, Report, ToShare, Unable,
 };
 use trisolar_run::queue::Share;
-use trisolar_run::team::Ran;
+use trisolar_run::scheduler::Ran;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
 /// Encounters, as rank 0 tells the others of them.
@@ -27,20 +27,20 @@ struct Work {
 }
 
 /// All ranks' devices, on rank 0.
-pub struct Crew<'a>(&'a Leader);
+pub struct Leader<'a>(&'a processes::Leader);
 
-impl fmt::Debug for Crew<'_> {
+impl fmt::Debug for Leader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 /// Runs `work` on rank 0 with all ranks' devices; see [`processes::lead`].
-pub fn lead<T: Send>(world: &World, work: impl FnOnce(&Crew<'_>) -> T + Send) -> T {
-    processes::lead(world, false, |leader| work(&Crew(leader)))
+pub fn lead<T: Send>(world: &World, work: impl FnOnce(&Leader<'_>) -> T + Send) -> T {
+    processes::lead(world, false, |leader| work(&Leader(leader)))
 }
 
-impl Computer for Crew<'_> {
+impl Executor for Leader<'_> {
     fn stream(
         &self,
         task: &Task<'_>,

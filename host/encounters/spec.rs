@@ -539,7 +539,7 @@ const BURRAU: BodiesStart = BodiesStart {
 };
 
 impl Validated {
-    /// What it is of.
+    /// The specification, whose values have been checked.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }

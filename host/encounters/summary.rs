@@ -189,8 +189,8 @@ impl Summary {
         let errors = &self.errors;
         (errors.energy_above > 0).then(|| {
             format!(
-                "the energy of {} of {} runs is wrong by more than {ENERGY_LIMIT:e} of its value, at most {:.1e}; more \
-                 --steps-per-period or --order 8 make it more accurate",
+                "the relative error of the energy of {} of {} runs is above {ENERGY_LIMIT:e}; the largest is {:.1e}; more \
+                 --steps-per-period or --order 8 make it smaller",
                 errors.energy_above, self.runs, errors.energy_largest
             )
         })

@@ -1,5 +1,5 @@
-//! Tiles that have been computed: in memory, and in a folder if there is one. Both have a bound, beyond which the tiles go that
-//! have not been used for longest.
+//! Caches of computed tiles in memory and, if there is one, in a folder. Both have a limit, beyond which the least recently used
+//! tiles are removed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use crate::engine::{Kind, Values};
 use crate::tile::Tile;
+use crate::values::{Kind, Values};
 
-/// Names a tile by its content: everything its values depend on.
+/// Names a tile by its content: everything on which its values depend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub content: Arc<str>,
@@ -27,7 +27,7 @@ impl Key {
         }
     }
 
-    /// What is written into a file, so that one of another tile with the same name is not taken for this one.
+    /// The text in a tile's file, by which a file of another tile with the same name is recognised.
     fn text(&self) -> String {
         let Tile {
             level,
@@ -46,8 +46,8 @@ impl Key {
 
 /// Extension of a tile's file.
 const EXTENSION: &str = ".tile";
-/// Tiles of fewer pixels along a side are computed sooner than read.
-const LEAST_ON_DISK: u32 = 32;
+/// Least number of pixels along a side of tiles on disk; smaller tiles are computed faster than read.
+const MIN_PIXELS_ON_DISK: u32 = 32;
 
 /// Both caches.
 pub(crate) struct Cache {
@@ -56,10 +56,10 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// With at most so many bytes of values in memory; and in a folder, if there is one.
+    /// Caches with this limit of bytes in memory, and in a folder with its limit, if there is one.
     ///
     /// # Errors
-    /// The folder cannot be made or read.
+    /// The folder cannot be created or read.
     pub fn new(memory: usize, folder: Option<(&Path, u64)>) -> io::Result<Self> {
         let disk = folder
             .map(|(path, bytes)| Disk::open(path, bytes))
@@ -89,7 +89,7 @@ impl Cache {
         Some(found)
     }
 
-    /// The tile in the most pixels below its own that is in memory.
+    /// The tile of the same square in memory that has the most pixels, but fewer than this one.
     pub fn coarser(&self, key: &Key) -> Option<(u32, Arc<Values>)> {
         let mut pixels = key.tile.pixels / 2;
         while pixels > 0 {
@@ -106,8 +106,8 @@ impl Cache {
         self.memory().put(key.clone(), values.clone());
     }
 
-    /// Keeps a tile in the folder, if there is one. A folder that takes no more is no failure: the tile is computed again some
-    /// day.
+    /// Keeps a tile in the folder, if there is one. A full folder is not a failure: the tile is computed again when
+    /// needed.
     pub fn store(&self, key: &Key, values: &Values) {
         if let Some(disk) = &self.disk {
             disk.put(key, values);
@@ -120,13 +120,13 @@ impl Cache {
     }
 }
 
-/// What a tile takes besides its values, roughly.
-const OVERHEAD: usize = 256;
+/// Approximate bytes of a tile besides its values.
+const TILE_OVERHEAD_BYTES: usize = 256;
 
 /// The tiles in memory.
 struct Memory {
     tiles: HashMap<Key, (Arc<Values>, u64)>,
-    /// By the time of their last use.
+    /// Tiles by the time of their last use.
     used: BTreeMap<u64, Key>,
     clock: u64,
     bytes: usize,
@@ -145,7 +145,7 @@ impl Memory {
     }
 
     fn size(values: &Values) -> usize {
-        values.len() * values.kind().size() + OVERHEAD
+        values.len() * values.kind().size() + TILE_OVERHEAD_BYTES
     }
 
     fn get(&mut self, key: &Key) -> Option<Arc<Values>> {
@@ -234,7 +234,7 @@ impl Disk {
                 files.push((used, name, about.len()));
             }
         }
-        // That it can be written is found out now, not with the first tile.
+        // Checks now that the folder can be written, not with the first tile.
         tempfile::NamedTempFile::new_in(folder)?;
         files.sort();
         let mut index = Index::default();
@@ -254,7 +254,7 @@ impl Disk {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the files that have not been used for longest, down to the bound.
+    /// Removes the least recently used files until the limit is met.
     fn trim(&self) {
         loop {
             let mut index = self.index();
@@ -273,12 +273,12 @@ impl Disk {
     }
 
     fn get(&self, key: &Key) -> Option<Values> {
-        if key.tile.pixels < LEAST_ON_DISK {
+        if key.tile.pixels < MIN_PIXELS_ON_DISK {
             return None;
         }
         let name = key.file_name();
         let mut file = fs::File::open(self.folder.join(&name)).ok()?;
-        // No file of a tile is longer; another may be of any length.
+        // The file of a tile is not longer; another file may have any length.
         let most = key.text().len() + 64 + key.tile.count() * Kind::F64.size();
         let mut bytes = Vec::new();
         (&mut file).take(most as u64).read_to_end(&mut bytes).ok()?;
@@ -290,7 +290,7 @@ impl Disk {
     }
 
     fn put(&self, key: &Key, values: &Values) {
-        if key.tile.pixels < LEAST_ON_DISK {
+        if key.tile.pixels < MIN_PIXELS_ON_DISK {
             return;
         }
         let name = key.file_name();
@@ -324,7 +324,7 @@ fn encode(key: &Key, values: &Values) -> Vec<u8> {
     bytes
 }
 
-/// The values of a file; `None` unless it is whole and of this tile.
+/// The values of a file; `None` unless it is complete and belongs to this tile.
 fn decode(key: &Key, bytes: &[u8]) -> Option<Values> {
     let (body, sum) = bytes.split_last_chunk::<4>()?;
     if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_keeps_what_was_used_last() {
-        let one = 1024 * 4 + OVERHEAD;
+        let one = 1024 * 4 + TILE_OVERHEAD_BYTES;
         let cache = Cache::new(3 * one, None).unwrap();
         for x in 0..3 {
             cache.put(&key("m", x), &values(x as u32));

@@ -1,158 +1,26 @@
-//! What the explorer asks of the program that starts it. Nothing here knows physics: a map is whatever names its content and
-//! computes tiles, an orbit is whatever brings back samples.
+//! The interface between the explorer and the program that starts it. It contains no physics: a map names its content and
+//! computes tiles, and an orbit consists of samples.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::refusal::Refusal;
 use crate::tile::Tile;
+use crate::values::{Kind, Values};
 
-/// Values of pixels, row by row, in the type in which the engine computes them.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Counts, such as steps.
-    U32(Vec<u32>),
-    /// Quantities with a unit.
-    F64(Vec<f64>),
-}
-
-impl Values {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::U32(values) => values.len(),
-            Self::F64(values) => values.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Zeros of the same type.
-    pub(crate) fn zeros(kind: Kind, len: usize) -> Self {
-        match kind {
-            Kind::U32 => Self::U32(vec![0; len]),
-            Kind::F64 => Self::F64(vec![0.0; len]),
-        }
-    }
-
-    /// The type.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::U32(_) => Kind::U32,
-            Self::F64(_) => Kind::F64,
-        }
-    }
-
-    /// Little-endian bytes.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::U32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        }
-    }
-
-    /// From little-endian bytes; `None` if their number is not a multiple of the type's size.
-    pub(crate) fn from_bytes(kind: Kind, bytes: &[u8]) -> Option<Self> {
-        let rest = bytes.len() % kind.size();
-        (rest == 0).then(|| match kind {
-            Kind::U32 => {
-                let each = bytes.chunks_exact(4);
-                Self::U32(
-                    each.map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes")))
-                        .collect(),
-                )
-            }
-            Kind::F64 => {
-                let each = bytes.chunks_exact(8);
-                Self::F64(
-                    each.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")))
-                        .collect(),
-                )
-            }
-        })
-    }
-
-    /// Copies one value of `from`, which has the same type.
-    pub(crate) fn copy(&mut self, to: usize, from: &Self, at: usize) {
-        match (self, from) {
-            (Self::U32(to_values), Self::U32(values)) => to_values[to] = values[at],
-            (Self::F64(to_values), Self::F64(values)) => to_values[to] = values[at],
-            _ => unreachable!("a quantity has one type"),
-        }
-    }
-}
-
-/// The type of [`Values`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Unsigned 32-bit integers.
-    U32,
-    /// 64-bit floating-point numbers.
-    F64,
-}
-
-impl Kind {
-    /// The number by which tiles are marked.
-    pub fn tag(self) -> u8 {
-        match self {
-            Self::U32 => 1,
-            Self::F64 => 2,
-        }
-    }
-
-    /// The type that a tag marks.
-    pub(crate) fn of_tag(tag: u8) -> Option<Self> {
-        [Self::U32, Self::F64]
-            .into_iter()
-            .find(|kind| kind.tag() == tag)
-    }
-
-    /// Bytes of a value.
-    pub fn size(self) -> usize {
-        match self {
-            Self::U32 => 4,
-            Self::F64 => 8,
-        }
-    }
-}
-
-/// A value that is not allowed: which, and what is.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Refusal {
-    /// Name of the parameter.
-    pub option: String,
-    /// The value given.
-    pub given: String,
-    /// What is allowed.
-    pub allowed: String,
-}
-
-impl Refusal {
-    /// Of this parameter.
-    pub fn new(option: &str, given: impl ToString, allowed: impl Into<String>) -> Self {
-        Self {
-            option: option.to_owned(),
-            given: given.to_string(),
-            allowed: allowed.into(),
-        }
-    }
-}
-
-/// Why a computation ended without its result.
+/// The reason why a computation ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Nobody wants the result any more.
+    /// The result is no longer needed.
     Cancelled,
-    /// The engine failed, in its words.
+    /// The engine failed, with its message.
     Failed(String),
 }
 
 /// Whether a computation should end; asked several times within 50 ms.
 pub trait Cancel: Sync {
-    /// True from some time on.
+    /// Whether it should end. Once true, it stays true.
     fn cancelled(&self) -> bool;
 }
 
@@ -162,7 +30,7 @@ pub trait TileSink: Sync {
     fn put(&self, tile: usize, first: usize, values: &Values);
 }
 
-/// Opens maps, and tells the page what can be asked for.
+/// Opens maps, and declares the possible requests to the page.
 pub trait Engine: Send + Sync {
     /// The declaration of parameters, presets, colour maps and devices, as the page needs it.
     fn declaration(&self) -> Value;
@@ -176,10 +44,11 @@ pub trait Engine: Send + Sync {
     /// Computations that may run at the same time: two keep a GPU busy, one takes all of a CPU.
     fn concurrency(&self) -> usize;
 
-    /// Whether devices take single pixels as gladly as rows. If so a tile computes only those that a coarser one does not have.
+    /// Whether devices compute single pixels as efficiently as rows. If so, a tile computes only the pixels that a coarser one does
+    /// not have.
     fn takes_single_pixels(&self) -> bool;
 
-    /// Steps of pixels a second, before anything is measured.
+    /// Expected pixel-steps per second, until a rate has been measured.
     fn expected_rate(&self) -> f64;
 }
 
@@ -190,25 +59,25 @@ impl<M: TileEngine + OrbitEngine> Map for M {}
 
 /// Computes tiles, each a pure function of the map and its address.
 pub trait TileEngine: Send + Sync {
-    /// Names what tiles hold: two maps with the same text have the same tiles, now and in a cache that a later process opens.
+    /// Names the content of the tiles: two maps with the same text have the same tiles, even in a cache that a later process opens.
     fn content(&self) -> &str;
 
     /// The type of a pixel's value.
     fn kind(&self) -> Kind;
 
-    /// Steps of a pixel at most.
+    /// Largest number of steps of a pixel.
     fn steps(&self) -> u64;
 
     /// Whether the engine can compute this tile.
     ///
     /// # Errors
-    /// What is not allowed.
+    /// The value that is not allowed.
     fn check(&self, tile: &Tile) -> Result<(), Refusal>;
 
-    /// What a view of this rectangle is in other forms: as a command, as Python, as a file; and what should be known of it.
+    /// Describes a view of this rectangle in other forms (command, Python, file), with notes.
     ///
     /// # Errors
-    /// What is not allowed.
+    /// The value that is not allowed.
     fn describe(&self, view: &View) -> Result<Value, Refusal>;
 
     /// Computes the pixels of `tiles` that are `wanted`: for each tile, ranges of row-major numbers in ascending order. All tiles
@@ -255,7 +124,7 @@ pub trait OrbitEngine {
 /// A pixel's system and its twin over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Orbit {
-    /// What is said of the whole: an object for the page.
+    /// A summary: an object for the page.
     pub summary: Value,
     /// Names of the columns of [`samples`](Self::samples).
     pub columns: Vec<String>,

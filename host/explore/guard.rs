@@ -1,4 +1,5 @@
-//! Who may ask: the page that this server has served, and programs of the same user. No other page in the browser.
+//! Checks the origin of requests: the page of this server and programs of the same user are allowed, other pages in the browser are
+//! not.
 
 use std::net::IpAddr;
 
@@ -8,18 +9,18 @@ use hyper::{Method, Uri};
 /// The header in which the page sends the token of its link.
 const TOKEN: &str = "x-trisolar-token";
 
-/// What a request must show.
+/// The requirements of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
-    /// The token of the link, unless only this machine is listened to.
+    /// The token of the link, unless the server only listens to this machine.
     token: Option<String>,
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 pub(crate) type Refused = &'static str;
 
 impl Guard {
-    /// For a server that listens on this address.
+    /// The guard of a server that listens on this address.
     pub fn new(address: IpAddr) -> Result<Self, getrandom::Error> {
         if address.is_loopback() {
             return Ok(Self { token: None });
@@ -30,21 +31,21 @@ impl Guard {
         Ok(Self { token: Some(token) })
     }
 
-    /// The token, where there is one.
+    /// The token, if there is one.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Whether this is a request of ours: sent to this server under a name of its own, by no other page, and with the token.
+    /// Checks that a request is sent to this server under its own name, not by another page, and with the token.
     ///
     /// # Errors
-    /// What is missing.
+    /// The reason why it is refused.
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.get_all(header::HOST).iter().count() != 1 {
-            return Err("a request needs one Host");
+            return Err("a request needs exactly one Host header");
         }
-        let host = text(headers, "host").ok_or("Host is no text")?;
-        // A page of another site can have its name resolved to this machine; the browser still says that name.
+        let host = text(headers, "host").ok_or("the Host header is not text")?;
+        // Another site can resolve its name to this machine, but the browser still sends that name.
         if self.token.is_none() && !is_loopback_name(host) {
             return Err("Host must be this machine");
         }
@@ -91,7 +92,7 @@ fn is_loopback_name(host: &str) -> bool {
     is_port && is_name
 }
 
-/// In a time that does not depend on where they differ.
+/// Compares in a time that does not depend on where they differ.
 fn equal(a: &str, b: &str) -> bool {
     let differing = a
         .bytes()
@@ -185,7 +186,7 @@ mod tests {
             );
         }
         assert!(check(&guard, "/api/tiles", &[host]).is_err());
-        // The page itself is no secret.
+        // The page itself is not secret.
         assert_eq!(check(&guard, "/style.css", &[host]), Ok(()));
         assert_ne!(
             Guard::new("0.0.0.0".parse().unwrap()).unwrap().token(),

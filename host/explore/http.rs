@@ -1,4 +1,4 @@
-//! Answers and connections: what goes out piece by piece, and clients that take too long.
+//! Responses, which may be sent piece by piece, and connections, with a limit for slow clients.
 
 use std::convert::Infallible;
 use std::io;
@@ -15,16 +15,16 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
-use crate::engine::Refusal;
+use crate::refusal::Refusal;
 
-/// How long a client may leave what it is sent unread.
-const UNREAD: Duration = Duration::from_secs(30);
+/// Longest time for which a client may leave sent data unread.
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What an answer holds.
+/// The body of a response.
 pub(crate) enum Reply {
     /// All at once.
     Whole(Option<Bytes>),
-    /// Pieces, as they come.
+    /// Pieces that are sent as they arrive.
     Pieces(mpsc::Receiver<Bytes>),
 }
 
@@ -51,7 +51,7 @@ impl Body for Reply {
     }
 }
 
-/// What every answer says: that it is for this page only, which takes nothing from elsewhere.
+/// The headers of every response: it is for this page only, and the page loads nothing from other origins.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -82,17 +82,17 @@ fn answer(status: StatusCode, media_type: &'static str, reply: Reply) -> Respons
     response
 }
 
-/// An answer that is known as a whole.
+/// A response with a complete body.
 pub(crate) fn whole(media_type: &'static str, bytes: impl Into<Bytes>) -> Response<Reply> {
     answer(StatusCode::OK, media_type, Reply::Whole(Some(bytes.into())))
 }
 
-/// A JSON value.
+/// A response with a JSON value.
 pub(crate) fn json(value: &serde_json::Value) -> Response<Reply> {
     whole("application/json", value.to_string())
 }
 
-/// An answer in pieces.
+/// A response in pieces.
 pub(crate) fn pieces(pieces: mpsc::Receiver<Bytes>) -> Response<Reply> {
     answer(
         StatusCode::OK,
@@ -101,10 +101,10 @@ pub(crate) fn pieces(pieces: mpsc::Receiver<Bytes>) -> Response<Reply> {
     )
 }
 
-/// Why a request has no answer.
+/// The reason why a request fails.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// In words.
+    /// A status and a message.
     Status(StatusCode, String),
     /// A value that is not allowed.
     Refused(Refusal),
@@ -115,7 +115,7 @@ impl Failure {
         Self::Status(status, message.into())
     }
 
-    /// What is said to the client.
+    /// The response to the client.
     pub fn response(self) -> Response<Reply> {
         let (status, body) = match self {
             Self::Status(status, message) => (status, json!({ "error": message })),
@@ -141,7 +141,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// A connection that is given up when its client leaves what it is sent unread.
+/// A connection that is closed when its client leaves sent data unread for too long.
 pub(crate) struct Patient {
     stream: TcpStream,
     waits: Option<Pin<Box<Sleep>>>,
@@ -167,7 +167,7 @@ impl Patient {
         }
         let waits = self
             .waits
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD_TIMEOUT)));
         ready!(waits.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -1,6 +1,6 @@
-//! A run that is watched while it goes on: the run publishes what it has, whoever watches takes the newest.
+//! A run that clients watch: the run publishes its state, and clients receive the newest one.
 //!
-//! The run never waits for those who watch, but it does pause when they ask it to.
+//! The run never waits for clients, but a client can pause it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Pictures of a run a second, at most.
-const RATE: f64 = 30.0;
-/// The share of the run's time that finding its energy and radii may take.
-const SHARE: f64 = 0.05;
-/// Moments of the past that are kept for those who begin to watch late; of more, every other is dropped.
-const MOMENTS: usize = 2000;
-/// How often a paused run looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
+/// Largest number of pictures per second.
+const MAX_PICTURES_PER_SECOND: f64 = 30.0;
+/// Largest share of the run's time for computing energies and radii.
+const MAX_MEASUREMENT_SHARE: f64 = 0.05;
+/// Largest number of past moments that are kept for clients that connect late. Beyond it, every second one is dropped.
+const MAX_MOMENTS: usize = 2000;
+/// Interval at which a paused run checks for cancellation.
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What is known of a run at one time.
+/// The energy error and radii of a run at one time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moment {
     /// The run's time.
@@ -30,10 +30,10 @@ pub struct Moment {
     pub lagrange: Vec<f64>,
 }
 
-/// What does not change during a run.
+/// The properties that do not change during a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct About {
-    /// What is integrated, in words.
+    /// A title in words.
     pub title: String,
     /// Where.
     pub device: String,
@@ -41,9 +41,9 @@ pub struct About {
     pub bodies: usize,
     /// The time at which it ends.
     pub end: f64,
-    /// Fractions of the mass whose radii are told.
+    /// Fractions of the mass for which radii are computed.
     pub fractions: Vec<f64>,
-    /// What it is of, by names.
+    /// The specification by names.
     pub specification: Value,
 }
 
@@ -52,37 +52,37 @@ pub struct About {
 pub struct Cloud {
     /// The run's time.
     pub time: f64,
-    /// From 0 to 1.
+    /// The progress, from 0 to 1.
     pub progress: f64,
-    /// Four numbers a body.
+    /// Four numbers per body.
     pub points: Vec<[f32; 4]>,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// It goes on.
+    /// It is running.
     Running,
-    /// It has been told to wait.
+    /// A client has paused it.
     Paused,
     /// It has reached its end.
     Finished,
 }
 
-/// Everything that is sent of a run at once.
+/// The message about a run at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub time: f64,
     pub progress: f64,
     pub standing: Standing,
-    /// The numbers of [`Cloud::points`] as little-endian f32, encoded once for all who watch.
+    /// The numbers of [`Cloud::points`] as little-endian f32, encoded once for all clients.
     pub points: Bytes,
     /// The newest moment, with its number.
     pub moment: Option<(usize, Moment)>,
 }
 
-/// A run and those who watch it. Clones are the same run.
+/// A run and its clients. Clones are the same run.
 #[derive(Clone, Debug)]
 pub struct LiveRun(Arc<Inner>);
 
@@ -98,10 +98,10 @@ struct Inner {
 struct State {
     paused: bool,
     published: Option<Instant>,
-    /// When a moment was last found, and how long that took.
+    /// The time of the last measurement, and how long it took.
     measured: Option<(Instant, Duration)>,
     moments: Vec<Moment>,
-    /// Moments ever found.
+    /// Number of moments so far.
     found: usize,
 }
 
@@ -133,7 +133,7 @@ impl LiveRun {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What does not change.
+    /// The properties that do not change.
     pub fn about(&self) -> &About {
         &self.0.about
     }
@@ -144,10 +144,10 @@ impl LiveRun {
             .state()
             .published
             .map(|then| then.elapsed().as_secs_f64());
-        past.is_none_or(|seconds| seconds >= 1.0 / RATE)
+        past.is_none_or(|seconds| seconds >= 1.0 / MAX_PICTURES_PER_SECOND)
     }
 
-    /// Shows the bodies as they are now.
+    /// Publishes the current state of the bodies.
     pub fn show(&self, cloud: &Cloud) {
         let numbers = cloud.points.iter().flatten();
         let points: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
@@ -158,13 +158,16 @@ impl LiveRun {
         });
     }
 
-    /// Finds energy and radii, if that has not been done lately for what it costs: it takes a small share of the time.
+    /// Measures energy and radii, if the last measurement was long enough ago that measuring takes a small share of the time.
     ///
     /// # Errors
     /// Those of `find`.
     pub fn measure<E>(&self, find: impl FnOnce() -> Result<Moment, E>) -> Result<(), E> {
         let due = self.state().measured.is_none_or(|(then, took)| {
-            then.elapsed() >= took.div_f64(SHARE).max(Duration::from_millis(200))
+            then.elapsed()
+                >= took
+                    .div_f64(MAX_MEASUREMENT_SHARE)
+                    .max(Duration::from_millis(200))
         });
         if due {
             self.remember(find)?;
@@ -172,7 +175,7 @@ impl LiveRun {
         Ok(())
     }
 
-    /// Finds energy and radii.
+    /// Measures energy and radii.
     ///
     /// # Errors
     /// Those of `find`.
@@ -181,7 +184,7 @@ impl LiveRun {
         let moment = find()?;
         let mut state = self.state();
         state.measured = Some((Instant::now(), began.elapsed()));
-        if state.moments.len() >= MOMENTS {
+        if state.moments.len() >= MAX_MOMENTS {
             let mut number = 0;
             state.moments.retain(|_| {
                 number += 1;
@@ -196,23 +199,26 @@ impl LiveRun {
         Ok(())
     }
 
-    /// Waits as long as the run is paused; `interrupted` ends the wait.
+    /// Waits while the run is paused; `interrupted` ends the wait.
     pub fn wait_while_paused(&self, interrupted: &dyn Fn() -> bool) {
         let mut state = self.state();
         while state.paused && !interrupted() {
-            let waited = self.0.changed.wait_timeout(state, LOOK);
+            let waited = self
+                .0
+                .changed
+                .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// The run has ended.
+    /// Publishes that the run has ended.
     pub fn finish(&self) {
         self.0
             .newest
             .send_modify(|frame| frame.standing = Standing::Finished);
     }
 
-    /// Pauses the run, or lets it go on.
+    /// Pauses or continues the run.
     pub fn set_paused(&self, paused: bool) {
         self.state().paused = paused;
         self.0.changed.notify_all();
@@ -227,7 +233,7 @@ impl LiveRun {
         });
     }
 
-    /// The newest frame, and notice of newer ones.
+    /// A receiver of the newest frame.
     pub(crate) fn watch(&self) -> watch::Receiver<Frame> {
         self.0.newest.subscribe()
     }
@@ -271,7 +277,7 @@ mod tests {
     #[test]
     fn moments_are_bounded_and_keep_the_first_and_the_last() {
         let run = run();
-        for k in 0..10 * MOMENTS {
+        for k in 0..10 * MAX_MOMENTS {
             let moment = Moment {
                 time: k as f64,
                 energy_error: 0.0,
@@ -280,8 +286,8 @@ mod tests {
             run.remember(|| Ok::<_, ()>(moment)).unwrap();
         }
         let moments = run.moments();
-        assert!(moments.len() <= MOMENTS);
+        assert!(moments.len() <= MAX_MOMENTS);
         assert_eq!(moments[0].time, 0.0);
-        assert_eq!(moments.last().unwrap().time, (10 * MOMENTS - 1) as f64);
+        assert_eq!(moments.last().unwrap().time, (10 * MAX_MOMENTS - 1) as f64);
     }
 }

@@ -1,8 +1,8 @@
-//! The page, as it is built into the program.
+//! The page, which is embedded in the program.
 
 /// A file of the page.
 pub(crate) struct Asset {
-    /// Where it is served.
+    /// The path under which it is served.
     pub path: &'static str,
     pub media_type: &'static str,
     pub bytes: &'static [u8],
@@ -14,7 +14,7 @@ macro_rules! assets {
     };
 }
 
-/// All of them.
+/// All files of the page.
 const ASSETS: &[Asset] = assets! {
     "/", "index.html", "text/html; charset=utf-8";
     "/style.css", "style.css", "text/css; charset=utf-8";

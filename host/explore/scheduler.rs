@@ -1,7 +1,7 @@
-//! Who computes which tile when. Tiles that someone looks at go before those that are fetched ahead, coarse ones before fine
-//! ones; a tile that several ask for is computed once; one that nobody wants any more is given up, also in the middle.
+//! Schedules the computation of tiles. Visible tiles come before prefetched ones, and coarse tiles before fine ones. A tile that
+//! several requests need is computed once; a tile that is no longer needed is cancelled, even during its computation.
 //!
-//! What a computation that makes way for a more urgent one has brought back is kept, and only the rest is computed later.
+//! If a computation is stopped for a more urgent one, its finished pixels are kept and only the rest is computed later.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,28 +13,29 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::cache::{Cache, Key};
-use crate::engine::{Cancel, Ended, Engine, Map, TileSink, Values};
+use crate::engine::{Cancel, Ended, Engine, Map, TileSink};
 use crate::tile::Tile;
+use crate::values::Values;
 
-/// The most tiles that wait or are computed.
+/// Largest number of tiles that wait or are being computed.
 pub(crate) const MAX_JOBS: usize = 4096;
-/// How long a batch of tiles should take: long enough to keep a GPU busy, short enough to look at while it goes on.
-const BATCH_TIME: Duration = Duration::from_millis(100);
-/// The most tiles of a batch.
-const MAX_BATCH: usize = 64;
-/// How far tiles of a batch may lie from the first.
-const NEAR: i64 = 32;
+/// Intended duration of a batch of tiles: long enough to keep a GPU busy, short enough that pictures appear while it runs.
+const INTENDED_BATCH_TIME: Duration = Duration::from_millis(100);
+/// Largest number of tiles in a batch.
+const MAX_BATCH_TILES: usize = 64;
+/// Largest distance of the tiles of a batch from the first (tiles).
+const MAX_BATCH_DISTANCE: i64 = 32;
 
-/// A tile of a request, or why there is none.
+/// A tile of a request, or the reason why it failed.
 pub(crate) type Outcome = Result<Arc<Values>, String>;
-/// Where a request's tiles go, each with its number in the request.
+/// The channel of a request's tiles, each with its number in the request.
 pub(crate) type Reply = UnboundedSender<(usize, Outcome)>;
 
-/// Why tiles are not taken on.
+/// The queue of tiles is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// What is urgent: the lower, the more. A tile on the screen, by the number of its pixels; then tiles fetched ahead.
+/// The order of computation, lowest first: visible tiles by their number of pixels, then prefetched tiles.
 type Urgency = (bool, u32);
 
 struct Job {
@@ -59,7 +60,7 @@ struct Waiter {
     reply: Reply,
 }
 
-/// What is known of a tile's pixels.
+/// The known pixels of a tile.
 struct Partial {
     values: Values,
     known: Vec<bool>,
@@ -83,7 +84,7 @@ impl Partial {
         }
     }
 
-    /// Takes the pixels of the same square in fewer pixels.
+    /// Copies the pixels of the same square in a coarser tile.
     fn take_coarser(&mut self, pixels: u32, coarse_pixels: u32, coarse: &Values) {
         let (n, m) = (pixels as usize, coarse_pixels as usize);
         let stride = n / m;
@@ -115,11 +116,11 @@ struct Batch {
 struct State {
     jobs: HashMap<Key, Job>,
     batches: HashMap<u64, Batch>,
-    /// Computations of another kind, before which batches make way.
+    /// Number of other computations, for which batches stop.
     holds: usize,
     next: u64,
     ended: bool,
-    /// Steps of pixels a second, as measured.
+    /// Measured pixel-steps per second.
     rate: f64,
 }
 
@@ -165,10 +166,10 @@ impl Scheduler {
         Ok(Self { shared, threads })
     }
 
-    /// Asks for tiles, whose values come to `reply`. They are given up when the request is dropped.
+    /// Requests tiles, whose values are sent to `reply`. They are cancelled when the request is dropped.
     ///
     /// # Errors
-    /// [`Full`], and nothing is taken on.
+    /// [`Full`]; then none of the tiles is queued.
     pub fn request(
         &self,
         map: &Arc<dyn Map>,
@@ -184,7 +185,7 @@ impl Scheduler {
                 tile: *tile,
             };
             match self.shared.cache.get(&key) {
-                // A reply that nobody reads is one of a request that is being dropped.
+                // If the reply has no receiver, its request is being dropped.
                 Some(values) => drop(reply.send((index, Ok(values)))),
                 None => keys.push((index, key)),
             }
@@ -235,7 +236,7 @@ impl Scheduler {
         })
     }
 
-    /// Lets batches make way, and none begin, until the result is dropped.
+    /// Stops batches and prevents new ones until the result is dropped.
     pub fn hold(&self) -> Hold {
         let mut state = self.shared.lock();
         state.holds += 1;
@@ -264,13 +265,13 @@ impl Drop for Scheduler {
         drop(state);
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // A panic of an engine was seen when it happened.
+            // A panic of an engine was reported when it happened.
             let _ = thread.join();
         }
     }
 }
 
-/// Stops the least urgent batch if all workers are busy and it is less urgent than what has come.
+/// Stops the least urgent batch if all workers are busy and it is less urgent than the new tiles.
 fn make_way(state: &State, workers: usize, urgency: Urgency) {
     if state.batches.len() < workers {
         return;
@@ -320,7 +321,7 @@ impl Drop for Request {
     }
 }
 
-/// What a worker has taken on.
+/// The batch of a worker.
 struct Taken<'a> {
     shared: &'a Shared,
     number: u64,
@@ -328,7 +329,7 @@ struct Taken<'a> {
     keys: Vec<Key>,
     partials: Vec<Mutex<Option<Partial>>>,
     stop: Arc<AtomicBool>,
-    /// The reply of this many pixels is measured.
+    /// Number of pixels, for the measured rate.
     pixels: usize,
 }
 
@@ -339,7 +340,7 @@ fn work(shared: &Shared) {
             .map(|p| lock(p).as_ref().map_or_else(Vec::new, Partial::wanted))
             .collect();
         let began = Instant::now();
-        // An engine that panics fails this batch; the worker lives on.
+        // A panic of the engine fails this batch; the worker continues.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             taken.map.compute(&tiles, &wanted, &taken, &taken)
         }));
@@ -352,7 +353,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for the most urgent tile and takes it on, with others that can be computed together with it. `None` at the end.
+/// Waits for the most urgent tile and takes it together with others that can be computed with it. `None` at the end.
 fn take(shared: &Shared) -> Option<Taken<'_>> {
     let mut state = shared.lock();
     let (first, urgency) = loop {
@@ -376,12 +377,13 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
     };
     let map = state.jobs[&first].map.clone();
     let cost = first.tile.count() as f64 * map.steps() as f64;
-    let room = (BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
+    let room = (INTENDED_BATCH_TIME.as_secs_f64() * state.rate / cost) as usize;
     let mut keys: Vec<(u64, Key)> = (state.jobs.iter())
         .filter(|(key, job)| {
             let (a, b) = (&key.tile, &first.tile);
             let alike = (a.level, a.pixels) == (b.level, b.pixels) && key.content == first.content;
-            let near = (a.x - b.x).abs() < NEAR && (a.y - b.y).abs() < NEAR;
+            let near =
+                (a.x - b.x).abs() < MAX_BATCH_DISTANCE && (a.y - b.y).abs() < MAX_BATCH_DISTANCE;
             alike
                 && near
                 && job.batch.is_none()
@@ -391,7 +393,7 @@ fn take(shared: &Shared) -> Option<Taken<'_>> {
         .map(|(key, job)| (job.order, key.clone()))
         .collect();
     keys.sort();
-    keys.truncate(room.clamp(1, MAX_BATCH));
+    keys.truncate(room.clamp(1, MAX_BATCH_TILES));
     let keys: Vec<Key> = keys.into_iter().map(|(_, key)| key).collect();
     state.next += 1;
     let number = state.next;
@@ -458,13 +460,13 @@ impl TileSink for Taken<'_> {
 }
 
 impl Taken<'_> {
-    /// Hands a whole tile to all who wait for it.
+    /// Sends a complete tile to all requests that wait for it.
     fn deliver(&self, key: &Key, values: Arc<Values>) {
-        // First the cache: whoever asks from now on finds it there or in the jobs.
+        // The cache comes first, so that later requests find the tile there or in the jobs.
         self.shared.cache.put(key, &values);
         let job = self.shared.lock().jobs.remove(key);
         for waiter in job.into_iter().flat_map(|job| job.waiting) {
-            // One who has gone needs no answer.
+            // A dropped request needs no answer.
             let _ = waiter.reply.send((waiter.index, Ok(values.clone())));
         }
         self.shared.cache.store(key, &values);

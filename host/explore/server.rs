@@ -1,16 +1,16 @@
-//! The server: listens, lets in whom the [guard](crate::guard) lets in, and answers.
+//! The server: listens, checks requests by the [guard](crate::guard), and answers them.
 //!
 //! | request | answer |
 //! |---|---|
 //! | `GET /` and the page's files | the page |
 //! | `GET /api/about` | parameters, presets, colour maps, devices; the live run |
 //! | `POST /api/describe` `{specification, view}` | the view as a command, as Python, as a file |
-//! | `POST /api/tiles` `{specification, tiles, ahead}` | a frame a tile, as they come |
+//! | `POST /api/tiles` `{specification, tiles, ahead}` | a frame for each tile, as they are computed |
 //! | `POST /api/orbit` `{specification, tile, samples}` | the orbit of a pixel |
 //! | `POST /api/line` `{specification, from, to, count}` | the quantity along a line |
-//! | `GET /api/status` | what is under way |
+//! | `GET /api/status` | the current computations |
 //! | `GET /api/live` | frames of the live run |
-//! | `POST /api/pause` `{paused}` | pauses it, or lets it go on |
+//! | `POST /api/pause` `{paused}` | pauses or continues it |
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -45,39 +45,39 @@ use crate::page;
 use crate::scheduler::Scheduler;
 use crate::tile::{self, Tile};
 
-/// Clients at a time; more are turned away.
+/// Largest number of simultaneous clients; others are refused.
 const MAX_CLIENTS: usize = 512;
-/// How long a request may take to arrive, head and body each.
-const ARRIVAL: Duration = Duration::from_secs(10);
-/// Bytes of a request's head.
-const MAX_HEAD: usize = 32 * 1024;
-/// Bytes of a request's body.
-const MAX_BODY: usize = 64 * 1024;
-/// Tiles of a request.
+/// Longest time for the arrival of a request, for head and body each.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Largest number of bytes of a request's head.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// Largest number of bytes of a request's body.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+/// Largest number of tiles of a request.
 const MAX_TILES: usize = 256;
-/// Points along a line.
+/// Largest number of points along a line.
 const MAX_POINTS: usize = 4096;
-/// Samples of an orbit.
+/// Largest number of samples of an orbit.
 const MAX_SAMPLES: usize = 16384;
-/// Orbits and lines that are computed at a time; others wait.
-const AT_A_TIME: usize = 2;
-/// Orbits and lines that wait at most.
+/// Number of orbits and lines that are computed at a time; others wait.
+const MAX_CONCURRENT: usize = 2;
+/// Largest number of waiting orbits and lines.
 const MAX_WAITING: usize = 32;
-/// Pieces of an answer that wait for the client.
-const PIECES: usize = 2;
-/// How long connections may take to end with the server.
-const FAREWELL: Duration = Duration::from_millis(100);
+/// Largest number of pieces of a response that wait for the client.
+const MAX_QUEUED_PIECES: usize = 2;
+/// Longest time for which the server waits for its connections to end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How to serve.
+/// Options of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to listen on. Unless it is a loopback address the link has a token, without which nobody is served.
+    /// The address to listen on. Unless it is a loopback address, the link has a token, without which requests are refused.
     pub bind: IpAddr,
     /// The port; 0 for a free one.
     pub port: u16,
-    /// A folder for tiles, and how many bytes it may hold.
+    /// A folder for tiles, and its largest size in bytes.
     pub cache: Option<(PathBuf, u64)>,
-    /// Bytes of tiles that are kept in memory.
+    /// Largest size of the tiles in memory, in bytes.
     pub memory: usize,
 }
 
@@ -92,7 +92,7 @@ impl Default for Options {
     }
 }
 
-/// What there is to look at.
+/// The content that the server shows.
 #[derive(Clone, Default)]
 pub struct Content {
     /// Maps.
@@ -101,7 +101,7 @@ pub struct Content {
     pub live: Option<LiveRun>,
 }
 
-/// A server at work, until it is dropped.
+/// A running server, which ends when it is dropped.
 pub struct Server {
     address: SocketAddr,
     token: Option<String>,
@@ -113,7 +113,7 @@ impl Server {
     /// Listens, and serves on a thread of its own.
     ///
     /// # Errors
-    /// The address cannot be listened on, or the cache's folder not be used.
+    /// The server cannot listen on the address, or the cache's folder cannot be used.
     pub fn start(options: &Options, content: Content) -> io::Result<Self> {
         let listener = TcpListener::bind((options.bind, options.port))?;
         listener.set_nonblocking(true)?;
@@ -133,20 +133,20 @@ impl Server {
             guard,
             content,
             scheduler,
-            computing: Arc::new(Semaphore::new(AT_A_TIME)),
+            computing: Arc::new(Semaphore::new(MAX_CONCURRENT)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(AT_A_TIME)
+            .max_blocking_threads(MAX_CONCURRENT)
             .build()?;
         let (stop, stopped) = oneshot::channel();
         let serve = move || {
             runtime.block_on(async {
                 unless(stopped, accept(listener, app)).await;
             });
-            runtime.shutdown_timeout(FAREWELL);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
         let thread = std::thread::Builder::new()
             .name("explore".into())
@@ -159,12 +159,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What to open in a browser.
+    /// The link to open in a browser.
     pub fn link(&self) -> String {
         match &self.token {
             Some(token) => format!("http://{}/?token={token}", self.address),
@@ -175,13 +175,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Each fails only if the other side has ended, which is what they are for.
+        // Each fails only if the other side has already ended, which is intended.
         let _ = self.stop.take().map(|stop| stop.send(()));
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What all connections share.
+/// The data that all connections share.
 struct App {
     guard: Guard,
     content: Content,
@@ -198,31 +198,31 @@ async fn accept(listener: TcpListener, app: Arc<App>) {
     let room = Arc::new(Semaphore::new(MAX_CLIENTS));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Such as too many open files: it passes.
+            // A temporary error, such as too many open files.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
         let Ok(place) = room.clone().try_acquire_owned() else {
             continue;
         };
-        // Small frames are not to wait for larger ones. A connection without the option works as well.
+        // Small frames should be sent at once. A connection without the option works as well.
         let _ = stream.set_nodelay(true);
         let app = app.clone();
         tokio::spawn(async move {
             let service = service_fn(|request| answer(app.clone(), request));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(ARRIVAL)
-                .max_buf_size(MAX_HEAD)
+                .header_read_timeout(REQUEST_TIMEOUT)
+                .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(TokioIo::new(Patient::new(stream)), service);
-            // Whatever a client does wrong ends its connection and nothing else.
+            // An error of a client ends only its own connection.
             let _ = connection.await;
             drop(place);
         });
     }
 }
 
-/// What `work` comes to, unless `end` comes first.
+/// The result of `work`, unless `end` comes first.
 async fn unless<T>(end: impl Future, work: impl Future<Output = T>) -> Option<T> {
     let (mut end, mut work) = (pin!(end), pin!(work));
     poll_fn(move |context| {
@@ -234,7 +234,7 @@ async fn unless<T>(end: impl Future, work: impl Future<Output = T>) -> Option<T>
     .await
 }
 
-/// An answer, or why there is none.
+/// A response, or the reason of its failure.
 type Answer = Result<Response<Reply>, Failure>;
 
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Reply>, Infallible> {
@@ -266,10 +266,7 @@ async fn route(app: Arc<App>, request: Request<Incoming>) -> Answer {
         "/api/orbit" => app.orbit(read(request).await?).await,
         "/api/line" => app.line(read(request).await?).await,
         "/api/pause" => app.pause(&read(request).await?),
-        _ => Err(Failure::new(
-            StatusCode::NOT_FOUND,
-            "there is no such thing",
-        )),
+        _ => Err(Failure::new(StatusCode::NOT_FOUND, "there is no such page")),
     }
 }
 
@@ -281,7 +278,7 @@ fn allowed(is_allowed: bool, answer: impl FnOnce() -> Response<Reply>) -> Answer
 }
 
 fn wrong_method() -> Failure {
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "another method is needed")
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed")
 }
 
 fn bad(message: &str) -> Failure {
@@ -307,11 +304,11 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Fail
         let message = "the body must be application/json";
         return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let body = Limited::new(request.into_body(), MAX_BODY).collect();
-    let body = match tokio::time::timeout(ARRIVAL, body).await {
+    let body = Limited::new(request.into_body(), MAX_BODY_BYTES).collect();
+    let body = match tokio::time::timeout(REQUEST_TIMEOUT, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            let message = format!("a body may have up to {MAX_BODY} bytes");
+            let message = format!("a body may have up to {MAX_BODY_BYTES} bytes");
             return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, &message));
         }
         Ok(Err(_)) => return Err(bad("the body could not be read")),
@@ -335,7 +332,7 @@ struct Describe {
 struct Tiles {
     specification: Value,
     tiles: Vec<Tile>,
-    /// Whether nobody looks at them yet.
+    /// Whether the tiles are prefetched and not yet visible.
     #[serde(default)]
     ahead: bool,
 }
@@ -363,7 +360,7 @@ struct Pause {
     paused: bool,
 }
 
-/// Ends a computation when the request that wants it is gone.
+/// Ends a computation when its request is dropped.
 #[derive(Clone, Default)]
 struct Wanted(Arc<AtomicBool>);
 
@@ -405,7 +402,7 @@ impl App {
         http::json(&json!({ "tiles": jobs, "memory": bytes, "rate": rate }))
     }
 
-    /// The map of a specification, and who computes its tiles.
+    /// The map of a specification, and the scheduler of its tiles.
     fn map(&self, specification: &Value) -> Result<(Arc<dyn Map>, &Scheduler), Failure> {
         let (Some(engine), Some(scheduler)) = (&self.content.engine, &self.scheduler) else {
             return Err(Failure::new(
@@ -431,7 +428,9 @@ impl App {
     fn tiles(&self, asked: Tiles) -> Answer {
         let (map, scheduler) = self.map(&asked.specification)?;
         if asked.tiles.is_empty() || asked.tiles.len() > MAX_TILES {
-            return Err(bad(&format!("a request is of 1 to {MAX_TILES} tiles")));
+            return Err(bad(&format!(
+                "a request must be for 1 to {MAX_TILES} tiles"
+            )));
         }
         for tile in &asked.tiles {
             let checked = tile.check().and_then(|()| map.check(tile));
@@ -446,7 +445,7 @@ impl App {
             )
         })?;
         drop(reply);
-        let (sender, pieces) = mpsc::channel(PIECES);
+        let (sender, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
         tokio::spawn(async move {
             // Dropped with this task, which ends when the client has gone.
             let _request = request;
@@ -467,7 +466,7 @@ impl App {
         Ok(http::pieces(pieces))
     }
 
-    /// Runs something that takes a while, and ends it if the client goes.
+    /// Runs a long computation, and ends it if the client disconnects.
     async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Cancel) -> Result<T, Ended> + Send + 'static,
@@ -475,7 +474,7 @@ impl App {
         let busy = |_| {
             Failure::new(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "too much is being computed",
+                "too many computations are running",
             )
         };
         let _waits = self
@@ -515,7 +514,7 @@ impl App {
         }
         let tile = asked.tile;
         if tile.pixels != 1 {
-            return Err(bad("an orbit is that of a tile of one pixel"));
+            return Err(bad("an orbit needs a tile of one pixel"));
         }
         let checked = tile.check().and_then(|()| map.check(&tile));
         checked?;
@@ -535,7 +534,9 @@ impl App {
             from, to, count, ..
         } = asked;
         if !(2..=MAX_POINTS).contains(&count) {
-            return Err(bad(&format!("a line has from 2 to {MAX_POINTS} points")));
+            return Err(bad(&format!(
+                "a line must have from 2 to {MAX_POINTS} points"
+            )));
         }
         let ends = [from, to];
         if !ends.iter().flatten().all(|x| x.is_finite()) {
@@ -546,7 +547,7 @@ impl App {
             [0, 1].map(|k| from[k] * (1.0 - t) + to[k] * t)
         };
         let positions: Vec<[f64; 2]> = (0..count).map(at).collect();
-        // Somebody waits for it, and it is short.
+        // A user waits for this short computation.
         let hold = scheduler.hold();
         let values = self
             .compute(move |cancel| {
@@ -575,10 +576,10 @@ fn with_numbers(head: &Value, bytes: impl Iterator<Item = u8>) -> Response<Reply
     http::whole("application/octet-stream", whole)
 }
 
-/// Frames of a live run, as fast as the client takes them: length of a JSON text (u32), length of the points in bytes (u32), the
+/// Frames of a live run, as fast as the client receives them: length of a JSON text (u32), length of the points in bytes (u32), the
 /// text, the points.
 fn watch(live: &LiveRun) -> Response<Reply> {
-    let (sender, pieces) = mpsc::channel(PIECES);
+    let (sender, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
     let live = live.clone();
     tokio::spawn(async move {
         let mut newest = live.watch();
@@ -586,7 +587,7 @@ fn watch(live: &LiveRun) -> Response<Reply> {
         loop {
             let frame = newest.borrow_and_update().clone();
             let moments = match &frame.moment {
-                // Those that were found before anybody watched.
+                // The moments before the client connected.
                 Some((number, _)) if told == 0 => {
                     told = *number;
                     live.moments()

@@ -1,4 +1,4 @@
-//! Where tiles are, and how they travel: addresses, and the binary frames that hold their values.
+//! Addresses of tiles, and the binary frames that transfer their values.
 //!
 //! A tile of level 0 is a square of side 1024; each further level halves the side. The tile (x, y) covers [x·side, (x+1)·side)
 //! along the first axis and [y·side, (y+1)·side) along the second. All of these are dyadic numbers: centre and corner of a tile
@@ -6,24 +6,25 @@
 
 use serde::Deserialize;
 
-use crate::engine::{Refusal, Values};
+use crate::refusal::Refusal;
+use crate::values::Values;
 
 /// Side of a tile of level 0 (length).
 pub const SIDE: f64 = 1024.0;
-/// The most pixels along a side of a tile.
+/// Largest number of pixels along a side of a tile.
 pub const MAX_PIXELS: u32 = 256;
 /// The deepest level: a pixel of it is 2⁻⁵⁶ wide, less than the distance of neighbouring f64 at 0.1.
 pub const MAX_LEVEL: u8 = 66;
 /// Coordinates of tiles stay below this, so that their centres are exact.
 const MAX_INDEX: i64 = 1 << 51;
-/// The farthest that maps reach from the origin (length).
+/// Largest distance of a map from the origin (length).
 const MAX_DISTANCE: f64 = 1048576.0;
 
-/// A square of the map in so many pixels. As JSON: `[level, x, y, pixels]`.
+/// A square of the map with a number of pixels. As JSON: `[level, x, y, pixels]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(from = "(u8, i64, i64, u32)")]
 pub struct Tile {
-    /// How often the side of level 0 has been halved.
+    /// Number of times that the side of level 0 is halved.
     pub level: u8,
     /// Column.
     pub x: i64,
@@ -60,10 +61,10 @@ impl Tile {
         (self.pixels * self.pixels) as usize
     }
 
-    /// Checks the address by itself.
+    /// Checks the address independently of a map.
     ///
     /// # Errors
-    /// What is not allowed.
+    /// The value that is not allowed.
     pub fn check(&self) -> Result<(), Refusal> {
         let given = format!("[{}, {}, {}, {}]", self.level, self.x, self.y, self.pixels);
         if self.level > MAX_LEVEL {
@@ -95,7 +96,7 @@ impl Tile {
 /// Marks a frame: "TSTL".
 const MAGIC: [u8; 4] = *b"TSTL";
 /// Bytes before the values.
-pub(crate) const HEADER: usize = 16;
+pub(crate) const HEADER_BYTES: usize = 16;
 
 /// A frame with the values of tile `index` of a request: magic, type tag (u8), 0 (u8), index (u16), pixels along a side (u32),
 /// length of what follows in bytes (u32), all little-endian; then the values.
@@ -103,13 +104,13 @@ pub(crate) fn frame(index: usize, pixels: u32, values: &Values) -> Vec<u8> {
     framed(values.kind().tag(), index, pixels, &values.to_bytes())
 }
 
-/// A frame, of tag 0, that says why there is no tile, in UTF-8.
+/// A frame with tag 0 and the reason why the tile failed, in UTF-8.
 pub(crate) fn failure(index: usize, message: &str) -> Vec<u8> {
     framed(0, index, 0, message.as_bytes())
 }
 
 fn framed(tag: u8, index: usize, pixels: u32, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER + payload.len());
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + payload.len());
     bytes.extend(MAGIC);
     bytes.extend([tag, 0]);
     bytes.extend((index as u16).to_le_bytes());

@@ -17,10 +17,10 @@ use cuda_std::Code;
 use crate::interface::entry_name;
 use crate::{Device, DeviceInfo, Gpu, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
-/// Memory of a device as cust knows it.
+/// Memory of a device as a type of cust.
 ///
 /// # Safety
-/// The memory is there as long as the slice is used.
+/// The memory must be allocated as long as the slice is used.
 unsafe fn slice(address: u64, bytes: usize) -> DeviceSlice<u8> {
     // SAFETY: the caller's promise.
     unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), bytes) }
@@ -34,7 +34,7 @@ fn is_full(error: &CudaError) -> bool {
 }
 
 impl Gpu {
-    /// The device as what it is.
+    /// The other device, if it is a GPU too.
     fn peer<'a>(&self, other: &'a dyn Device) -> Result<&'a Self, GpuError> {
         other
             .as_gpu()
@@ -57,14 +57,14 @@ impl Device for Gpu {
 
     fn allocate(&self, bytes: usize) -> Result<u64, GpuError> {
         self.enter()?;
-        if let Some(buffer) = self.kept().device.take::<u8>(self, bytes)? {
+        if let Some(buffer) = self.buffers().device.take::<u8>(|| self.settle(), bytes)? {
             let address = buffer.as_device_ptr().as_raw();
             forget(buffer);
             return Ok(address);
         }
         // SAFETY: whoever asked writes before it reads, and any bytes are valid.
         let mut result = unsafe { DeviceBuffer::<u8>::uninitialized(bytes) };
-        if result.as_ref().is_err_and(is_full) && self.kept().device.clear() {
+        if result.as_ref().is_err_and(is_full) && self.buffers().device.clear() {
             // SAFETY: as above.
             result = unsafe { DeviceBuffer::uninitialized(bytes) };
         }
@@ -85,17 +85,17 @@ impl Device for Gpu {
     }
 
     unsafe fn free(&self, address: u64, bytes: usize) {
-        // Nothing can be done about a failure: the device is lost.
+        // A failure is ignored, because the device is lost.
         let _ = self.enter();
         // SAFETY: the memory of a buffer that was forgotten.
         let buffer =
             unsafe { DeviceBuffer::<u8>::from_raw_parts(DevicePointer::from_raw(address), bytes) };
-        self.kept().device.put(buffer);
+        self.buffers().device.put(buffer);
     }
 
     fn allocate_host(&self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
         self.enter()?;
-        let mut buffer = match self.kept().host.take::<u8>(self, bytes)? {
+        let mut buffer = match self.buffers().host.take::<u8>(|| self.settle(), bytes)? {
             Some(buffer) => buffer,
             // SAFETY: whoever asked writes before it reads.
             None => unsafe { LockedBuffer::<u8>::uninitialized(bytes) }.map_err(|e| match e {
@@ -117,7 +117,7 @@ impl Device for Gpu {
         let _ = self.enter();
         // SAFETY: the memory of a buffer that was forgotten.
         let buffer = unsafe { LockedBuffer::from_raw_parts(start.as_ptr(), bytes) };
-        self.kept().host.put(buffer);
+        self.buffers().host.put(buffer);
     }
 
     unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError> {

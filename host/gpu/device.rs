@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Once, OnceLock};
-use std::time::Duration;
 
 use cust::context::{Context, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::CudaError;
-use cust::event::{Event, EventFlags, EventStatus};
+use cust::event::{Event, EventFlags};
 use cust::function::Function;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use elsa::sync::FrozenMap;
 
-use super::kept::Kept;
+use super::buffer_pool::BufferPool;
+use super::mark::{Mark, explain};
 use super::module::{ptx, unpack};
 use super::{DeviceInfo, GpuError, Residency};
 
@@ -34,17 +34,7 @@ fn initialise() -> Result<(), GpuError> {
     cust::init(cust::CudaFlags::empty()).map_err(|e| GpuError::Unavailable(explain(e)))
 }
 
-/// The driver's code in words. (`Display` of cust's error asks the driver and panics where there is none.)
-fn explain(error: CudaError) -> String {
-    match error {
-        CudaError::NoDevice => "the driver finds no device".into(),
-        CudaError::InvalidPtx | CudaError::NoBinaryForGpu => format!(
-            "{error:?}: the driver or the GPU is too old for these kernels (compute capability 7.0 and a driver of 2022 or later are needed)"
-        ),
-        other => format!("{other:?} (CUDA error {})", other as u32),
-    }
-}
-
+/// The driver's error code in words. (`Display` of cust's error calls the driver and panics without one.)
 /// Version of CUDA that the driver supports: major, minor.
 ///
 /// # Errors
@@ -55,10 +45,10 @@ pub fn driver_version() -> Result<(u32, u32), GpuError> {
     Ok((v.major() as u32, v.minor() as u32))
 }
 
-/// All GPUs that the driver shows, in its order (fastest first unless CUDA_DEVICE_ORDER says otherwise).
+/// All GPUs that the driver lists, in its order (fastest first unless CUDA_DEVICE_ORDER says otherwise).
 ///
 /// # Errors
-/// [`GpuError::Unavailable`] without a driver or if it shows none.
+/// [`GpuError::Unavailable`] without a driver or if it lists none.
 pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     initialise()?;
     let count = Device::num_devices().map_err(|e| GpuError::Unavailable(explain(e)))?;
@@ -90,26 +80,26 @@ fn describe(index: u32) -> Result<(Device, DeviceInfo), GpuError> {
     Ok((device, info))
 }
 
-/// A GPU with the kernels loaded and a stream on which everything is queued in order, but for copies of results, which
-/// have a stream of their own.
+/// A GPU with its loaded kernels and a stream on which everything is queued in order, except copies of results, which have a stream
+/// of their own.
 #[derive(Debug)]
 pub struct Gpu {
     info: DeviceInfo,
-    // Dropped in this order: the context last.
+    // Fields are dropped in this order, the context last.
     stream: Stream,
     copies: Stream,
     modules: Modules,
-    kept: Kept,
+    buffers: BufferPool,
     context: Context,
 }
 
-/// The kernels that have been asked for, each from a module of its own: the driver compiles only these, not all kernels there are.
+/// The kernels that have been used, each from a module of its own, so that the driver compiles only these kernels.
 #[derive(Default)]
 struct Modules(FrozenMap<(&'static str, Option<Residency>), Box<Loaded>>);
 
-/// A kernel that is loaded.
+/// A loaded kernel.
 struct Loaded {
-    /// Of the module.
+    /// The function, which belongs to the module.
     function: Function<'static>,
     _module: Box<Module>,
 }
@@ -186,8 +176,8 @@ fn outside(text: &str) -> Piece<'_> {
     }
 }
 
-/// `ptx` with this one of its entries and the functions that it calls, directly or through others; nothing if it has no entry of this
-/// name. The driver compiles everything that it is given.
+/// The part of `ptx` that consists of this entry and the functions that it calls, directly or indirectly; `None` if there is no entry
+/// of this name. The driver compiles all the code that it is given.
 fn with_entry_only(ptx: &str, name: &str) -> Option<String> {
     let pieces = pieces(ptx);
     let functions: HashSet<&str> = (pieces.iter().filter(|p| !p.is_entry))
@@ -216,10 +206,10 @@ fn with_entry_only(ptx: &str, name: &str) -> Option<String> {
 }
 
 impl Gpu {
-    /// Opens the device of this number. Kernels are loaded when they are asked for.
+    /// Opens the device with this number. Kernels are loaded when they are first used.
     ///
     /// # Errors
-    /// [`GpuError::Unavailable`] without a driver, device or one that is new enough; [`GpuError::Call`] otherwise.
+    /// [`GpuError::Unavailable`] without a driver or a device that is new enough; [`GpuError::Call`] otherwise.
     pub fn open(index: u32) -> Result<Self, GpuError> {
         let count = devices()?.len();
         if index as usize >= count {
@@ -250,17 +240,17 @@ impl Gpu {
             stream,
             copies,
             modules: Modules::default(),
-            kept: Kept::default(),
+            buffers: BufferPool::default(),
             context,
         })
     }
 
-    /// What the device is.
+    /// Properties of the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// Where the device is on the PCI bus, as NVML names it.
+    /// The address of the device on the PCI bus, in NVML's form.
     ///
     /// # Errors
     /// [`GpuError::Call`].
@@ -276,7 +266,7 @@ impl Gpu {
         ))
     }
 
-    /// Makes the device the calling thread's: needed once in a thread other than the one that opened it.
+    /// Makes the device current in the calling thread. This is needed once in every thread other than the one that opened it.
     ///
     /// # Errors
     /// [`GpuError::Call`].
@@ -284,7 +274,7 @@ impl Gpu {
         CurrentContext::set_current(&self.context).map_err(|e| self.fail("entering the context", e))
     }
 
-    /// The function of a kernel, which is loaded the first time it is asked for.
+    /// The function of a kernel, which is loaded on first use.
     pub(super) fn loaded(
         &self,
         name: &'static str,
@@ -313,8 +303,8 @@ impl Gpu {
         Ok(&kept.function)
     }
 
-    /// Lets this device's kernels and copies reach the memory of `other` directly, where the machine can do that; where it cannot,
-    /// copies between them go through the host.
+    /// Lets kernels and copies of this device access the memory of `other` directly, if the machine supports it; otherwise copies
+    /// between them go through the host.
     ///
     /// # Errors
     /// [`GpuError::Call`].
@@ -358,7 +348,7 @@ impl Gpu {
         }
     }
 
-    /// What is queued here from now on waits for all that has been queued on `other`.
+    /// Makes work that is queued here from now on wait for all work queued on `other` so far.
     ///
     /// # Errors
     /// [`GpuError::Call`].
@@ -375,17 +365,17 @@ impl Gpu {
             .map_err(|e| self.fail("waiting for another GPU", e))
     }
 
-    /// From now on memory that is given back is kept and used again, instead of being freed: for a device that does the same
-    /// kind of work many times. Other devices must not reach into it.
+    /// From now on released buffers are kept for reuse instead of being freed, for a device that does the same kind of work many
+    /// times. Other devices must not access them.
     pub fn keep_buffers(&mut self) {
-        self.kept.begin();
+        self.buffers.begin();
     }
 
-    pub(super) fn kept(&self) -> &Kept {
-        &self.kept
+    pub(super) fn buffers(&self) -> &BufferPool {
+        &self.buffers
     }
 
-    /// Waits for all that was queued, copies of results included.
+    /// Waits for all queued work, including copies of results.
     pub(super) fn settle(&self) -> Result<(), GpuError> {
         self.synchronise()?;
         self.copies
@@ -397,17 +387,17 @@ impl Gpu {
         &self.context
     }
 
-    /// Waits until all that was queued is done.
+    /// Waits until all queued work is done.
     ///
     /// # Errors
-    /// [`GpuError::Call`] if any of it failed.
+    /// [`GpuError::Call`] if any of the work failed.
     pub fn synchronise(&self) -> Result<(), GpuError> {
         self.stream
             .synchronize()
             .map_err(|e| self.fail("waiting for the device", e))
     }
 
-    /// A mark of what has been queued so far in a stream of this device.
+    /// A mark after the work queued so far in a stream of this device.
     pub(super) fn mark_in(&self, stream: &Stream) -> Result<Mark, GpuError> {
         let event =
             Event::new(EventFlags::DEFAULT).map_err(|e| self.fail("creating an event", e))?;
@@ -437,58 +427,6 @@ impl Gpu {
     }
 }
 
-/// A point in a device's stream.
-#[derive(Debug)]
-pub struct Mark {
-    /// The device's name.
-    device: String,
-    event: Event,
-}
-
-impl Mark {
-    fn fail(&self, call: &'static str, error: CudaError) -> GpuError {
-        GpuError::Call {
-            device: self.device.clone(),
-            call,
-            reason: explain(error),
-        }
-    }
-
-    /// Whether all before it is done.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`] if any of it failed.
-    pub fn reached(&self) -> Result<bool, GpuError> {
-        match self.event.query() {
-            Ok(EventStatus::Ready) => Ok(true),
-            Ok(EventStatus::NotReady) => Ok(false),
-            Err(e) => Err(self.fail("running a kernel", e)),
-        }
-    }
-
-    /// Waits until all before it is done.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`] if any of it failed.
-    pub fn wait(&self) -> Result<(), GpuError> {
-        self.event
-            .synchronize()
-            .map_err(|e| self.fail("waiting for the device", e))
-    }
-
-    /// Time on the device from `earlier` to this mark; both must have been reached.
-    ///
-    /// # Errors
-    /// [`GpuError::Call`].
-    pub fn since(&self, earlier: &Self) -> Result<Duration, GpuError> {
-        let ms = self
-            .event
-            .elapsed_time_f32(&earlier.event)
-            .map_err(|e| self.fail("measuring time", e))?;
-        Ok(Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1000.0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -514,7 +452,7 @@ mod tests {
             assert!(alone.contains("\n.version") && alone.contains("\n.target"));
             assert_eq!(alone.matches('{').count(), alone.matches('}').count());
         }
-        // Functions come with the kernels that call them, and with no others.
+        // A module contains exactly the functions that its kernel calls.
         let functions = |ptx: &str| ptx.lines().filter(|l| l.contains(".func ")).count();
         let alone = with_entry_only(all, "encounters").expect("it is there");
         assert!(functions(&alone) > 20 && alone.contains("atan2"));

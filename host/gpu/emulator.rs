@@ -9,7 +9,7 @@ use cuda_std::{Code, emulator};
 use crate::interface::entry_name;
 use crate::{Device, DeviceInfo, GpuError, Grid, Launch, Point, Queue, Residency, Usage};
 
-/// Runs the kernels' code on the CPU. Everything is done when a call returns.
+/// Runs the code of the kernels on the CPU. All calls are synchronous.
 #[derive(Debug)]
 pub struct Emulator {
     info: DeviceInfo,
@@ -17,11 +17,11 @@ pub struct Emulator {
     resident: u32,
 }
 
-/// What the driver aligns memory to.
+/// Alignment of memory in bytes, as that of the driver.
 const ALIGNMENT: usize = 256;
 
 impl Emulator {
-    /// Of this name.
+    /// An emulator with this name.
     pub fn new(name: String) -> Self {
         Self {
             info: DeviceInfo {
@@ -37,13 +37,13 @@ impl Emulator {
         }
     }
 
-    /// With threads in a random order that this number decides.
+    /// Runs threads in a random order with this seed; `None` for their natural order.
     #[must_use]
     pub fn seed(self, seed: Option<u64>) -> Self {
         Self { seed, ..self }
     }
 
-    /// With so many blocks of a grid that run at the same time.
+    /// Sets the number of blocks of a grid that run at the same time.
     #[must_use]
     pub fn resident(self, resident: u32) -> Self {
         Self { resident, ..self }

@@ -1,6 +1,6 @@
-//! Errors of GPUs in plain words.
+//! Errors of GPUs.
 
-/// Why a GPU could not be used.
+/// The reason why a GPU could not be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum GpuError {
     /// There is no GPU, no driver, or a driver that cannot run the kernels.
@@ -9,21 +9,21 @@ pub enum GpuError {
     /// A call failed.
     #[error("{device}: {call} failed: {reason}")]
     Call {
-        /// Which GPU.
+        /// The name of the GPU.
         device: String,
-        /// Which call.
+        /// The name of the call.
         call: &'static str,
-        /// The driver's code.
+        /// The driver's description.
         reason: String,
     },
     /// Too little device memory.
     #[error("{device}: out of memory: {needed} bytes are needed, {available} are free")]
     OutOfMemory {
-        /// Which GPU.
+        /// The name of the GPU.
         device: String,
-        /// Bytes asked for.
+        /// Requested bytes.
         needed: u64,
-        /// Bytes free.
+        /// Free bytes.
         available: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! What a device can do, whatever it is: the low level, in bytes and addresses, and typed launches on top of it.
+//! The interface of all devices: a low level of bytes and addresses, and typed launches on top of it.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -8,44 +8,34 @@ use std::time::{Duration, Instant};
 
 use cuda_std::{Code, Entry, Kernel};
 
-use crate::{DeviceInfo, GpuError};
+use crate::{DeviceInfo, GpuError, Residency};
 
-/// A queue of a device. What is in the same queue is done in order.
+/// A queue of a device. Work in the same queue is done in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// Kernels and most copies.
     Compute,
-    /// Copies of results beside them.
+    /// Copies of results, concurrently with kernels.
     Copies,
-}
-
-/// How a kernel is going to be launched. Told of it, the driver gives threads as many registers as fit and spreads
-/// dependent instructions; otherwise it saves registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Residency {
-    /// Threads of a block, at most.
-    pub threads: u32,
-    /// Blocks that a multiprocessor shall be able to hold at a time.
-    pub blocks: u32,
 }
 
 /// A one-dimensional grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// Blocks; of none, nothing is launched.
+    /// Number of blocks; nothing is launched for 0.
     pub blocks: u32,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Dynamic shared memory of a block in bytes.
+    /// Dynamic shared memory per block in bytes.
     pub shared_bytes: u32,
-    /// What the kernel is compiled for.
+    /// The launches for which the kernel is compiled.
     pub residency: Option<Residency>,
     /// Whether blocks may wait for each other: all of them are resident at the same time.
     pub cooperative: bool,
 }
 
 impl Grid {
-    /// This many blocks of so many threads.
+    /// A grid of `blocks` blocks of `threads` threads.
     pub fn new(blocks: u32, threads: u32) -> Self {
         Self {
             blocks,
@@ -61,7 +51,7 @@ impl Grid {
         Self::new(items.div_ceil(threads), threads)
     }
 
-    /// With dynamic shared memory.
+    /// Sets the dynamic shared memory.
     #[must_use]
     pub fn shared(self, shared_bytes: u32) -> Self {
         Self {
@@ -70,13 +60,13 @@ impl Grid {
         }
     }
 
-    /// Of a kernel that is compiled for launches of this kind.
+    /// Sets the launches for which the kernel is compiled.
     #[must_use]
     pub fn residency(self, residency: Option<Residency>) -> Self {
         Self { residency, ..self }
     }
 
-    /// With blocks that may wait for each other.
+    /// Allows blocks to wait for each other.
     #[must_use]
     pub fn cooperative(self) -> Self {
         Self {
@@ -104,15 +94,15 @@ pub struct Launch<'a> {
     pub grid: Grid,
     /// The tuple of its arguments.
     pub arguments: *const (),
-    /// The address of each.
+    /// The address of each argument.
     pub each: &'a mut [*mut c_void],
 }
 
-/// What runs kernels, and has memory for them. Everything is queued, and done in the order of its queue, unless said otherwise;
-/// what goes wrong meanwhile is reported by the calls that wait. Any thread may call.
+/// A device that runs kernels and has memory for them. Unless a method says otherwise, work is queued and done in the order of its
+/// queue, and errors are reported by the calls that wait. Any thread may call.
 ///
-/// Memory is given by its address here; [`Buffer`](crate::Buffer), [`HostBuffer`](crate::HostBuffer) and the typed launches below are
-/// what engines use.
+/// This level uses addresses of memory; engines use [`Buffer`](crate::Buffer), [`HostBuffer`](crate::HostBuffer) and the typed
+/// launches below.
 ///
 /// # Errors
 /// All methods: [`GpuError::Call`] with device and call, [`GpuError::OutOfMemory`] for memory.
@@ -120,59 +110,59 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// `gpu` or `emulator`.
     fn name(&self) -> &'static str;
 
-    /// What it is.
+    /// Properties of the device.
     fn info(&self) -> &DeviceInfo;
 
     /// Whether the blocks of a grid may wait for each other.
     fn is_cooperative(&self) -> Result<bool, GpuError>;
 
-    /// Memory with whatever bytes it has.
+    /// Allocates memory with undefined contents.
     fn allocate(&self, bytes: usize) -> Result<u64, GpuError>;
 
-    /// Gives memory back, when all that is queued is done.
+    /// Frees memory after all queued work is done.
     ///
     /// # Safety
-    /// It is from [`allocate`](Self::allocate) with the same number of bytes, and not used any more.
+    /// It is from [`allocate`](Self::allocate) with the same number of bytes, and is no longer used.
     unsafe fn free(&self, address: u64, bytes: usize);
 
-    /// Memory of the host from which and to which the device copies by itself, with whatever bytes it has.
+    /// Allocates page-locked memory of the host, for asynchronous copies, with undefined contents.
     fn allocate_host(&self, bytes: usize) -> Result<NonNull<u8>, GpuError>;
 
-    /// Gives memory of the host back.
+    /// Frees memory of the host.
     ///
     /// # Safety
-    /// It is from [`allocate_host`](Self::allocate_host) with the same number of bytes, and neither the host nor what is queued uses
-    /// it any more.
+    /// It is from [`allocate_host`](Self::allocate_host) with the same number of bytes, and neither the host nor queued work
+    /// uses it.
     unsafe fn free_host(&self, start: NonNull<u8>, bytes: usize);
 
     /// Queues setting every byte to `byte`.
     ///
     /// # Safety
-    /// The memory is the device's.
+    /// The memory belongs to the device.
     unsafe fn fill(&self, to: u64, bytes: usize, byte: u8) -> Result<(), GpuError>;
 
     /// Copies from the host, after everything queued so far; returns when done.
     ///
     /// # Safety
-    /// As many bytes are on the device and on the host.
+    /// Both sides have at least `bytes` bytes.
     unsafe fn upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError>;
 
     /// Copies to the host, after everything queued so far; returns when done.
     ///
     /// # Safety
-    /// As many bytes are on the device and on the host.
+    /// Both sides have at least `bytes` bytes.
     unsafe fn download(&self, to: *mut u8, from: u64, bytes: usize) -> Result<(), GpuError>;
 
     /// Queues a copy from memory of [`allocate_host`](Self::allocate_host).
     ///
     /// # Safety
-    /// As many bytes are on both sides; those of the host are not written before the copy has been waited for.
+    /// Both sides have at least `bytes` bytes; those of the host are not written before the copy has been waited for.
     unsafe fn queue_upload(&self, to: u64, from: *const u8, bytes: usize) -> Result<(), GpuError>;
 
     /// Queues a copy to memory of [`allocate_host`](Self::allocate_host).
     ///
     /// # Safety
-    /// As many bytes are on both sides; those of the host are not touched before the copy has been waited for.
+    /// Both sides have at least `bytes` bytes; those of the host are not accessed before the copy has been waited for.
     unsafe fn queue_download(
         &self,
         queue: Queue,
@@ -187,10 +177,10 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// Both are memory of the device, and do not overlap.
     unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), GpuError>;
 
-    /// Queues a copy from another device of the same kind, after what has been queued there.
+    /// Queues a copy from another device of the same kind, after the work queued there.
     ///
     /// # Safety
-    /// The memory is that of the two devices.
+    /// The memory belongs to the two devices.
     unsafe fn copy_from_peer(
         &self,
         to: u64,
@@ -199,17 +189,17 @@ pub trait Device: fmt::Debug + Send + Sync {
         bytes: usize,
     ) -> Result<(), GpuError>;
 
-    /// Lets this device reach the memory of `other` directly, where the machine can do that; where it cannot, copies between them go
-    /// through the host.
+    /// Lets this device access the memory of `other` directly, if the machine supports it; otherwise copies between them go through
+    /// the host.
     fn reach(&self, other: &dyn Device) -> Result<(), GpuError>;
 
-    /// What is queued here from now on waits for all that has been queued on `other`, a device of the same kind.
+    /// Makes work that is queued here from now on wait for all work queued on `other`, a device of the same kind.
     fn wait_for(&self, other: &dyn Device) -> Result<(), GpuError>;
 
-    /// Waits until all that was queued to compute is done.
+    /// Waits until all work in [`Queue::Compute`] is done.
     fn synchronise(&self) -> Result<(), GpuError>;
 
-    /// A mark of what has been queued so far, see [`mark`](#method.mark).
+    /// A mark after the work queued so far, see [`mark`](#method.mark).
     fn record(&self, queue: Queue) -> Result<Point, GpuError>;
 
     /// Loads a kernel, which is otherwise loaded when it is first launched.
@@ -218,16 +208,16 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// Blocks of a kernel that the device runs at the same time, in grids like this one.
     fn resident(&self, code: &Code, grid: &Grid) -> Result<u32, GpuError>;
 
-    /// What a kernel takes in grids like this one.
+    /// The resources of a kernel in grids like this one.
     fn usage(&self, code: &Code, grid: &Grid) -> Result<Usage, GpuError>;
 
     /// Queues a launch of at least one block.
     ///
     /// # Safety
-    /// The arguments are those of the kernel and meet its contract until it has run.
+    /// The arguments are those of the kernel and satisfy its contract until it has run.
     unsafe fn start(&self, launch: &mut Launch<'_>) -> Result<(), GpuError>;
 
-    /// The GPU that it is.
+    /// The GPU, if it is one.
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
     fn as_gpu(&self) -> Option<&crate::Gpu> {
@@ -246,19 +236,19 @@ pub struct Moment {
 /// A point in a queue, which must not outlive its device.
 #[derive(Debug)]
 pub enum Point {
-    /// Everything before was done at this time.
+    /// All work before was done at this time.
     Done(Instant),
     /// An event of a GPU.
     #[cfg(feature = "gpu")]
     #[doc(hidden)]
-    Event(crate::device::Mark),
+    Event(crate::mark::Mark),
 }
 
 impl Moment {
-    /// Whether all before it is done.
+    /// Whether all work before it is done.
     ///
     /// # Errors
-    /// [`GpuError::Call`] if any of it failed.
+    /// [`GpuError::Call`] if any of the work failed.
     pub fn reached(&self) -> Result<bool, GpuError> {
         match &self.point {
             Point::Done(_) => Ok(true),
@@ -267,10 +257,10 @@ impl Moment {
         }
     }
 
-    /// Waits until all before it is done.
+    /// Waits until all work before it is done.
     ///
     /// # Errors
-    /// [`GpuError::Call`] if any of it failed.
+    /// [`GpuError::Call`] if any of the work failed.
     pub fn wait(&self) -> Result<(), GpuError> {
         match &self.point {
             Point::Done(_) => Ok(()),
@@ -294,12 +284,12 @@ impl Moment {
     }
 }
 
-/// What a kernel takes of a multiprocessor.
+/// The resources of a multiprocessor that a kernel uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usage {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Share of the threads a multiprocessor can hold that it holds of the kernel.
+    /// Resident threads of the kernel per multiprocessor, divided by the largest possible number.
     pub occupancy: f64,
 }
 
@@ -308,10 +298,10 @@ impl dyn Device {
     /// Queues a launch of the kernel `K`. Arguments of other types or of another number do not compile.
     ///
     /// # Errors
-    /// [`GpuError::Call`] if it cannot be queued; what goes wrong while it runs is reported by the calls that wait for it.
+    /// [`GpuError::Call`] if it cannot be queued; errors while it runs are reported by the calls that wait for it.
     ///
     /// # Safety
-    /// The arguments meet the kernel's contract until the launch has run.
+    /// The arguments satisfy the kernel's contract until the launch has run.
     pub unsafe fn launch<K: Kernel>(
         &self,
         grid: Grid,
@@ -324,7 +314,7 @@ impl dyn Device {
     /// Queues a launch of a kernel that was chosen at run time.
     ///
     /// # Errors
-    /// As of a launch by the kernel's type.
+    /// As for a launch by the kernel's type.
     ///
     /// # Safety
     /// As there.
@@ -349,7 +339,7 @@ impl dyn Device {
         unsafe { self.start(&mut launch) }
     }
 
-    /// A mark of what has been queued so far.
+    /// A mark after the work queued so far.
     ///
     /// # Errors
     /// [`GpuError::Call`].
@@ -390,8 +380,8 @@ pub fn open(index: u32) -> Result<Arc<dyn Device>, GpuError> {
     Ok(Arc::new(crate::Gpu::open(index)?))
 }
 
-/// Opens a GPU that keeps memory that is given back and uses it again, instead of freeing it: for a device that does the same kind of
-/// work many times. Other devices must not reach into it.
+/// Opens a GPU that keeps released buffers for reuse instead of freeing them, for a device that does the same kind of work many
+/// times. Other devices must not access them.
 ///
 /// # Errors
 /// As [`open`].

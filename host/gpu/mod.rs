@@ -2,6 +2,8 @@
 //! only place that names `cust`.
 
 #[cfg(feature = "gpu")]
+mod buffer_pool;
+#[cfg(feature = "gpu")]
 mod cuda;
 #[cfg(feature = "gpu")]
 mod device;
@@ -9,7 +11,7 @@ mod emulator;
 mod error;
 mod interface;
 #[cfg(feature = "gpu")]
-mod kept;
+mod mark;
 mod module;
 #[cfg_attr(not(feature = "gpu"), path = "no_power.rs")]
 mod power;
@@ -20,10 +22,8 @@ pub use cuda_std::{Code, Entry, Plain};
 pub use device::{Gpu, devices, driver_version};
 pub use emulator::Emulator;
 pub use error::GpuError;
-pub use interface::{
-    Device, Grid, Launch, Moment, Point, Queue, Residency, Usage, open, open_keeping,
-};
-pub use module::{MODULES, Module, Text, kernels, linkme};
+pub use interface::{Device, Grid, Launch, Moment, Point, Queue, Usage, open, open_keeping};
+pub use module::{MODULES, Module, Residency, Text, kernels, linkme};
 pub use power::EnergyMeter;
 pub use typed::{Buffer, HostBuffer};
 

@@ -10,6 +10,16 @@ pub use linkme;
 #[cfg(feature = "gpu")]
 use super::GpuError;
 
+/// The launches for which a kernel is compiled. With this information the driver gives threads as many registers as fit and
+/// separates dependent instructions; without it, it saves registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Residency {
+    /// Largest number of threads per block.
+    pub threads: u32,
+    /// Number of blocks that a multiprocessor must be able to hold at a time.
+    pub blocks: u32,
+}
+
 /// Kernels as PTX.
 #[derive(Debug)]
 pub struct Module {

@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::Star;
 
-/// Fractions of the mass whose radii are given.
+/// Fractions of the mass for which Lagrange radii are computed.
 pub const LAGRANGE_FRACTIONS: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9];
 
-/// Neighbours within which the density is taken.
+/// Number of neighbours that determine the density at a particle.
 const NEIGHBOURS: usize = 6;
 
 /// The shape of a cluster at one time.
@@ -60,7 +60,7 @@ fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
 /// Density at each particle: the mass of its five nearest neighbours in the sphere up to the sixth.
 fn densities(stars: &[Star], places: &[[f64; 3]]) -> Vec<f64> {
     let density = |(i, here): (usize, &[f64; 3])| {
-        // The nearest so far, nearest first.
+        // The nearest particles so far, in ascending order of distance.
         let mut nearest = [(f64::INFINITY, 0.0); NEIGHBOURS];
         for (j, there) in places.iter().enumerate() {
             let d2 = distance2(*here, *there);

@@ -11,19 +11,19 @@ use trisolar_run::{Backend, EngineError, Workers, missing_gpu};
 
 /// From this number of bodies on `auto` prefers a GPU. A block step takes a CPU longer from 200 on, but opening a GPU takes as long as
 /// a CPU needs for some units of time of 500 bodies.
-const WORTH_A_GPU: usize = 512;
+const MIN_BODIES_FOR_GPU: usize = 512;
 
-/// The same with neighbours, which are summed on the CPU while the GPU waits.
-const WORTH_A_GPU_WITH_NEIGHBOURS: usize = 8192;
+/// As [`MIN_BODIES_FOR_GPU`], with neighbours, which are summed on the CPU while the GPU waits.
+const MIN_BODIES_FOR_GPU_WITH_NEIGHBOURS: usize = 8192;
 
-/// How to compute; nothing here changes a bit.
+/// Options of a computation, none of which changes a bit of the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
-    /// Threads of the CPU, whatever the engine; `None` for as many as the process may use.
+    /// Threads of the CPU with any engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
-    /// How many GPUs share the work; `None` for one, where that is worth it. As many as are asked for are used.
+    /// Number of GPUs that share the work; `None` for one GPU if the run is large enough.
     pub gpus: Option<u32>,
     /// Whether the host or the device performs block steps.
     pub block_step: BlockStep,
@@ -45,7 +45,7 @@ impl Options {
     /// Checks that the options are compatible with each other and with the scheme, if one is given.
     ///
     /// # Errors
-    /// The first incompatible value, and what it requires.
+    /// The first incompatible value, and its requirement.
     pub fn check(&self, scheme: Option<Scheme>) -> Result<(), SpecError> {
         let on_gpus = self.backend == Backend::Gpu;
         let wrong = |option, given: String, allowed: &str| {
@@ -57,19 +57,19 @@ impl Options {
         };
         let gpus = self.gpus.unwrap_or(1);
         if gpus > 1 && !on_gpus {
-            let allowed = "more than 1 goes with --backend gpu";
+            let allowed = "more than 1 needs --backend gpu";
             return wrong("--gpus", gpus.to_string(), allowed);
         }
         if self.gpus.is_some() && self.backend == Backend::Cpu {
-            let allowed = "--backend cpu uses no GPU; leave one of them out";
+            let allowed = "--backend cpu uses no GPU; remove one of the two options";
             return wrong("--gpus", gpus.to_string(), allowed);
         }
         let device = self.block_step == BlockStep::By(BlockSteps::Device);
         let allowed = match (device, gpus) {
             (false, _) => return Ok(()),
-            (true, _) if !on_gpus => "goes with --backend gpu",
-            (true, 2..) => "goes with one GPU: --gpus 1",
-            (true, _) if scheme == Some(Scheme::AhmadCohen) => "goes with --scheme plain",
+            (true, _) if !on_gpus => "needs --backend gpu",
+            (true, 2..) => "works on one GPU only: --gpus 1",
+            (true, _) if scheme == Some(Scheme::AhmadCohen) => "needs --scheme plain",
             (true, _) => return Ok(()),
         };
         wrong("--block-step", self.block_step.name().to_owned(), allowed)
@@ -88,10 +88,10 @@ impl Options {
         }
     }
 
-    /// Opens what a run of so many bodies is computed on. `auto` takes a GPU for many bodies if one can be used.
+    /// Opens the devices for a run of this many bodies. `auto` takes a GPU for many bodies if one can be used.
     ///
     /// # Errors
-    /// [`EngineError`] if what is asked for is not there.
+    /// [`EngineError`] if a requested device cannot be used.
     pub fn open(
         &self,
         specification: &Specification,
@@ -107,9 +107,9 @@ impl Options {
             Backend::Gpu => true,
             Backend::Auto if self.gpus.is_some() => true,
             Backend::Auto if specification.ahmad_cohen.is_some() => {
-                bodies >= WORTH_A_GPU_WITH_NEIGHBOURS
+                bodies >= MIN_BODIES_FOR_GPU_WITH_NEIGHBOURS
             }
-            Backend::Auto => bodies >= WORTH_A_GPU,
+            Backend::Auto => bodies >= MIN_BODIES_FOR_GPU,
         };
         if wanted && let Err(error) = devices.open_gpus() {
             devices.notes.extend(error.passed_over(self.backend)?);
@@ -148,7 +148,7 @@ impl Devices {
         Ok(super::on_devices(self.gpus.clone(), workers))
     }
 
-    /// Whether host or device performs block steps with this engine: as the options say, or the device wherever it can.
+    /// Whether host or device performs block steps with this engine: the choice of the options, or the device wherever it can.
     pub fn block_steps(&self, engine: &dyn Engine, specification: &Specification) -> BlockSteps {
         match self.options.block_step {
             BlockStep::By(by) => by,

@@ -1,6 +1,6 @@
-//! A cluster under integration: predict all, evaluate and correct the active, choose their next steps.
+//! Integrates a cluster: predicts all particles, evaluates and corrects the active ones, and chooses their next steps.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::correct::correct;
@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Star, Validated,
+    Engine, Forces, HermiteError, Motion, Order, Schedule, Shape, Specification, Split, Star,
+    Validated,
 };
 use trisolar_simd::{Simd, with_lanes};
 
@@ -29,11 +30,11 @@ const ZERO: Vec3<f64> = Vec3 {
     y: 0.0,
     z: 0.0,
 };
-/// Active particles from which on they are corrected by several threads.
-const PARALLEL_CORRECTIONS: usize = 1 << 9;
+/// Number of active particles from which several threads correct them.
+const MIN_PARALLEL_CORRECTIONS: usize = 1 << 9;
 
-/// Abrupt steps of a block that are looked at.
-const MOST_LOOKED_AT: usize = 4;
+/// Largest number of abrupt steps of a block that are examined.
+const MAX_EXAMINED_STEPS: usize = 4;
 
 /// What has been done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,21 +91,6 @@ pub struct Abrupt {
     pub ratio: f64,
 }
 
-/// How the time was spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Split {
-    /// Prediction of all particles.
-    pub predict: Duration,
-    /// Forces of all on the active ones, and lists of neighbours.
-    pub force: Duration,
-    /// Of the Ahmad–Cohen scheme: forces of neighbours.
-    pub irregular: Duration,
-    /// Correction and choice of the next step.
-    pub correct: Duration,
-    /// Determining the particles that are due, and updating them in the engine.
-    pub schedule: Duration,
-}
-
 /// Energies of a cluster (mass · length² / time²).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
@@ -121,7 +107,7 @@ impl Energy {
     }
 }
 
-/// A cluster under integration.
+/// A cluster that is being integrated.
 pub struct Cluster<'e> {
     specification: Specification,
     stars: Vec<Star>,
@@ -156,7 +142,7 @@ impl<'e> Cluster<'e> {
     /// The start model at time 0, with its forces and first steps.
     ///
     /// # Errors
-    /// As the engine.
+    /// Those of the engine.
     pub fn new(start: &Validated, mut engine: Box<dyn Engine + 'e>) -> Result<Self, HermiteError> {
         let specification = start.specification().clone();
         let order = specification.order;
@@ -204,10 +190,10 @@ impl<'e> Cluster<'e> {
     }
 
     /// A cluster in the state that [`stars`](Self::stars), [`parts`](Self::parts), [`time`](Self::time) and
-    /// [`counters`](Self::counters) had: it goes on to the same bits.
+    /// [`counters`](Self::counters) had: the continued run has the same bits.
     ///
     /// # Errors
-    /// As the engine.
+    /// Those of the engine.
     ///
     /// # Panics
     /// If there are not as many `parts` as the scheme needs: one for each particle with Ahmad–Cohen, none without.
@@ -257,7 +243,7 @@ impl<'e> Cluster<'e> {
         }
     }
 
-    /// What it is integrated with.
+    /// The specification of the integration.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }
@@ -287,7 +273,7 @@ impl<'e> Cluster<'e> {
         &self.counters
     }
 
-    /// Where the time went, since this object was made.
+    /// How the time since this object was made was spent.
     pub fn split(&self) -> Split {
         self.split
     }
@@ -297,7 +283,7 @@ impl<'e> Cluster<'e> {
         self.engine.as_ref()
     }
 
-    /// Floating-point operations of the forces so far, counted as the order's operations a pair.
+    /// Floating-point operations of the forces so far: the number of pairs times [`Order::operations`].
     pub fn operations(&self) -> f64 {
         let evaluations = if self.specification.ahmad_cohen.is_some() {
             self.counters.regular_steps as f64
@@ -367,7 +353,7 @@ impl<'e> Cluster<'e> {
             let count = active.len();
             let workers = self.engine.workers();
             let (simd, threads) = (workers.simd(), workers.threads());
-            if count < PARALLEL_CORRECTIONS || threads == 1 {
+            if count < MIN_PARALLEL_CORRECTIONS || threads == 1 {
                 self.moved.clear();
                 correct_all(
                     simd,
@@ -398,7 +384,7 @@ impl<'e> Cluster<'e> {
         Ok(())
     }
 
-    /// The next steps of the particles in `moved`.
+    /// Chooses the next steps of the particles in `moved`.
     fn choose_steps(&mut self, active: &[u32], time: f64) -> Result<(), HermiteError> {
         let spec = &self.specification;
         let longest = self.schedule.longest_at(time);
@@ -446,12 +432,12 @@ impl<'e> Cluster<'e> {
         }
     }
 
-    /// Looks at steps (particle, length, next length) that their ends show to have been much too long. Where a pair has
-    /// jumped, counts it, and keeps the closest pair.
+    /// Examines steps (particle, length, next length) that turned out to be much too long at their ends. Counts those in which a
+    /// pair has jumped past each other, and keeps the closest pair.
     fn note_abrupt(&mut self, steps: &[(usize, f64, f64)], time: f64) {
-        // To look for the nearest of all takes long, and the pair itself is among the first in its block.
-        for (body, taken, wanted) in steps.iter().take(MOST_LOOKED_AT) {
-            // As they were at the start: after a jump they may be anywhere.
+        // The search for the nearest neighbour takes long, and the pair itself is among the first in its block.
+        for (body, taken, wanted) in steps.iter().take(MAX_EXAMINED_STEPS) {
+            // The state at the start of the step, because after a jump the particles may be anywhere.
             let (neighbour, distance) = self.nearest(*body, time - taken);
             if !self.jumped(*body, neighbour, distance, *taken) {
                 continue;
@@ -469,8 +455,8 @@ impl<'e> Cluster<'e> {
         }
     }
 
-    /// Whether a particle and its nearest neighbour may have passed each other within a step: their pull was the greater part
-    /// of its acceleration, and brought them farther than they were apart.
+    /// Whether a particle and its nearest neighbour may have passed each other within a step: their mutual attraction was the
+    /// greater part of its acceleration, and moved them by more than their distance.
     fn jumped(&self, body: usize, neighbour: usize, distance: f64, step: f64) -> bool {
         let (a, b) = (&self.stars[body], &self.stars[neighbour]);
         let size = |v: Vec3<f64>| v.norm2_plus(0.0).sqrt();
@@ -503,7 +489,7 @@ impl<'e> Cluster<'e> {
         }
     }
 
-    /// The nearest neighbour of a body, and how far it is.
+    /// The nearest neighbour of a body, and its distance.
     fn nearest(&self, body: usize, time: f64) -> (usize, f64) {
         let at = |star: &Star| {
             let x: [Vec3<f64>; 4] = std::array::from_fn(|k| star.taylor[k]);
@@ -523,7 +509,7 @@ impl<'e> Cluster<'e> {
     /// itself is not affected.
     ///
     /// # Errors
-    /// As the engine.
+    /// Those of the engine.
     pub fn at(&mut self, time: f64) -> Result<Vec<Star>, HermiteError> {
         assert!(
             (self.time()..=self.next_time()).contains(&time),
@@ -549,7 +535,7 @@ impl<'e> Cluster<'e> {
     /// Potentials of particles that [`at`](Self::at) put at one time, each without its own.
     ///
     /// # Errors
-    /// As the engine.
+    /// Those of the engine.
     pub fn potentials(&mut self, stars: &[Star]) -> Result<Vec<f64>, HermiteError> {
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         let motions: Vec<Motion> = stars.iter().map(motion).collect();
@@ -567,7 +553,7 @@ impl<'e> Cluster<'e> {
     /// Energies at `time`, as [`at`](Self::at).
     ///
     /// # Errors
-    /// As the engine.
+    /// Those of the engine.
     pub fn energy(&mut self, time: f64) -> Result<Energy, HermiteError> {
         let stars = self.at(time)?;
         let potentials = self.potentials(&stars)?;
@@ -638,7 +624,7 @@ fn correct_each<R>(
     }
 }
 
-/// How accurate steps are to be.
+/// Parameters of the time-step criterion.
 pub(super) fn accuracy(spec: &Specification) -> Accuracy {
     Accuracy {
         eta: spec.eta,
@@ -682,7 +668,7 @@ fn judge_each<R>(
     let accuracy = accuracy(spec);
     for (place, star) in active.iter().zip(moved) {
         let before = time - stars[*place as usize].time;
-        // The order as a constant, for loops that are spelled out.
+        // The order as a constant, so that the compiler unrolls the loops.
         let judge = |order| judge(order, &accuracy, &limits, &star.taylor, before);
         verdicts.push(match spec.order {
             Order::Four => judge(4),

@@ -7,18 +7,18 @@ use kernels_gpu::physics::softening;
 use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::cpu_force::{AllPairs, forces_on, potentials_at};
-use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{
     Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star, cpu_single,
 };
 use trisolar_run::Workers;
 use trisolar_simd::{Simd, with_lanes};
 
-/// Pairs below which waking the threads costs more than they save.
-const PARALLEL_PAIRS: usize = 1 << 16;
-/// Particles below which one thread predicts them all.
-const PARALLEL_PREDICTIONS: usize = 1 << 13;
+/// Number of pairs below which waking the threads costs more time than they save.
+const MIN_PARALLEL_PAIRS: usize = 1 << 16;
+/// Number of particles below which one thread predicts all of them.
+const MIN_PARALLEL_PREDICTIONS: usize = 1 << 13;
 
 /// Predicts and sums on the CPU.
 #[derive(Debug)]
@@ -29,24 +29,24 @@ pub struct CpuEngine {
     softening2: f64,
     bodies: usize,
     /// Mass, time, and `order` vectors of each particle.
-    stars: Packets,
+    stars: AosoaBuffer,
     /// Mass and `order` / 2 vectors of each particle.
-    predicted: Packets,
-    /// The same in split-f32, if that is the precision.
+    predicted: AosoaBuffer,
+    /// The predictions in split-f32, if that is the precision.
     single_softening2: f64,
-    singles: Packets<f32>,
+    singles: AosoaBuffer<f32>,
 }
 
 impl CpuEngine {
-    /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
+    /// An engine with this many threads (`None`: as many as the process may use) and the fastest lanes of this machine.
     ///
     /// # Errors
-    /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system does not give that many.
+    /// [`EngineError::Threads`](trisolar_run::EngineError::Threads) if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, HermiteError> {
         Self::with_simd(threads, Simd::best())
     }
 
-    /// With lanes of the caller's choice, out of [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -57,10 +57,10 @@ impl CpuEngine {
             precision: Precision::F64,
             softening2: 0.0,
             bodies: 0,
-            stars: Packets::default(),
-            predicted: Packets::default(),
+            stars: AosoaBuffer::default(),
+            predicted: AosoaBuffer::default(),
             single_softening2: 0.0,
-            singles: Packets::default(),
+            singles: AosoaBuffer::default(),
         })
     }
 
@@ -72,7 +72,7 @@ impl CpuEngine {
         }
     }
 
-    /// What was predicted, in split-f32 too if that is the precision.
+    /// Converts the predictions to split-f32, if that is the precision.
     fn split_all(&mut self) {
         if self.precision == Precision::SplitF32 {
             let (order, predicted) = (self.order, &self.predicted);
@@ -82,7 +82,7 @@ impl CpuEngine {
         }
     }
 
-    /// Calls `on` for shares of the places and of what belongs to each, by several threads where that pays.
+    /// Calls `on` for shares of the places and of the items of each place, on several threads if there is enough work.
     fn shared_out<T: Send>(
         &self,
         places: &[u32],
@@ -90,7 +90,7 @@ impl CpuEngine {
         on: impl Fn(&[u32], &mut [T]) + Sync,
     ) {
         let threads = self.workers.threads();
-        if threads == 1 || places.len() * self.bodies < PARALLEL_PAIRS {
+        if threads == 1 || places.len() * self.bodies < MIN_PARALLEL_PAIRS {
             return on(places, out);
         }
         let share = places.len().div_ceil(4 * threads);
@@ -121,8 +121,8 @@ impl Engine for CpuEngine {
         self.precision = specification.precision;
         self.softening2 = softening::softening2(specification.softening);
         self.bodies = stars.len();
-        self.stars = Packets::zeroed(2 + 3 * order.number() as usize, places);
-        self.predicted = Packets::zeroed(1 + 3 * order.derivatives(), places);
+        self.stars = AosoaBuffer::zeroed(2 + 3 * order.number() as usize, places);
+        self.predicted = AosoaBuffer::zeroed(1 + 3 * order.derivatives(), places);
         for (place, star) in stars.iter().enumerate() {
             self.stars.set(place, 0, star.mass);
             self.predicted.set(place, 0, star.mass);
@@ -131,7 +131,7 @@ impl Engine for CpuEngine {
             let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
             self.single_softening2 =
                 softening::softening2_single(specification.softening, heaviest);
-            self.singles = Packets::zeroed(cpu_single::components(order), places);
+            self.singles = AosoaBuffer::zeroed(cpu_single::components(order), places);
         }
         let all: Vec<u32> = (0..stars.len() as u32).collect();
         self.store(&all, stars)
@@ -152,7 +152,7 @@ impl Engine for CpuEngine {
         let (simd, order) = (self.workers.simd(), self.order);
         let (from, to) = (self.stars.stride(), self.predicted.stride());
         let (stars, predicted) = (self.stars.data(), self.predicted.data_mut());
-        if self.bodies < PARALLEL_PREDICTIONS {
+        if self.bodies < MIN_PARALLEL_PREDICTIONS {
             predict_packets(simd, order, stars, predicted, time);
             self.split_all();
             return Ok(());
@@ -238,9 +238,9 @@ impl Engine for CpuEngine {
     }
 }
 
-/// Lists the neighbours of a particle as far as there is room; returns how many there are.
+/// Lists the neighbours of a particle as far as there is room; returns their number.
 fn list_neighbours(
-    predicted: &Packets,
+    predicted: &AosoaBuffer,
     bodies: usize,
     own: usize,
     radius2: f64,
@@ -285,26 +285,26 @@ pub(super) fn predict_packets(
 }
 
 #[inline(always)]
-fn predict_lanes<R: Memory<Element = f64>, const P: usize, const D: usize>(
+fn predict_lanes<R: LaneMemory<Element = f64>, const P: usize, const D: usize>(
     stars: &[f64],
     predicted: &mut [f64],
     time: f64,
 ) {
-    let stars = stars.chunks_exact((2 + 3 * P) * PACKET);
-    let predicted = predicted.chunks_exact_mut((1 + 3 * D) * PACKET);
+    let stars = stars.chunks_exact((2 + 3 * P) * PACKET_PARTICLES);
+    let predicted = predicted.chunks_exact_mut((1 + 3 * D) * PACKET_PARTICLES);
     for (star, to) in stars.zip(predicted) {
-        for lane in (0..PACKET).step_by(R::LANES) {
+        for lane in (0..PACKET_PARTICLES).step_by(R::LANES) {
             // SAFETY: both are whole packets of these numbers of components.
             unsafe {
-                let at = |component: usize| star.as_ptr().add(component * PACKET + lane);
+                let at = |component: usize| star.as_ptr().add(component * PACKET_PARTICLES + lane);
                 let dt = R::from_f64(time) - R::load(at(1));
                 let x: [Vec3<R>; P] = std::array::from_fn(|k| load_vector(at(2 + 3 * k)));
                 let motion = predict::predict::<R, P, D>(&x, dt);
                 for (k, v) in motion.iter().enumerate() {
-                    let to = to.as_mut_ptr().add((1 + 3 * k) * PACKET + lane);
+                    let to = to.as_mut_ptr().add((1 + 3 * k) * PACKET_PARTICLES + lane);
                     v.x.store(to);
-                    v.y.store(to.add(PACKET));
-                    v.z.store(to.add(2 * PACKET));
+                    v.y.store(to.add(PACKET_PARTICLES));
+                    v.z.store(to.add(2 * PACKET_PARTICLES));
                 }
             }
         }

@@ -5,13 +5,13 @@ use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
 use kernels_gpu::physics::pair;
 use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
-use super::packets::{Memory, PACKET, Packets, load_vector};
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::{Forces, Order};
 use trisolar_simd::{Simd, with_lanes};
 
-/// What all pairs have in common.
+/// The data that all pairs share.
 pub(super) struct AllPairs<'a, T = f64> {
-    pub(super) predicted: &'a Packets<T>,
+    pub(super) predicted: &'a AosoaBuffer<T>,
     pub(super) partial_sums: usize,
     pub(super) softening2: f64,
 }
@@ -38,7 +38,7 @@ pub(super) fn forces_on(
 }
 
 #[inline(always)]
-fn forces_lanes<R: Memory<Element = f64>, const D: usize>(
+fn forces_lanes<R: LaneMemory<Element = f64>, const D: usize>(
     pairs: &AllPairs<'_>,
     places: &[u32],
     out: &mut [Forces],
@@ -56,12 +56,13 @@ fn forces_lanes<R: Memory<Element = f64>, const D: usize>(
             std::array::from_fn(|k| pairs.predicted.vector(*place as usize, 1 + 3 * k).convert());
         for first in (0..sums).step_by(R::LANES) {
             let mut sum = [zero.convert(); D];
-            let from = &pairs.predicted.data()[first / PACKET * stride + first % PACKET..];
-            for packet in from.chunks(sums / PACKET * stride) {
-                // SAFETY: `sums` is a multiple of PACKET and the packets' number one of sums / PACKET, so a whole
+            let from = &pairs.predicted.data()
+                [first / PACKET_PARTICLES * stride + first % PACKET_PARTICLES..];
+            for packet in from.chunks(sums / PACKET_PARTICLES * stride) {
+                // SAFETY: `sums` is a multiple of PACKET_PARTICLES and the number of packets is sums / PACKET_PARTICLES, so a whole
                 // packet, less the lanes before, is left.
                 unsafe {
-                    let at = |component: usize| packet.as_ptr().add(component * PACKET);
+                    let at = |component: usize| packet.as_ptr().add(component * PACKET_PARTICLES);
                     let j: [Vec3<R>; D] = std::array::from_fn(|k| load_vector(at(1 + 3 * k)));
                     Plain::pull(&i, &j, R::load(at(0)), softening2, &mut sum);
                 }
@@ -91,7 +92,11 @@ pub(super) fn potentials_at(simd: Simd, pairs: &AllPairs<'_>, first: usize, out:
 }
 
 #[inline(always)]
-fn potentials_lanes<R: Memory<Element = f64>>(pairs: &AllPairs<'_>, first: usize, out: &mut [f64]) {
+fn potentials_lanes<R: LaneMemory<Element = f64>>(
+    pairs: &AllPairs<'_>,
+    first: usize,
+    out: &mut [f64],
+) {
     let mut partial = [0.0; MAX_PARTIAL_SUMS];
     let (stride, sums) = (pairs.predicted.stride(), pairs.partial_sums);
     let softening2 = R::from_f64(pairs.softening2);
@@ -99,12 +104,13 @@ fn potentials_lanes<R: Memory<Element = f64>>(pairs: &AllPairs<'_>, first: usize
         let i = pairs.predicted.vector(place, 1).convert::<R>();
         for lane in (0..sums).step_by(R::LANES) {
             let mut sum = R::from_f64(0.0);
-            let from = &pairs.predicted.data()[lane / PACKET * stride + lane % PACKET..];
-            for (n, packet) in from.chunks(sums / PACKET * stride).enumerate() {
+            let from = &pairs.predicted.data()
+                [lane / PACKET_PARTICLES * stride + lane % PACKET_PARTICLES..];
+            for (n, packet) in from.chunks(sums / PACKET_PARTICLES * stride).enumerate() {
                 // SAFETY: as in `forces_lanes`.
                 unsafe {
                     let mut mass = R::load(packet.as_ptr());
-                    let j: Vec3<R> = load_vector(packet.as_ptr().add(PACKET));
+                    let j: Vec3<R> = load_vector(packet.as_ptr().add(PACKET_PARTICLES));
                     let own = place.wrapping_sub(n * sums + lane);
                     if own < R::LANES {
                         mass.set_lane(own, &R::from_f64(0.0));

@@ -5,8 +5,8 @@ use kernels_gpu::device::hermite::split_body;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, SplitBody, SplitF32};
 use kernels_gpu::physics::summation::partial_sums::{MAX_PARTIAL_SUMS, fold};
 
+use super::aosoa::{AosoaBuffer, LaneMemory, PACKET_PARTICLES, load_vector};
 use super::cpu_force::AllPairs;
-use super::packets::{Memory, PACKET, Packets, load_vector};
 use super::{Forces, Order};
 use trisolar_simd::Simd;
 
@@ -15,8 +15,8 @@ pub(super) fn components(order: Order) -> usize {
     4 + 3 * order.derivatives()
 }
 
-/// Renews the particle at `place` from its prediction.
-pub(super) fn split(order: Order, from: &Packets, to: &mut Packets<f32>, place: usize) {
+/// Converts the prediction of the particle at `place`.
+pub(super) fn split(order: Order, from: &AosoaBuffer, to: &mut AosoaBuffer<f32>, place: usize) {
     let vector = |k: usize| from.vector(place, 1 + 3 * k);
     let d = order.derivatives();
     let zero = Vec3 {
@@ -71,8 +71,8 @@ fn forces_by<const D: usize>(
 
 /// A body in all lanes.
 #[inline(always)]
-fn spread<R: Memory<Element = f32>, const D: usize>(
-    predicted: &Packets<f32>,
+fn spread<R: LaneMemory<Element = f32>, const D: usize>(
+    predicted: &AosoaBuffer<f32>,
     place: usize,
 ) -> SplitBody<R> {
     let vector = |component: usize| {
@@ -91,7 +91,7 @@ fn spread<R: Memory<Element = f32>, const D: usize>(
 }
 
 #[inline(always)]
-fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
+fn forces_lanes<R: LaneMemory<Element = f32>, const D: usize>(
     pairs: &AllPairs<'_, f32>,
     places: &[u32],
     out: &mut [Forces],
@@ -103,12 +103,13 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
         let i = spread::<R, D>(pairs.predicted, *place as usize);
         for first in (0..sums).step_by(R::LANES) {
             let mut sum = <SplitF32<R> as Arithmetic<D>>::zero();
-            let from = &pairs.predicted.data()[first / PACKET * stride + first % PACKET..];
-            for packet in from.chunks(sums / PACKET * stride) {
-                // SAFETY: `sums` is a multiple of PACKET and the packets' number one of sums / PACKET, so a whole
+            let from = &pairs.predicted.data()
+                [first / PACKET_PARTICLES * stride + first % PACKET_PARTICLES..];
+            for packet in from.chunks(sums / PACKET_PARTICLES * stride) {
+                // SAFETY: `sums` is a multiple of PACKET_PARTICLES and the number of packets is sums / PACKET_PARTICLES, so a whole
                 // packet, less the lanes before, is left.
                 unsafe {
-                    let at = |component: usize| packet.as_ptr().add(component * PACKET);
+                    let at = |component: usize| packet.as_ptr().add(component * PACKET_PARTICLES);
                     let j = SplitBody {
                         high: load_vector(at(1)),
                         low: load_vector(at(4)),
@@ -158,9 +159,9 @@ fn forces_lanes<R: Memory<Element = f32>, const D: usize>(
 
 /// The lanes, up to 8 of them, in f64.
 #[inline(always)]
-fn widened<R: Memory<Element = f32>>(x: R) -> [f64; PACKET] {
-    const { assert!(R::LANES <= PACKET) };
-    let mut lanes = [0.0f32; PACKET];
+fn widened<R: LaneMemory<Element = f32>>(x: R) -> [f64; PACKET_PARTICLES] {
+    const { assert!(R::LANES <= PACKET_PARTICLES) };
+    let mut lanes = [0.0f32; PACKET_PARTICLES];
     // SAFETY: there is room for the lanes.
     unsafe { x.store(lanes.as_mut_ptr()) };
     lanes.map(f64::from)

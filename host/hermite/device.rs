@@ -17,7 +17,7 @@ use kernels_gpu::physics::softening::{softening2, softening2_single};
 use kernels_gpu::physics::summation::partial_sums::{fold, partial_sums, terms};
 
 use self::array::Array;
-use super::engine::{Route, Stretch};
+use super::engine::{BlockStepOutcome, BlockStepRequest};
 use super::{Engine, Forces, HermiteError, Lists, Motion, Order, Precision, Specification, Star};
 use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::{EngineError, Workers, machine};
@@ -25,21 +25,26 @@ use trisolar_run::{EngineError, Workers, machine};
 mod array;
 mod steps;
 
-/// Threads of a block of force kernels with tiles on a GPU: few, because few particles are active at a time.
-const TILES_BLOCK: u32 = 64;
-/// Terms of a partial sum up to which a block for each active particle is taken while there are few of them.
-const SHORT_SUMS: u32 = 64;
+/// Threads per block of force kernels with tiles on a GPU: few, because few particles are active at a time.
+const TILE_BLOCK_THREADS: u32 = 64;
+/// Largest number of terms of a partial sum for which few active particles have a block each.
+const MAX_TERMS_PER_BLOCK: u32 = 64;
 
-/// An engine on these devices together, which deal the particles that pull among them; `workers` do the host's part.
+/// An engine on these devices together, which divide the source particles among them; `workers` do the part of the host.
 ///
 /// # Panics
-/// Without any.
+/// If there are no devices.
 pub fn on_devices(devices: Vec<Arc<dyn Device>>, workers: Workers) -> Box<dyn Engine> {
-    Box::new(DeviceEngine::new(devices, TILES_BLOCK, None, workers))
+    Box::new(DeviceEngine::new(
+        devices,
+        TILE_BLOCK_THREADS,
+        None,
+        workers,
+    ))
 }
 
-/// An engine that runs the kernels' code in emulated grids. None of what follows changes a bit: `devices` of them share the
-/// work, up to `few` active particles get a block each, and more are pulled at in blocks of `block` threads.
+/// An engine that runs the code of the kernels in emulated grids. No parameter changes a bit of the result: `devices` emulated
+/// devices share the work; up to `few` active particles have a block each, and more are computed in blocks of `block` threads.
 pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<dyn Engine> {
     let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
     let devices = (0..devices).map(|_| emulator()).collect();
@@ -51,7 +56,7 @@ pub fn emulator(devices: usize, few: u32, block: u32, seed: Option<u64>) -> Box<
     ))
 }
 
-/// [`emulator`] of one device that makes whole block steps in grids of `resident` blocks, which wait for each other.
+/// An [`emulator`] of one device that performs whole block steps in grids of `resident` blocks, which wait for each other.
 pub fn resident_emulator(
     resident: u32,
     few: u32,
@@ -67,7 +72,7 @@ pub fn resident_emulator(
     ))
 }
 
-/// Predicts all stars.
+/// The kernel that predicts all stars.
 fn predict_entry(order: Order) -> Entry<(*const f64, *mut f64, f64, u32)> {
     match order {
         Order::Four => Entry::of::<HermitePredict<4, 2>>(),
@@ -76,10 +81,10 @@ fn predict_entry(order: Order) -> Entry<(*const f64, *mut f64, f64, u32)> {
     }
 }
 
-/// Forces on active bodies.
+/// A kernel that sums forces on active bodies.
 type ForceEntry = Entry<(Launch, *const f64, *const u32, *mut f64)>;
 
-/// That on many.
+/// The force kernel for many active bodies.
 fn tiles_entry(order: Order, precision: Precision) -> ForceEntry {
     match (precision, order) {
         (Precision::F64, Order::Four) => Entry::of::<HermiteTiles<Plain<f64>, 2, 2>>(),
@@ -91,7 +96,7 @@ fn tiles_entry(order: Order, precision: Precision) -> ForceEntry {
     }
 }
 
-/// That on few.
+/// The force kernel for few active bodies.
 fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
     match (precision, order) {
         (Precision::F64, Order::Four) => Entry::of::<HermiteLanes<Plain<f64>, 2>>(),
@@ -103,61 +108,61 @@ fn lanes_entry(order: Order, precision: Precision) -> ForceEntry {
     }
 }
 
-/// Threads of a block of the kernels with a thread a place or number.
-const BLOCK: u32 = 128;
-/// Partial results in memory at most: 256 MiB.
-const MOST_PARTIAL: usize = 1 << 25;
+/// Threads per block of the kernels with a thread per place or number.
+const BLOCK_THREADS: u32 = 128;
+/// Largest number of partial results in memory: 256 MiB.
+const MAX_PARTIAL_RESULTS: usize = 1 << 25;
 
-/// Places of lists in memory at most at a time.
-const MOST_LISTED: usize = 1 << 22;
+/// Largest number of places of lists in memory at a time.
+const MAX_LISTED_PLACES: usize = 1 << 22;
 
 /// Holds particles on devices and runs the kernels there.
 struct DeviceEngine {
     devices: Vec<Arc<dyn Device>>,
-    /// Threads of a block of the kernels with tiles.
+    /// Threads per block of the kernels with tiles.
     block: u32,
-    /// Active particles up to which each has a block, if that is not left to the device.
+    /// Number of active particles up to which each has a block; `None` if it is derived from the device.
     few: Option<u32>,
-    memories: Vec<Memory>,
+    memories: Vec<DeviceMemory>,
     host: Vec<f64>,
-    /// What does the host's part.
+    /// The threads that do the part of the host.
     workers: Workers,
 }
 
-struct Memory {
+struct DeviceMemory {
     device: Arc<dyn Device>,
     order: Order,
     precision: Precision,
     softening2: f64,
     force_softening2: f64,
     bodies: usize,
-    /// Active particles up to which a block for each is faster than tiles.
+    /// Number of active particles up to which a block for each is faster than tiles.
     few: u32,
     stars: Array<f64>,
     predicted: Array<f64>,
     active: Array<u32>,
-    /// What `active` holds.
+    /// The contents of `active`.
     listed: Vec<u32>,
     staging: Array<f64>,
     partial: Array<f64>,
     partial_length: usize,
     /// Results, for each part that the device sums.
-    out: Vec<(Part, Array<f64>)>,
-    /// Lists of neighbours, with room for this many places, and their lengths.
+    out: Vec<(SumSubset, Array<f64>)>,
+    /// Number of places, lists of neighbours with that much room, and their lengths.
     lists: Option<(usize, Array<u32>, Array<u32>)>,
-    /// What whole block steps need, once there was one.
+    /// The buffers of whole block steps, after the first one.
     resident: Option<steps::Resident>,
 }
 
-/// Which of the partial sums: `first`, `first` + `stride`, …
+/// A subset of the partial sums: `first`, `first` + `stride`, …
 #[derive(Clone, Copy)]
-struct Part {
+struct SumSubset {
     first: u32,
     stride: u32,
 }
 
 impl DeviceEngine {
-    /// With blocks of `block` threads for tiles.
+    /// An engine with blocks of `block` threads for tiles.
     fn new(devices: Vec<Arc<dyn Device>>, block: u32, few: Option<u32>, workers: Workers) -> Self {
         assert!(!devices.is_empty());
         Self {
@@ -170,22 +175,22 @@ impl DeviceEngine {
         }
     }
 
-    fn each(&mut self) -> impl Iterator<Item = &mut Memory> {
+    fn each(&mut self) -> impl Iterator<Item = &mut DeviceMemory> {
         assert!(!self.memories.is_empty(), "load comes first");
         self.memories.iter_mut()
     }
 
-    /// Active particles up to which a block for each is faster than tiles, with this many terms a partial sum.
+    /// Number of active particles up to which a block for each is faster than tiles, with this many terms per partial sum.
     fn few(&self, device: &dyn Device, terms: u32) -> u32 {
         let multiprocessors = device.info().multiprocessors;
         match self.few {
             Some(few) => few,
-            None if terms <= SHORT_SUMS => 2 * multiprocessors,
+            None if terms <= MAX_TERMS_PER_BLOCK => 2 * multiprocessors,
             None => multiprocessors / 4,
         }
     }
 
-    /// Parts into which the partial sums of `bodies` are dealt: a power of two.
+    /// Number of parts into which the partial sums of `bodies` are divided: a power of two.
     fn parts(&self, bodies: usize) -> usize {
         let most = partial_sums(bodies);
         self.devices.len().next_power_of_two().min(most)
@@ -215,7 +220,7 @@ impl DeviceEngine {
     }
 }
 
-/// Words of a body in a tile, and bodies of a thread.
+/// Words per body in a tile, and bodies per thread.
 fn shape(order: Order, precision: Precision) -> (usize, u32) {
     fn of<const D: usize>(precision: Precision) -> (usize, u32) {
         match precision {
@@ -236,20 +241,20 @@ fn shape(order: Order, precision: Precision) -> (usize, u32) {
     }
 }
 
-impl Memory {
+impl DeviceMemory {
     fn new(
         device: &Arc<dyn Device>,
         few: u32,
         specification: &Specification,
         stars: &[Star],
-        parts: Vec<Part>,
+        parts: Vec<SumSubset>,
     ) -> Result<Self, EngineError> {
         let order = specification.order;
         let (n, p, d) = (stars.len(), order.number() as usize, order.derivatives());
         let slots = partial_sums(n) * terms(n);
         let numbers = |length: usize| Array::new(device, length, false);
         let most = 3 * d * partial_sums(n);
-        let partial_length = (most * n).min(MOST_PARTIAL.max(most));
+        let partial_length = (most * n).min(MAX_PARTIAL_RESULTS.max(most));
         let heaviest = stars.iter().map(|s| s.mass).fold(0.0, f64::max);
         let out = (parts.into_iter())
             .map(|part| Ok((part, Array::new(device, 3 * d * n, true)?)))
@@ -280,7 +285,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Sees to it that `active` holds these places.
+    /// Copies these places to `active`, unless it holds them already.
     fn list(&mut self, places: &[u32]) -> Result<(), EngineError> {
         if self.listed != places {
             self.active.put(places)?;
@@ -309,7 +314,7 @@ impl Memory {
             stride as u32,
             1,
         );
-        let grid = Grid::covering(records.len() as u32, BLOCK);
+        let grid = Grid::covering(records.len() as u32, BLOCK_THREADS);
         // SAFETY: the staging has room for every body's record, and places are below the number of bodies.
         unsafe { self.device.launch::<HermiteScatter>(grid, arguments)? };
         Ok(())
@@ -326,7 +331,7 @@ impl Memory {
         Ok(())
     }
 
-    fn launch(&self, part: Part, count: usize, softening2: f64) -> Launch {
+    fn launch(&self, part: SumSubset, count: usize, softening2: f64) -> Launch {
         Launch {
             softening2,
             sums: partial_sums(self.bodies) as u32,
@@ -346,7 +351,7 @@ impl Memory {
             if launch.count <= self.few {
                 self.force_on_few(&launch, out)?;
             } else {
-                // As many at a time as there is memory for.
+                // As many at a time as fit into the memory.
                 let most = self.partial_length / (values * launch.parts() as usize);
                 for first in (0..count).step_by(most) {
                     let launch = Launch {
@@ -398,7 +403,7 @@ impl Memory {
         // SAFETY: partial has room for what `force` allows, out for every body's forces.
         unsafe {
             self.device.launch_entry(entry, grid, force)?;
-            let grid = Grid::covering(components * launch.count, BLOCK);
+            let grid = Grid::covering(components * launch.count, BLOCK_THREADS);
             self.device.launch::<HermiteFold>(grid, fold)?;
         }
         Ok(())
@@ -440,12 +445,12 @@ impl Engine for DeviceEngine {
         let (parts, devices) = (self.parts(stars.len()), self.devices.len());
         self.memories.clear();
         for (number, device) in self.devices.iter().enumerate() {
-            let mine = (number..parts).step_by(devices).map(|first| Part {
+            let mine = (number..parts).step_by(devices).map(|first| SumSubset {
                 first: first as u32,
                 stride: parts as u32,
             });
             let few = self.few(&**device, terms(stars.len()) as u32);
-            let memory = Memory::new(device, few, specification, stars, mine.collect())?;
+            let memory = DeviceMemory::new(device, few, specification, stars, mine.collect())?;
             self.memories.push(memory);
         }
         Ok(())
@@ -473,7 +478,7 @@ impl Engine for DeviceEngine {
         for memory in self.each() {
             let places = (partial_sums(memory.bodies) * terms(memory.bodies)) as u32;
             let (stars, predicted) = (memory.stars.as_ptr(), memory.predicted.as_mut_ptr());
-            let grid = Grid::covering(places, BLOCK);
+            let grid = Grid::covering(places, BLOCK_THREADS);
             let (entry, arguments) = (
                 predict_entry(memory.order),
                 (stars, predicted, time, places),
@@ -536,9 +541,9 @@ impl Engine for DeviceEngine {
         lists: &mut Lists,
     ) -> Result<(), HermiteError> {
         lists.resize(places.len(), capacity);
-        // The first device has all particles, as any other.
+        // Every device has all particles; the first one is used.
         let memory = &mut self.memories[0];
-        let most = (MOST_LISTED / capacity).max(1);
+        let most = (MAX_LISTED_PLACES / capacity).max(1);
         for first in (0..places.len()).step_by(most) {
             let part = first..places.len().min(first + most);
             memory.list(&places[part.clone()])?;
@@ -561,7 +566,7 @@ impl Engine for DeviceEngine {
                 to.as_mut_ptr(),
                 lengths.as_mut_ptr(),
             );
-            let grid = Grid::covering(32 * launch.count, BLOCK);
+            let grid = Grid::covering(32 * launch.count, BLOCK_THREADS);
             // SAFETY: there is room for the lists, a length of each body, and a radius in the staging.
             unsafe { memory.device.launch::<HermiteNeighbours>(grid, arguments) }
                 .map_err(EngineError::from)?;
@@ -575,11 +580,14 @@ impl Engine for DeviceEngine {
     }
 
     fn no_block_steps(&self) -> Option<String> {
-        self.no_stretch()
+        self.why_no_block_steps()
     }
 
-    fn stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
-        self.make_stretch(route)
+    fn perform_block_steps(
+        &mut self,
+        request: &BlockStepRequest<'_>,
+    ) -> Result<BlockStepOutcome, HermiteError> {
+        self.launch_block_steps(request)
     }
 
     fn fetch(&mut self, stars: &mut [Star]) -> Result<(), HermiteError> {

@@ -1,37 +1,54 @@
 //! The engines that predict particles and sum their forces: one trait, selected at run time.
 
+use std::time::Duration;
+
 use kernels_gpu::Vec3;
 
-use super::{Specification, Split, Star};
+use super::{Specification, Star};
 use trisolar_run::EngineError;
 use trisolar_run::Workers;
 
-/// Acceleration, jerk, snap and crackle of a particle, as far as the order goes; the rest is 0.
+/// How the time was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Prediction of all particles.
+    pub predict: Duration,
+    /// Forces of all on the active ones, and lists of neighbours.
+    pub force: Duration,
+    /// Of the Ahmad–Cohen scheme: forces of neighbours.
+    pub irregular: Duration,
+    /// Correction and choice of the next step.
+    pub correct: Duration,
+    /// Determining the particles that are due, and updating them in the engine.
+    pub schedule: Duration,
+}
+
+/// Acceleration, jerk, snap and crackle of a particle, up to the order of the scheme; the rest is 0.
 pub type Forces = [Vec3<f64>; 4];
 
-/// Position, velocity, acceleration and jerk of a particle, as far as the order goes.
+/// Position, velocity, acceleration and jerk of a particle, up to the order of the scheme.
 pub type Motion = [Vec3<f64>; 4];
 
 /// Lists of neighbours, `capacity` places for each particle.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
-    /// Room of each list.
+    /// Capacity of each list.
     pub capacity: usize,
     /// The places, list by list.
     pub places: Vec<u32>,
-    /// How many neighbours each particle has. Where that is more than the capacity the list is not usable.
+    /// Number of neighbours of each particle. If it exceeds the capacity, the list is not usable.
     pub lengths: Vec<u32>,
 }
 
 impl Lists {
-    /// For this many particles.
+    /// Resizes the lists for this many particles.
     pub fn resize(&mut self, particles: usize, capacity: usize) {
         self.capacity = capacity;
         self.places.resize(particles * capacity, 0);
         self.lengths.resize(particles, 0);
     }
 
-    /// The list of particle `i` of those asked for, or `None` if it is longer than the capacity.
+    /// The list of particle `i` of the request, or `None` if it is longer than the capacity.
     pub fn get(&self, i: usize) -> Option<&[u32]> {
         let length = self.lengths[i] as usize;
         let first = i * self.capacity;
@@ -41,14 +58,14 @@ impl Lists {
 
 /// A request for block steps that an engine performs by itself, without Ahmad–Cohen.
 #[derive(Clone, Copy, Debug)]
-pub struct Route<'a> {
+pub struct BlockStepRequest<'a> {
     /// The specification of the integration.
     pub specification: &'a Specification,
     /// Time of the last block.
     pub time: f64,
-    /// No block after this time.
+    /// Time after which there is no block.
     pub end: f64,
-    /// The particles, if they are not as the engine left them after its last stretch.
+    /// The particles, if they have changed since the last block steps of the engine.
     pub stars: Option<&'a [Star]>,
 }
 
@@ -66,7 +83,7 @@ pub enum Ended {
 
 /// The outcome of block steps that an engine performed by itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
+pub struct BlockStepOutcome {
     /// Time of the last block.
     pub time: f64,
     /// Block steps.
@@ -83,20 +100,20 @@ pub struct Stretch {
     pub noisy: u64,
     /// Steps that were lengthened to the shortest one allowed.
     pub clamped: u64,
-    /// Where the time went; prediction includes the list of active particles.
+    /// How the time was spent; prediction includes the list of active particles.
     pub split: Split,
-    /// The same in cycles of the device: predict, force, correct.
+    /// Cycles of the device: predict, force, correct.
     pub cycles: [u64; 3],
 }
 
-/// Holds the particles, predicts them all, and computes forces on some. Every engine gives the same bits in a
-/// precision.
+/// Holds the particles, predicts all of them, and computes forces on some of them. In a precision, all engines give the same
+/// bits.
 pub trait Engine {
     /// `cpu`, `gpu` or `emulator`.
     fn name(&self) -> &'static str;
     /// The device in words, for reports.
     fn device(&self) -> String;
-    /// What does the host's part of a run: corrections, irregular forces, the cluster's shape.
+    /// The threads that do the host's part of a run: corrections, irregular forces, the cluster's shape.
     fn workers(&self) -> &Workers;
 
     /// Loads a cluster and discards the previous one. Uses the order, softening and precision of the specification.
@@ -150,21 +167,24 @@ pub trait Engine {
 
     /// Why the engine cannot perform whole block steps by itself; `None` if it can.
     fn no_block_steps(&self) -> Option<String> {
-        Some("it makes no block steps by itself".into())
+        Some("it does not perform whole block steps".into())
     }
 
-    /// Makes block steps by itself.
+    /// Performs whole block steps.
     ///
     /// # Errors
     /// [`HermiteError::NoBlockSteps`], or as the device.
-    fn stretch(&mut self, _: &Route<'_>) -> Result<Stretch, HermiteError> {
+    fn perform_block_steps(
+        &mut self,
+        _: &BlockStepRequest<'_>,
+    ) -> Result<BlockStepOutcome, HermiteError> {
         Err(HermiteError::NoBlockSteps {
             device: self.device(),
             reason: self.no_block_steps().unwrap_or_default(),
         })
     }
 
-    /// The particles as they are after a stretch; masses are not changed.
+    /// Copies the particles after block steps on the device; masses do not change.
     ///
     /// # Errors
     /// As the device.
@@ -179,24 +199,24 @@ pub enum HermiteError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The engine does not make whole block steps.
-    #[error("{device} makes no whole block steps: {reason}")]
+    /// The engine does not perform whole block steps.
+    #[error("{device} does not perform whole block steps: {reason}")]
     NoBlockSteps {
         /// The device in words.
         device: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The step of a particle cannot be told from 0 any more.
+    /// The step of a particle is too small to advance its time.
     #[error(
         "time {time}: body {body} needs a step below {shortest:e}; its nearest neighbour is body {neighbour} at a \
          distance of {distance:e}. Close pairs are not regularised, and a small --eta at high order follows rounding \
          errors: give a --softening, a --min-step or a larger --eta"
     )]
     StepTooSmall {
-        /// When.
+        /// The time.
         time: f64,
-        /// Which body.
+        /// The body.
         body: usize,
         /// Its nearest neighbour.
         neighbour: usize,
@@ -205,15 +225,15 @@ pub enum HermiteError {
         /// The shortest step possible.
         shortest: f64,
     },
-    /// A position or velocity is no number any more.
+    /// A position or velocity is no longer a finite number.
     #[error(
-        "time {time}: the position of body {body} is no finite number any more: it came too near to another one for \
+        "time {time}: the position of body {body} is no longer a finite number: it came too close to another one for \
          its step"
     )]
     NotFinite {
-        /// When.
+        /// The time.
         time: f64,
-        /// Which body.
+        /// The body.
         body: usize,
     },
 }

@@ -1,10 +1,10 @@
 //! Start models, snapshots and checkpoints in files.
 //!
-//! - text: a particle a line, `id mass x y z vx vy vz`, numbers that give the same bits back; `#` begins a comment, of which
-//!   `# trisolar {…}` holds what is told beside the particles ([`Carried`])
+//! - text: a particle on each line, `id mass x y z vx vy vz`, with numbers that restore the same bits; `#` begins a comment, of which
+//!   `# trisolar {…}` holds the other values of the particles ([`Carried`])
 //! - npz: arrays `mass` (n), `position` and `velocity` (n x 3), `time` (1), and `spec.json`
-//! - all that [`bodies::files`](trisolar_bodies::files) reads: runs of bodies and of clusters take each other's files
-//! - checkpoint: an npz with everything that a run needs to go on to the same bits
+//! - all formats that [`bodies::files`](trisolar_bodies::files) reads: N-body and cluster runs can read each other's files
+//! - checkpoint: an npz with everything that a run needs to continue with the same bits
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,12 @@ pub enum FileError {
     Line {
         /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
-    /// A file of bodies, of the formats that runs of bodies have.
+    /// A file of bodies in one of the formats of N-body runs cannot be read.
     #[error(transparent)]
     Bodies(#[from] bodies::FileError),
     /// The contents are inconsistent.
@@ -45,15 +45,15 @@ pub enum FileError {
     Contents {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
 }
 
-/// Whether a path is to be an npz file: by its extension, `.npz` or `.txt`.
+/// Whether a path is an npz file, by its extension, `.npz` or `.txt`.
 ///
 /// # Errors
-/// What is allowed, in words.
+/// A description of the allowed extensions.
 pub fn is_npz(path: &Path) -> Result<bool, String> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("npz") => Ok(true),
@@ -70,7 +70,7 @@ pub fn read_bodies(path: &Path) -> Result<Vec<Body>, FileError> {
     Ok(particles(&read(path)?.bodies, 1.0))
 }
 
-/// Reads a start model with all that the file tells of it: the formats of [`bodies::read`], and texts of a particle a line.
+/// Reads a start model with all other values of the file: the formats of [`bodies::read`], and text with a particle on each line.
 ///
 /// # Errors
 /// [`FileError`].
@@ -83,7 +83,7 @@ pub fn read(path: &Path) -> Result<BodyFile, FileError> {
     let text = read::text(path, Limit::NUMBERS)?;
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
-        // Of the first particle. Those of a plane, and what is none at all, are refused here.
+        // The first particle decides. Plane particles, and lines that are not particles, are refused here.
         match line.split_whitespace().count() {
             0 => {}
             7 | 8 => break,
@@ -116,8 +116,8 @@ fn flat(vectors: impl Iterator<Item = Vec3<f64>>) -> Vec<f64> {
     vectors.flat_map(|v| [v.x, v.y, v.z]).collect()
 }
 
-/// Writes particles of a run that are all at `time` of its own ([`Cluster::at`](super::Cluster::at)), as [`is_npz`] says, with what
-/// is told of them beside their numbers.
+/// Writes particles of a run that are all at `time` of its own ([`Cluster::at`](super::Cluster::at)), in the format of [`is_npz`],
+/// with their other values.
 ///
 /// # Errors
 /// [`FileError`].
@@ -213,7 +213,7 @@ impl Checkpoint {
         self.write_with(path, None)
     }
 
-    /// The same with the options and written files of the run, so that `--resume` can continue with all of them.
+    /// As [`write`](Self::write), with the options and written files of the run, so that `--resume` can continue with all of them.
     ///
     /// # Errors
     /// [`FileError`].
@@ -321,7 +321,7 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// That the steps fit the specification and each other.
+    /// Checks that the steps fit the specification and each other.
     fn check(&self) -> Result<(), String> {
         let bodies: Vec<Body> = vec![Body::default(); 1];
         let valid = self

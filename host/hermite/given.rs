@@ -259,7 +259,7 @@ impl Given {
             return value(
                 "--every",
                 every,
-                "there would be more than 10000000 looks up to --end",
+                "there would be more than 10000000 outputs up to --end",
             );
         }
         Ok(Times { end, every })
@@ -383,24 +383,24 @@ impl Given {
         if g != 1.0 {
             bodies.iter_mut().for_each(|body| body.mass *= g);
             notes.push(format!(
-                "{name} has G = {g}: masses are multiplied by it, as a cluster has G = 1"
+                "{name} has G = {g}: masses are multiplied by it, because clusters are integrated with G = 1"
             ));
         }
         match (self.softening, carried.softening, carried.softenings) {
             (Some(given), Some(told), _) if given != told => notes.push(format!(
-                "--softening {given} goes before {name}, where it is {told}"
+                "--softening {given} overrides {name}, where it is {told}"
             )),
             (None, _, Some([least, greatest])) => {
                 return Err(GivenError::Value(SpecError {
                     option: "--softening",
                     given: "not given".into(),
                     allowed: format!(
-                        "the bodies of {name} have softening lengths of their own, from {least} to {greatest}; give one for all"
+                        "the bodies of {name} have different softening lengths, from {least} to {greatest}; give one for all bodies"
                     ),
                 }));
             }
             (None, None, None) => notes.push(format!(
-                "{name} does not tell a softening length: 4/n is taken; --softening gives another"
+                "{name} does not contain a softening length: 4/n is used; --softening sets another value"
             )),
             _ => {}
         }
@@ -425,7 +425,7 @@ impl Given {
             ("--eta-regular", self.eta_regular.map(|eta| eta.to_string())),
         ];
         for (option, given) in surplus {
-            refuse(option, given, "goes with --scheme ahmad-cohen")?;
+            refuse(option, given, "needs --scheme ahmad-cohen")?;
         }
         Ok(None)
     }
@@ -438,7 +438,7 @@ impl Given {
                 ("--w0", self.w0.map(|w0| w0.to_string())),
             ];
             for (option, given) in surplus {
-                let reason = format!("does not go with --model {}", problem.name());
+                let reason = format!("cannot be used with --model {}", problem.name());
                 refuse(option, given, &reason)?;
             }
             return models::few(problem).map_err(GivenError::Value);
@@ -459,7 +459,7 @@ impl Given {
                 Some(w0) => Err(SpecError {
                     option: "--w0",
                     given: w0.to_string(),
-                    allowed: "goes with --model king".into(),
+                    allowed: "needs --model king".into(),
                 }),
             },
         };

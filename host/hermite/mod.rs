@@ -4,6 +4,7 @@
 //! Units: G = 1.
 
 mod analysis;
+mod aosoa;
 mod choose;
 mod cluster;
 mod cpu;
@@ -14,19 +15,20 @@ mod engine;
 pub mod files;
 mod given;
 pub mod models;
-mod packets;
 mod run;
 mod schedule;
 mod spec;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
 pub use choose::{Devices, Options};
-pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts, Split};
+pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
-pub use engine::{Ended, Engine, Forces, HermiteError, Lists, Motion, Route, Stretch};
+pub use engine::{
+    BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
+};
 pub use given::{Given, GivenError, Scheme, StartModel, Times};
-pub use run::{Look, RunError, integrate};
+pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};
 

@@ -7,8 +7,8 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 use super::{Body, SpecError};
 use trisolar_bodies::{Bodies, Diagnostics, Model};
 
-/// Up to this many bodies the potential energy is that of the bodies; beyond it is the model's.
-const VIRIALISED: usize = 65_536;
+/// Largest number of bodies whose own potential energy is used; for more bodies it is that of the model.
+const MAX_VIRIALISED_BODIES: usize = 65_536;
 
 /// Plummer's sphere, see [`Model::Plummer`].
 ///
@@ -90,7 +90,7 @@ pub fn king(n: usize, w0: f64, seed: u64) -> Result<Vec<Body>, SpecError> {
     centre(&mut bodies.position);
     centre(&mut bodies.velocity);
     let kinetic = bodies.velocity.iter().flatten().map(|v| v * v).sum::<f64>() * 0.5 / n as f64;
-    let potential = if n <= VIRIALISED {
+    let potential = if n <= MAX_VIRIALISED_BODIES {
         Diagnostics::of(&bodies, 1.0, 0.0).potential
     } else {
         profile.potential_energy()
@@ -106,7 +106,7 @@ pub fn king(n: usize, w0: f64, seed: u64) -> Result<Vec<Body>, SpecError> {
     Ok(listed(&bodies))
 }
 
-/// Takes the mean away.
+/// Subtracts the mean.
 fn centre(vectors: &mut [[f64; 3]]) {
     for k in 0..3 {
         let mean = vectors.iter().map(|v| v[k]).sum::<f64>() / vectors.len() as f64;
@@ -120,7 +120,7 @@ fn density(w: f64) -> f64 {
         return 0.0;
     }
     if w < 0.01 {
-        // The leading terms of what follows, which cancel there: the series of e^w erf(√w) - √(4w/π) (1 + 2w/3).
+        // The leading terms of the expression below, which cancel for small w: the series of e^w erf(√w) - √(4w/π) (1 + 2w/3).
         let k = 8.0 / (15.0 * std::f64::consts::PI.sqrt());
         return k * w * w * w.sqrt() * (1.0 + 2.0 * w / 7.0 + 4.0 * w * w / 63.0);
     }
@@ -160,7 +160,7 @@ impl Profile {
             let next: [f64; 2] =
                 std::array::from_fn(|k| y[k] + h / 6.0 * (a[k] + 2.0 * b[k] + 2.0 * c[k] + d[k]));
             if next[0] <= 0.0 {
-                // The edge, between this shell and the next.
+                // The edge is between this shell and the next.
                 let edge = r + h * y[0] / (y[0] - next[0]);
                 shells.push([edge, 0.0, -edge * edge * next[1]]);
                 break;
@@ -180,7 +180,7 @@ impl Profile {
             self.shells[above - 1],
             self.shells[above.min(self.shells.len() - 1)],
         ];
-        // The mass grows as the volume near the centre.
+        // Near the centre the mass grows as the volume.
         let cube = |r: f64| r * r * r;
         let between = if b[2] > a[2] {
             (share - a[2]) / (b[2] - a[2])

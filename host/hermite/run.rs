@@ -5,7 +5,7 @@ use trisolar_run::{EngineError, Monitor};
 
 /// The particles at one time, with their diagnostics.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Snapshot {
     /// The time on the clock that shows [`start_time`](super::Specification::start_time) at the run's own time 0.
     pub time: f64,
     /// All particles at that time.
@@ -20,7 +20,7 @@ pub struct Look {
     pub steps: u64,
 }
 
-/// Why a run ended early: the integration's reason, or the observer's.
+/// The reason why a run ended early: that of the integration or of the observer.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
     /// The integration failed or was stopped.
@@ -32,7 +32,7 @@ pub enum RunError<E> {
 }
 
 /// Steps block by block up to `end`, and shows `observe` the particles at every multiple of `every` from the cluster's time
-/// on, and at `end`. Progress is in billionths of the time to go.
+/// on, and at `end`. Progress is in billionths of the total time.
 ///
 /// # Errors
 /// [`RunError`].
@@ -41,35 +41,35 @@ pub fn integrate<E>(
     every: f64,
     end: f64,
     monitor: &dyn Monitor,
-    observe: &mut dyn FnMut(Look) -> Result<(), E>,
+    observe: &mut dyn FnMut(Snapshot) -> Result<(), E>,
 ) -> Result<(), RunError<E>> {
-    const WHOLE: u64 = 1_000_000_000;
+    const PROGRESS_UNITS: u64 = 1_000_000_000;
     let began = cluster.time();
     let mut number = (began / every).ceil();
     loop {
         let time = (number * every).min(end);
         let mut go_on = |now: f64| {
             let share = (now - began) / (end - began);
-            monitor.progress((share * WHOLE as f64) as u64, WHOLE);
+            monitor.progress((share * PROGRESS_UNITS as f64) as u64, PROGRESS_UNITS);
             !monitor.cancelled()
         };
         if !cluster.advance(time, &mut go_on)? || monitor.cancelled() {
             return Err(HermiteError::from(EngineError::Cancelled).into());
         }
-        observe(look(cluster, time)?).map_err(RunError::Observer)?;
+        observe(snapshot(cluster, time)?).map_err(RunError::Observer)?;
         if time >= end {
-            monitor.progress(WHOLE, WHOLE);
+            monitor.progress(PROGRESS_UNITS, PROGRESS_UNITS);
             return Ok(());
         }
         number += 1.0;
     }
 }
 
-fn look(cluster: &mut Cluster<'_>, time: f64) -> Result<Look, HermiteError> {
+fn snapshot(cluster: &mut Cluster<'_>, time: f64) -> Result<Snapshot, HermiteError> {
     let stars = cluster.at(time)?;
     let potentials = cluster.potentials(&stars)?;
     let counters = cluster.counters();
-    Ok(Look {
+    Ok(Snapshot {
         time: cluster.specification().on_the_clock(time),
         energy: Cluster::energy_of(&stars, &potentials),
         shape: cluster.shape(&stars),

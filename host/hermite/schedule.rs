@@ -1,12 +1,12 @@
 //! Block time steps: which particles are stepped together, and when.
 //!
-//! Steps are powers of two, and the time of a particle is a multiple of its step. So those with the shortest step
-//! are due at every block, and those whose step divides the block's time with them.
+//! Steps are powers of two, and the time of a particle is a multiple of its step. Particles with the shortest step are therefore due
+//! at every block, and others at the blocks whose time is a multiple of their step.
 
 use kernels_gpu::device::hermite::steps;
 use kernels_gpu::hermite::step::{halved, halvings, longest_at};
 
-/// Levels of steps, each half of the one before.
+/// Number of step lengths, each half of the previous one.
 const LEVELS: usize = steps::LEVELS as usize;
 
 /// Particles by the length of their steps.
@@ -65,7 +65,7 @@ impl Schedule {
         self.time
     }
 
-    /// How many particles have steps of the longest length, of half of it, and so on.
+    /// Number of particles with steps of the longest length, of half of it, and so on.
     pub fn counts(&self) -> Vec<usize> {
         let mut counts: Vec<usize> = self.levels.iter().map(Vec::len).collect();
         counts.truncate(counts.iter().rposition(|n| *n > 0).map_or(0, |l| l + 1));

@@ -4,8 +4,8 @@
 //! [`AtomicFile::commit`]. Dropped before that (an error, a panic), the temporary is removed and an older file of
 //! that name stays as it was.
 //!
-//! A temporary is named after its file and locked as long as it is written, so that [`remove_abandoned`] can tell those that
-//! a killed process left. [`stage`] completes several files before the first of them appears.
+//! A temporary is named after its file and locked as long as it is written, so that [`remove_abandoned`] can recognise
+//! those that a killed process left. [`stage`] completes several files before the first of them appears.
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::IoError;
+pub use super::error::directory_of;
 use super::sum::Sum;
 
-const BUFFER: usize = 1 << 18;
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// A file being written; see the module. A symbolic link is followed, so that the file it points at is replaced; what
 /// is not a regular file (a device, a named pipe) cannot be replaced and is written in place.
@@ -27,7 +28,7 @@ pub struct AtomicFile {
     path: PathBuf,
     target: PathBuf,
     sink: Sink,
-    /// The system's code of the first failed write: encoders on top may keep no more than its text.
+    /// The system's code of the first failed write, because encoders above may keep only its text.
     failed: Option<i32>,
 }
 
@@ -37,7 +38,7 @@ enum Sink {
     InPlace(BufWriter<File>),
 }
 
-/// Where the bytes of a path really go.
+/// The destination of the bytes of a path.
 enum Target {
     Replace(PathBuf),
     InPlace(PathBuf),
@@ -55,7 +56,7 @@ impl AtomicFile {
                 let file = temporary(&path, &target)?;
                 (
                     target,
-                    Sink::Temporary(BufWriter::with_capacity(BUFFER, file)),
+                    Sink::Temporary(BufWriter::with_capacity(BUFFER_BYTES, file)),
                 )
             }
             Target::InPlace(target) => {
@@ -65,7 +66,7 @@ impl AtomicFile {
                     .map_err(|e| IoError::system(&path, "write", e))?;
                 (
                     target,
-                    Sink::InPlace(BufWriter::with_capacity(BUFFER, file)),
+                    Sink::InPlace(BufWriter::with_capacity(BUFFER_BYTES, file)),
                 )
             }
         };
@@ -82,8 +83,8 @@ impl AtomicFile {
         &self.path
     }
 
-    /// Turns an error from writing into this file into one that names the file. An error of the system goes before
-    /// the one given, which may be a consequence of it.
+    /// Turns an error from writing into this file into one that names the file. A system error of an earlier
+    /// write takes precedence over `source`, which may be a consequence of it.
     pub fn error(&self, source: io::Error) -> IoError {
         let source = self.failed.map_or(source, io::Error::from_raw_os_error);
         IoError::system(&self.path, "write", source)
@@ -96,7 +97,7 @@ impl AtomicFile {
         result
     }
 
-    /// Where the bytes are until [`commit`](Self::commit), for another program that writes them.
+    /// The temporary path until [`commit`](Self::commit), for another program that writes the bytes.
     pub fn temporary(&self) -> &Path {
         match &self.sink {
             Sink::Temporary(buffer) => buffer.get_ref().path(),
@@ -129,7 +130,7 @@ impl AtomicFile {
             }
             Sink::InPlace(buffer) => {
                 let file = buffer.into_inner().map_err(|e| failed(e.into_error()))?;
-                // A device or a pipe may have nothing to synchronise: only what its write said counts.
+                // A device or a pipe may have nothing to synchronise; only errors of its writes matter.
                 let _ = file.sync_all();
             }
         }
@@ -220,8 +221,8 @@ impl Staged {
     }
 }
 
-/// Runs `write`, and holds back the files that it commits on this thread until [`Staged::commit`]: what they contain can be
-/// recorded before they appear. What is not a regular file (a device, a pipe) is not held back.
+/// Runs `write`, and holds back the files that it commits on this thread until [`Staged::commit`]: their checksums can be
+/// recorded before they appear. Other files (a device, a pipe) are not held back.
 ///
 /// # Errors
 /// Those of `write`; no file appears.
@@ -267,15 +268,6 @@ pub fn check_writable(path: impl AsRef<Path>) -> Result<(), IoError> {
     AtomicFile::create(path).map(drop)
 }
 
-/// The directory a path lies in; `.` for a bare file name.
-pub fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
-        Some(parent) => parent.to_owned(),
-        None => path.to_owned(),
-    }
-}
-
 fn resolve(path: &Path) -> Result<Target, IoError> {
     let names_directory = path.file_name().is_none()
         || path
@@ -287,7 +279,7 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
         let (path, operation) = (path.to_owned(), "write");
         return Err(IoError::IsDirectory { path, operation });
     }
-    // The name itself, then what it points at: a link to nowhere is followed by the second only.
+    // The name itself, then its target: a link to a missing file exists, but its target does not.
     let Ok(named) = fs::symlink_metadata(path) else {
         return Ok(Target::Replace(path.to_owned()));
     };
@@ -296,7 +288,10 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
             io::ErrorKind::NotFound => IoError::System {
                 path: path.to_owned(),
                 operation: "write",
-                source: io::Error::new(e.kind(), "it is a symbolic link that points nowhere"),
+                source: io::Error::new(
+                    e.kind(),
+                    "it is a symbolic link to a file that does not exist",
+                ),
             },
             _ => IoError::system(path, "write", e),
         })?
@@ -319,15 +314,17 @@ fn resolve(path: &Path) -> Result<Target, IoError> {
 const PREFIX: &str = ".trisolar-";
 const SUFFIX: &str = ".tmp";
 /// Random characters of a temporary's name.
-const RANDOM: usize = 6;
-/// Bytes of a file's name that the names of its temporary and its lock take over: with the rest of such a name no more than
-/// the 255 that file systems allow.
-const NAME: usize = 200;
+const RANDOM_CHARACTERS: usize = 6;
+/// Largest number of bytes of a file's name in the names of its temporary and its lock, which are then within the 255 bytes that
+/// file systems allow.
+const MAX_NAME_BYTES: usize = 200;
 
 /// The part of a file's name that the names of its temporary and its lock contain: all of it, unless it is very long.
 pub fn short_name(name: &OsStr) -> OsString {
     match name.to_string_lossy() {
-        text if text.len() > NAME => text[..text.floor_char_boundary(NAME)].into(),
+        text if text.len() > MAX_NAME_BYTES => {
+            text[..text.floor_char_boundary(MAX_NAME_BYTES)].into()
+        }
         _ => name.to_owned(),
     }
 }
@@ -338,11 +335,14 @@ fn temporary(path: &Path, target: &Path) -> Result<NamedTempFile, IoError> {
     prefix.push(short_name(target.file_name().unwrap_or_default()));
     prefix.push("-");
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);
+    builder
+        .prefix(&prefix)
+        .suffix(SUFFIX)
+        .rand_bytes(RANDOM_CHARACTERS);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The umask of the user is taken off, as for any new file.
+        // The umask of the user applies, as to any new file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let file = loop {
@@ -391,7 +391,7 @@ pub fn remove_abandoned(directory: &Path, own: impl Fn(&OsStr) -> bool) {
             && file.try_lock().is_ok()
             && is_at(&file, &path)
         {
-            // Whoever may not remove it has no use of the space either.
+            // A failure is ignored: another user owns the file.
             let _ = fs::remove_file(&path);
         }
     }
@@ -425,7 +425,7 @@ fn file_of_temporary(name: &OsStr) -> Option<OsString> {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let rest = name.as_bytes().strip_prefix(PREFIX.as_bytes())?;
     let rest = rest.strip_suffix(SUFFIX.as_bytes())?;
-    let (file, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM + 1)?)?;
+    let (file, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM_CHARACTERS + 1)?)?;
     (random[0] == b'-').then(|| OsString::from_vec(file.to_vec()))
 }
 
@@ -479,7 +479,7 @@ mod tests {
         staged.commit().unwrap();
         assert_eq!(fs::read(&a).unwrap(), b"new");
         assert_eq!(fs::read(&b).unwrap(), b"more");
-        // One that fails, or is not wanted, leaves things as they were; and afterwards files appear at once.
+        // A stage that fails or is dropped changes nothing, and afterwards files appear at once.
         let failed = stage(|| {
             write(&a, "newer");
             Err::<(), _>("no")
@@ -507,7 +507,7 @@ mod tests {
             let Sink::Temporary(buffer) = file.sink else {
                 unreachable!()
             };
-            // The lock goes, as with a process that was killed; the file stays.
+            // The lock is released, as after the end of a killed process; the file remains.
             buffer
                 .into_inner()
                 .unwrap()
@@ -517,7 +517,7 @@ mod tests {
         };
         let left = [&a, &b, &long].map(|path| abandoned(path));
         let written = AtomicFile::create(&a).unwrap();
-        let own = |name: &OsStr| name == "a.npz" || name.len() == NAME;
+        let own = |name: &OsStr| name == "a.npz" || name.len() == MAX_NAME_BYTES;
         remove_abandoned(folder.path(), own);
         assert_eq!(left.map(|path| path.exists()), [false, true, false]);
         written.commit().unwrap();

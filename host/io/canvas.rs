@@ -71,7 +71,7 @@ impl Theme {
     }
 }
 
-/// Which part of a text lies at the point given.
+/// The part of a text that lies at the given point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
@@ -79,7 +79,7 @@ pub(super) enum Align {
     Right,
 }
 
-/// How a text is written: size in pixels an em.
+/// The style of a text; the size is in pixels per em.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text {
     pub size: f32,

@@ -83,7 +83,7 @@ impl ColourMap {
 }
 
 impl ColourMap {
-    /// What is written about [`ColourMap::not_finite`] beside a colour bar.
+    /// The note about [`ColourMap::not_finite`] beside a colour bar.
     pub(super) fn not_finite_note(self) -> &'static str {
         match self {
             Self::Grey => "red: not finite",
@@ -112,13 +112,13 @@ impl FromStr for ColourMap {
     }
 }
 
-/// Which values the ends of the colour map stand for.
+/// The values at the ends of the colour map.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum ColourRange {
     /// The lowest and the highest finite value of the map.
     #[default]
     Whole,
-    /// From the first to the second; what lies beyond takes the colour of that end.
+    /// From the first to the second; values beyond have the colour of that end.
     Fixed(f64, f64),
 }
 
@@ -138,7 +138,7 @@ impl Spacing {
         value.is_finite() && (self == Self::Linear || value > 0.0)
     }
 
-    /// What equal steps are taken of. The logarithm has the same bits on every machine.
+    /// The number that is spaced evenly. The logarithm has the same bits on every machine.
     fn of(self, value: f64) -> f64 {
         match self {
             Self::Linear => value,

@@ -10,9 +10,9 @@ pub enum IoError {
     /// The directory of the file does not exist.
     #[error("cannot {operation} {}: the directory {} does not exist; create it first or choose another path", .path.display(), .directory.display())]
     NoDirectory {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The missing directory.
         directory: PathBuf,
@@ -20,9 +20,9 @@ pub enum IoError {
     /// A part of the path that should be a directory is a file.
     #[error("cannot {operation} {}: {} is not a directory; choose another path", .path.display(), .directory.display())]
     NotADirectory {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The part that is not a directory.
         directory: PathBuf,
@@ -30,17 +30,17 @@ pub enum IoError {
     /// The path names a directory.
     #[error("cannot {operation} {}: it is a directory; give the name of a file in it", .path.display())]
     IsDirectory {
-        /// The path asked for.
+        /// The requested path.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
     },
-    /// The user may not do this here.
+    /// The user lacks the permission.
     #[error("cannot {operation} {}: not permitted ({source}); change the permissions or choose another path", .path.display())]
     NotPermitted {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The system's error.
         source: io::Error,
@@ -48,9 +48,9 @@ pub enum IoError {
     /// No room: the disk, or the quota of the user, is used up.
     #[error("cannot {operation} {}: the disk is full ({source}); free some space or choose another path", .path.display())]
     DiskFull {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The system's error.
         source: io::Error,
@@ -58,22 +58,22 @@ pub enum IoError {
     /// The file to be read does not exist.
     #[error("cannot {operation} {}: no such file", .path.display())]
     NotFound {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
     },
     /// Any other failure of the system.
     #[error("cannot {operation} {}: {source}", .path.display())]
     System {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The system's error.
         source: io::Error,
     },
-    /// The extension of a file name is none that can be written.
+    /// The extension of a file name is not that of a format that can be written.
     #[error("cannot tell the format of {}: {}; allowed are {allowed}", .path.display(), .extension.as_ref().map_or("it has no extension".to_owned(), |e| format!("unknown extension .{e}")))]
     UnknownFormat {
         /// The file name.
@@ -88,18 +88,18 @@ pub enum IoError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description of the error.
         reason: String,
     },
-    /// There is more of it than may be read: than files of its kind have, or than memory is free.
+    /// The file is larger than files of its kind may be, or than the free memory.
     #[error("cannot read {}: {reason}", .path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// How large it is, and how large it may be.
+        /// Its size and the limit.
         reason: String,
     },
-    /// It is a device, or a pipe where that does not do.
+    /// It is a device, or a pipe where a regular file is needed.
     #[error("cannot read {}: it is {kind}; give {wanted}", .path.display())]
     Special {
         /// The file.
@@ -114,13 +114,13 @@ pub enum IoError {
     Data {
         /// The file.
         path: PathBuf,
-        /// What is wrong with the data.
+        /// A description of the error.
         reason: String,
     },
 }
 
 impl IoError {
-    /// Sorts a failure of the system: `operation` is a verb ("create", "write", "read") that fits "cannot … PATH".
+    /// Classifies an error of the system: `operation` is a verb ("create", "write", "read") that fits "cannot … PATH".
     pub fn system(path: &Path, operation: &'static str, source: io::Error) -> Self {
         use io::ErrorKind as K;
         let path = path.to_owned();
@@ -147,7 +147,7 @@ impl IoError {
 
     /// Finds the part of the path that is missing or not a directory.
     fn missing(path: PathBuf, operation: &'static str, source: io::Error) -> Self {
-        let directory = crate::atomic::directory_of(&path);
+        let directory = directory_of(&path);
         if directory.is_dir() {
             return if source.kind() == io::ErrorKind::NotFound {
                 Self::NotFound { path, operation }
@@ -171,5 +171,14 @@ impl IoError {
                 directory,
             },
         }
+    }
+}
+
+/// The directory a path lies in; `.` for a bare file name.
+pub fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_owned(),
+        None => path.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Which format a file name asks for, by its extension. The command line calls this for every `--out`.
+//! The format of a file, by the extension of its name. The command line calls this for every `--out`.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ impl Format {
         }
     }
 
-    /// The format that `path` asks for; upper and lower case are the same.
+    /// The format of `path`; upper and lower case are the same.
     ///
     /// # Errors
     /// [`IoError::UnknownFormat`], which lists what is allowed.

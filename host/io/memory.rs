@@ -1,9 +1,9 @@
-//! How much memory this process may still use.
+//! The memory that this process may still use.
 
 use std::fs;
 
 /// Bytes of memory that can still be used: those that the system has free, or what a control group leaves this process, if
-/// that is less. 0 where the system does not tell.
+/// that is less. 0 if the system does not provide the number.
 pub fn available() -> u64 {
     let system = proc_value("/proc/meminfo", "MemAvailable:").unwrap_or(0);
     match control_group() {

@@ -1,14 +1,14 @@
-//! Files and pictures: plain arrays in, files out. Nothing here knows of an engine.
+//! Files and pictures: plain arrays in, files out. This module does not depend on engines.
 //!
 //! - [`atomic`]: a file appears under its name complete, or not at all
 //! - [`read`]: how files are opened for reading, and how much of them is read
-//! - [`format`](mod@format): which format a file name asks for
-//! - [`memory`]: how much memory this process may still use
+//! - [`format`](mod@format): the format of a file, by its name
+//! - [`memory`]: the memory that this process may still use
 //! - [`npy`], [`npz`]: arrays that numpy reads
 //! - [`picture`]: maps as PNG, bare or with axes and a colour bar, and as TIFF
 //! - [`plot`]: lines, points and trajectories
 //! - [`colour`]: colour maps and ranges
-//! - [`sum`]: what tells whether a file still has its bytes
+//! - [`sum`]: checksums, which show whether a file has changed
 
 pub mod atomic;
 mod axes;

@@ -13,7 +13,7 @@ use super::read;
 
 mod header;
 
-/// What stands before the values of an array of this shape.
+/// The bytes before the values of an array of this shape.
 pub fn header<T: Element>(shape: &[usize]) -> Vec<u8> {
     header::encode(T::DESCR, shape)
 }
@@ -64,7 +64,7 @@ pub struct Array<T> {
 /// Writes an array of any rank to `path`.
 ///
 /// # Errors
-/// [`IoError::Data`] if `values` has not as many values as `shape` asks for, and all of [`AtomicFile`].
+/// [`IoError::Data`] if the number of `values` is not that of `shape`, and all of [`AtomicFile`].
 pub fn write<T: Element>(
     path: impl AsRef<Path>,
     shape: &[usize],
@@ -154,7 +154,7 @@ pub fn read<T: Element>(path: impl AsRef<Path>) -> Result<Array<T>, IoError> {
     })
 }
 
-/// Why [`read_from`] gave up; the caller adds the path.
+/// The reason why [`read_from`] failed; the caller adds the path.
 #[derive(Debug)]
 pub(super) enum ReadError {
     System(io::Error),
@@ -207,36 +207,36 @@ pub(super) fn read_from<T: Element>(
     Ok(Array { shape, values })
 }
 
-/// Reads in pieces, so that a header that lies about the length costs no memory: once the first one is there, `fits` says whether all
-/// of them can be.
+/// Reads in pieces, so that a header with a wrong length costs no memory. After the first piece `fits` checks whether all values fit
+/// into memory.
 fn read_values<T: Element>(
     mut reader: impl Read,
     n: usize,
     fits: impl FnOnce() -> Result<(), IoError>,
 ) -> Result<Vec<T>, ReadError> {
-    const PIECE: usize = 1 << 20;
+    const BYTES_PER_READ: usize = 1 << 20;
     let mut values: Vec<T> = Vec::new();
     let mut fits = Some(fits);
     while values.len() < n {
         let begin = values.len();
-        let mut expected = n.min(PIECE);
+        let mut expected = n.min(BYTES_PER_READ);
         if begin > 0 {
             if let Some(fits) = fits.take() {
                 fits().map_err(ReadError::Refused)?;
             }
             expected = n;
         }
-        // What is reserved takes no memory before it is written; a vector that grows is moved about.
+        // Reserved memory is not used before it is written; a growing vector would be copied.
         let refused = |_| ReadError::System(io::ErrorKind::OutOfMemory.into());
         values
             .try_reserve_exact(expected - begin)
             .map_err(refused)?;
-        values.resize(n.min(begin + PIECE), T::zeroed());
+        values.resize(n.min(begin + BYTES_PER_READ), T::zeroed());
         reader.read_exact(bytemuck::cast_slice_mut(&mut values[begin..]))?;
     }
     if reader.read(&mut [0])? != 0 {
         return Err(ReadError::Malformed(format!(
-            "it goes on after the {n} values of its shape"
+            "it has more bytes than the {n} values of its shape"
         )));
     }
     if cfg!(target_endian = "big") {

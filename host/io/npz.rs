@@ -108,7 +108,7 @@ impl NpzWriter {
 
     fn member(&mut self, name: &str, file: String, bytes: usize) -> Result<(), IoError> {
         if name.is_empty() || name.contains(['/', '\\', '\0']) {
-            let reason = format!("{name:?} is no name for a member of an npz file");
+            let reason = format!("{name:?} cannot name a member of an npz file");
             return Err(data_error(&self.path, reason));
         }
         let options = SimpleFileOptions::default()

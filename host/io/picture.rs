@@ -1,5 +1,5 @@
-//! Maps as PNG pictures: [`bare`], a pixel a value, or [`plot`], with axes, a title and a colour bar; [`tiff()`], a pixel a value,
-//! for large ones; [`classes()`], for maps of classes.
+//! Maps as PNG pictures: [`bare`], with one pixel per value, or [`plot`], with axes, a title and a colour bar; [`tiff()`], with one
+//! pixel per value, for large ones; [`classes()`], for maps of classes.
 //!
 //! Row 0 of a map is the top row of its picture, and the value in row r and column c belongs to the point
 //! (x, y) = (centre - span/2 + span·c/width, centre - span/2 + span·r/height): y grows downwards. On the axes that
@@ -64,7 +64,7 @@ impl<'a> Map<'a> {
     }
 
     /// The map with the mean of every `n` × `n` values in place of them (of the finite ones; of fewer at the right and lower
-    /// edges): what is finer than a pixel of the picture is averaged, not left out.
+    /// edges): details smaller than a pixel of the picture are averaged, not left out.
     #[must_use]
     pub fn averaged(self, n: usize) -> Self {
         if n <= 1 {
@@ -74,7 +74,7 @@ impl<'a> Map<'a> {
         let given = if self.width.checked_mul(self.height) == Some(self.given) {
             width * height
         } else {
-            // Still wrong.
+            // An invalid size remains invalid.
             usize::MAX
         };
         let row = move |y: usize, means: &mut [f64]| {
@@ -180,18 +180,18 @@ const MAX_SIDE: usize = i32::MAX as usize;
 pub struct Look {
     /// From values to colours.
     pub colour_map: ColourMap,
-    /// What the ends of the colour map stand for.
+    /// The values at the ends of the colour map.
     pub range: ColourRange,
     /// How the colours are spaced between them.
     pub spacing: Spacing,
-    /// Background and lines; no matter to [`bare`].
+    /// Background and lines; not used by [`bare`].
     pub theme: Theme,
 }
 
 /// One axis of a map: it spans `centre - span/2` to `centre + span/2`, in `unit`s.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What is written beside it.
+    /// The label.
     pub name: String,
     /// The unit, written in parentheses; may be empty.
     pub unit: String,
@@ -201,7 +201,7 @@ pub struct Axis {
     pub span: f64,
 }
 
-/// What is written around a map.
+/// The texts around a map.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labels {
     /// Above the map, broken into lines where it is too long; may be empty.
@@ -210,13 +210,13 @@ pub struct Labels {
     pub x: Axis,
     /// Downwards.
     pub y: Axis,
-    /// What the colours stand for.
+    /// The meaning of the colours.
     pub value: String,
     /// The unit of the values, written in parentheses; may be empty.
     pub unit: String,
 }
 
-/// Writes the picture alone, one pixel a value.
+/// Writes the picture without axes, with one pixel per value.
 ///
 /// The colours are 256 steps from the lowest to the highest value (255 where some are not finite: those are grey).
 /// Memory: one row.
@@ -241,7 +241,7 @@ pub fn bare(
     })
 }
 
-/// Writes the picture alone as TIFF, one pixel a value; as BigTIFF from 2³¹ pixels on.
+/// Writes the picture without axes as TIFF, with one pixel per value; as BigTIFF from 2³¹ pixels on.
 ///
 /// Colours and memory are as for [`bare`], but for about 1 MiB. The specification goes to the tag ImageDescription.
 ///

@@ -59,17 +59,17 @@ pub enum Division {
 /// An axis of a line plot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlotAxis {
-    /// What is written beside it.
+    /// The label.
     pub name: String,
     /// The unit, written in parentheses; may be empty.
     pub unit: String,
     /// How it is divided.
     pub division: Division,
-    /// From where to where; what the data need, if not given.
+    /// The range; `None` for the range of the data.
     pub range: Option<(f64, f64)>,
 }
 
-/// What is written around the lines.
+/// The axes and texts around the lines.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinePlot {
     /// Above; may be empty.
@@ -108,7 +108,7 @@ pub(super) fn line_colour(i: usize, theme: Theme) -> Rgb {
     }
 }
 
-/// Where values lie along an axis.
+/// The scale of an axis.
 struct Along {
     low: f64,
     high: f64,

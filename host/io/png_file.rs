@@ -1,4 +1,4 @@
-//! PNG encoding: rows in, bytes out, with notes that tell how the picture was made.
+//! PNG encoding from rows, with text chunks that describe how the picture was made.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -12,11 +12,11 @@ use super::colour::Rgb;
 use super::npy::data_error;
 use std::path::Path;
 
-/// What a pixel is.
+/// The type of a pixel.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pixels<'a> {
     Rgb,
-    /// One byte a pixel, an entry of the palette.
+    /// One byte per pixel, an entry of the palette.
     Indexed(&'a [Rgb]),
 }
 

@@ -1,7 +1,7 @@
-//! The one way in: every file that this crate reads is opened here.
+//! Opens every file that this crate reads.
 //!
-//! A file has a limit that suits its kind, is never larger than the memory that is free, and is a regular file or a pipe. A
-//! device such as `/dev/zero` never ends, and a pipe that no program opens for writing never begins: both are refused.
+//! A file must be within the limit of its kind and within the free memory, and must be a regular file or a pipe. A device such as
+//! `/dev/zero`, which never ends, and a pipe that no program opens for writing are refused.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -14,21 +14,21 @@ use rustix::fs::OFlags;
 use super::IoError;
 use crate::memory;
 
-/// How much of a file is read at most.
+/// The largest size of a kind of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What the file is, with its article.
+    /// The kind of file, with its article.
     what: &'static str,
-    /// Bytes of the file.
+    /// Largest number of bytes of the file.
     bytes: u64,
-    /// Bytes of memory that a byte of it takes, once it is read and made use of.
+    /// Bytes of memory per byte of the file, after it is read and processed.
     memory: u64,
 }
 
 impl Limit {
     /// Specifications in TOML.
     pub const CONFIGURATION: Self = Self::new("a configuration file", 1 << 20, 1);
-    /// What a run keeps of itself in JSON.
+    /// Records of runs in JSON.
     pub const RECORD: Self = Self::new("a record", 256 << 20, 4);
     /// Bodies and start states as text. A number takes about 20 characters, and 8 bytes of memory.
     pub const NUMBERS: Self = Self::new("a text of numbers", 1 << 40, 2);
@@ -43,7 +43,7 @@ impl Limit {
         }
     }
 
-    /// That a file of so many bytes, or of more, may be read; some of them are in memory already.
+    /// Checks that a file of at least this many bytes may be read; some of them are already in memory.
     fn check(self, path: &Path, bytes: u64, in_memory: u64) -> Result<(), IoError> {
         if bytes > self.bytes {
             let reason = format!(
@@ -57,13 +57,13 @@ impl Limit {
     }
 }
 
-/// How long a pipe may take to be opened by whoever writes into it.
-const PIPE_PATIENCE: Duration = Duration::from_secs(5);
+/// Longest time to wait until a program opens a pipe for writing.
+const PIPE_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes after which the limit is looked at again.
-const PIECE: u64 = 1 << 20;
+/// Bytes after which the limit is checked again.
+const BYTES_PER_CHECK: u64 = 1 << 20;
 
-/// That this much memory is free for what is in a file.
+/// Checks that this much memory is free for the contents of a file.
 ///
 /// # Errors
 /// [`IoError::TooLarge`].
@@ -73,7 +73,7 @@ pub fn check_memory(path: &Path, bytes: u64) -> Result<(), IoError> {
         return Ok(());
     }
     let reason = format!(
-        "it would take {} of memory, and {} are free",
+        "it needs {} of memory, and {} are free",
         in_words(bytes),
         in_words(available)
     );
@@ -94,7 +94,7 @@ fn in_words(bytes: u64) -> String {
     }
 }
 
-/// Opens a regular file, for readers that find their way in it.
+/// Opens a regular file, for readers that seek.
 ///
 /// # Errors
 /// It is a directory, a device or a pipe, or the errors of the system.
@@ -107,10 +107,10 @@ pub fn open(path: &Path) -> Result<File, IoError> {
     }
 }
 
-/// Opens a regular file or a pipe, for readers that go through it once and stop by themselves.
+/// Opens a regular file or a pipe, for readers that read it once and stop by themselves.
 ///
 /// # Errors
-/// It is a directory or a device, or a pipe into which nobody writes; or the errors of the system.
+/// It is a directory or a device, or a pipe into which no program writes; or the errors of the system.
 pub fn stream(path: &Path) -> Result<impl Read + use<>, IoError> {
     let (mut file, kind) = opened(path)?;
     let mut begun = Vec::new();
@@ -146,7 +146,7 @@ pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, IoError> {
     go_on(file, path, limit, bytes)
 }
 
-/// All that comes from a reader, such as a member of the archive at `path`.
+/// All bytes of a reader, such as a member of the archive at `path`.
 ///
 /// # Errors
 /// [`IoError::TooLarge`], and those of the reader.
@@ -154,7 +154,7 @@ pub(super) fn all(from: impl Read, path: &Path, limit: Limit) -> Result<Vec<u8>,
     go_on(from, path, limit, Vec::new())
 }
 
-/// The rest of what has `begun`.
+/// Reads the rest after the bytes in `begun`.
 fn go_on(
     mut from: impl Read,
     path: &Path,
@@ -162,7 +162,7 @@ fn go_on(
     mut begun: Vec<u8>,
 ) -> Result<Vec<u8>, IoError> {
     let failed = |e: io::Error| match e.kind() {
-        // The words of readers that take something apart.
+        // The error of a reader that decodes a format.
         io::ErrorKind::InvalidData => IoError::Malformed {
             path: path.to_owned(),
             reason: e.to_string(),
@@ -171,7 +171,7 @@ fn go_on(
     };
     loop {
         limit.check(path, begun.len() as u64, begun.len() as u64)?;
-        let count = from.by_ref().take(PIECE).read_to_end(&mut begun);
+        let count = from.by_ref().take(BYTES_PER_CHECK).read_to_end(&mut begun);
         if count.map_err(failed)? == 0 {
             return Ok(begun);
         }
@@ -189,13 +189,13 @@ pub fn text(path: &Path, limit: Limit) -> Result<String, IoError> {
     })
 }
 
-/// Makes room for what is to be read.
+/// Reserves memory for the bytes to be read.
 fn reserve(path: &Path, bytes: &mut Vec<u8>, length: usize) -> Result<(), IoError> {
-    let refused = |_| too_large(path, "the system does not give memory for it".into());
+    let refused = |_| too_large(path, "the system does not have enough memory for it".into());
     bytes.try_reserve_exact(length).map_err(refused)
 }
 
-/// What can be read.
+/// The kinds of files that can be read.
 enum Kind {
     Regular,
     Pipe,
@@ -203,7 +203,7 @@ enum Kind {
     Nothing,
 }
 
-/// Opens without waiting for anybody, and says what it is.
+/// Opens without waiting for a writer, and determines the kind.
 fn opened(path: &Path) -> Result<(File, Kind), IoError> {
     let failed = |e| IoError::system(path, "read", e);
     let mut options = OpenOptions::new();
@@ -243,20 +243,20 @@ fn special(path: &Path, kind: &'static str, wanted: &'static str) -> IoError {
     }
 }
 
-/// Waits until somebody writes into the pipe; returns what has come by then.
+/// Waits until a program writes into the pipe; returns the bytes that have arrived by then.
 fn begin_pipe(path: &Path, file: &mut File) -> Result<Vec<u8>, IoError> {
     let failed = |e| IoError::system(path, "read", e);
     let began = Instant::now();
     let mut first = vec![0; 4096];
     let count = loop {
         match file.read(&mut first) {
-            // Nobody has opened it for writing, or whoever had has closed it.
-            Ok(0) if began.elapsed() < PIPE_PATIENCE => {
+            // No program has it open for writing.
+            Ok(0) if began.elapsed() < PIPE_OPEN_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Ok(0) => return Err(special(path, "a pipe into which nobody writes", "a file")),
             Ok(count) => break count,
-            // There is somebody, who has not written yet.
+            // A program has it open, but has not written yet.
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => break 0,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(failed(e)),
@@ -335,7 +335,7 @@ mod tests {
                         .expect("a reader");
                     for _ in 0..pieces {
                         std::thread::sleep(Duration::from_millis(30));
-                        // A reader that has seen enough is gone.
+                        // The reader may have closed the pipe already.
                         let _ = io::Write::write_all(&mut file, b"abc");
                     }
                 });
@@ -346,7 +346,7 @@ mod tests {
         let began = Instant::now();
         let said = refused(&path);
         assert!(said.contains("nobody writes"), "{said}");
-        assert!(began.elapsed() >= PIPE_PATIENCE);
+        assert!(began.elapsed() >= PIPE_OPEN_TIMEOUT);
     }
 
     /// Text of the program, without its tests.

@@ -1,4 +1,4 @@
-//! What tells whether a file still has the bytes that were written: their number and a CRC-32.
+//! Checksums (length and CRC-32) that show whether a file still has the bytes that were written.
 
 use std::fs;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{IoError, read};
 
-/// Length and CRC-32 of a file. Damage and changes show; it is no protection against forgery.
+/// Length and CRC-32 of a file. It detects damage and changes, but does not protect against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Bytes of the file.
@@ -18,7 +18,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Of bytes in memory.
+    /// The sum of bytes in memory.
     pub fn of(bytes: &[u8]) -> Self {
         Self {
             bytes: bytes.len() as u64,
@@ -26,13 +26,13 @@ impl Sum {
         }
     }
 
-    /// Of a file, or `None` if there is no regular file at `path`.
+    /// The sum of a file, or `None` if there is no regular file at `path`.
     ///
     /// # Errors
     /// [`IoError`] if it cannot be read.
     pub fn of_file(path: &Path) -> Result<Option<Self>, IoError> {
         let failed = |e| IoError::system(path, "read", e);
-        // A pipe or a device would be waited for, or read without end.
+        // Reading a pipe or a device could block or never end.
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Ok(None),
@@ -42,7 +42,7 @@ impl Sum {
         Self::of_reader(read::open(path)?).map(Some).map_err(failed)
     }
 
-    /// Of what a reader gives until its end.
+    /// The sum of all bytes of a reader.
     pub(super) fn of_reader(mut reader: impl Read) -> io::Result<Self> {
         let mut buffer = vec![0; 1 << 18];
         let mut hasher = crc32fast::Hasher::new();
@@ -79,7 +79,7 @@ impl Sum {
     }
 }
 
-/// Whether nothing is at a path, as far as it can be reached.
+/// Whether the error means that there is no file at the path.
 fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,11 +1,12 @@
-//! Round numbers along an axis, and how to write them: zooms share an offset, small and large numbers a power of ten.
+//! Round numbers along an axis, and their labels, with a common offset for zooms and a common power of ten for small and large
+//! numbers.
 
 /// Ticks of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ticks {
-    /// Where, as a fraction of the axis (0 its start, 1 its end), and what is written there.
+    /// Places as fractions of the axis (0 at its start, 1 at its end), with labels.
     pub marks: Vec<(f64, String)>,
-    /// The number taken off every label, as written; empty for none.
+    /// The offset that is subtracted from every label, as text; empty for none.
     pub offset: String,
     /// The labels are in units of ten to this power.
     pub exponent: i32,
@@ -112,7 +113,7 @@ impl Ticks {
         ticks
     }
 
-    /// The name of the axis with what the ticks leave out: "x − 5.30031 (10⁻¹⁰ length)".
+    /// The name of the axis with offset and power of ten: "x − 5.30031 (10⁻¹⁰ length)".
     pub fn axis_label(&self, name: &str, unit: &str) -> String {
         let shifted = match self.offset.strip_prefix('−') {
             Some(positive) => format!("{name} + {positive}"),

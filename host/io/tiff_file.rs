@@ -9,7 +9,7 @@ use tiff::tags::{PhotometricInterpretation, SampleFormat, Tag};
 
 use super::colour::Rgb;
 
-/// One byte a pixel, an entry of the palette.
+/// One byte per pixel, an entry of the palette.
 struct Palette;
 
 impl ColorType for Palette {
@@ -18,16 +18,16 @@ impl ColorType for Palette {
     const BITS_PER_SAMPLE: &'static [u16] = &[8];
     const SAMPLE_FORMAT: &'static [SampleFormat] = &[SampleFormat::Uint];
 
-    /// Entries of a palette are no amounts: there is nothing to predict.
+    /// Entries of a palette are not amounts, so there is nothing to predict.
     fn horizontal_predict(row: &[u8], result: &mut Vec<u8>) {
         result.extend_from_slice(row);
     }
 }
 
-/// Pixels of a strip, about.
-const STRIP: usize = 1 << 20;
+/// Approximate number of pixels of a strip.
+const STRIP_PIXELS: usize = 1 << 20;
 /// Pixels up to which a file is plain TIFF, whose offsets have 32 bits; larger ones are BigTIFF.
-const PLAIN: u64 = 1 << 31;
+const MAX_PLAIN_PIXELS: u64 = 1 << 31;
 
 /// Writes a picture whose rows, top first, `fill` provides.
 pub(super) fn encode(
@@ -37,10 +37,17 @@ pub(super) fn encode(
     specification: Option<&str>,
     fill: impl FnMut(usize, &mut [u8]),
 ) -> TiffResult<()> {
-    encode_up_to(PLAIN, w, (width, height), palette, specification, fill)
+    encode_up_to(
+        MAX_PLAIN_PIXELS,
+        w,
+        (width, height),
+        palette,
+        specification,
+        fill,
+    )
 }
 
-/// The same with another limit of plain TIFF.
+/// As [`encode`], with another limit of plain TIFF.
 fn encode_up_to(
     plain: u64,
     w: impl Write + Seek,
@@ -89,7 +96,7 @@ fn strips<W: Write + Seek, K: TiffKind>(
     let map: Vec<u16> = (0..3).flat_map(channel).collect();
     image.encoder().write_tag(Tag::ColorMap, &map[..])?;
     let (width, height) = (width as usize, height as usize);
-    let rows = (STRIP / width).clamp(1, height);
+    let rows = (STRIP_PIXELS / width).clamp(1, height);
     image.rows_per_strip(rows as u32)?;
     let mut strip = vec![0; rows * width];
     for first in (0..height).step_by(rows) {

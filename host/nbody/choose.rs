@@ -8,18 +8,18 @@ use trisolar_run::{Backend, EngineError, missing_gpu};
 
 /// Number of bodies from which `auto` prefers a GPU. With fewer bodies, a CPU finishes a step before a GPU has completed its
 /// launches.
-const WORTH_A_GPU: usize = 2048;
+const MIN_BODIES_FOR_GPU: usize = 2048;
 
 /// With fewer bodies than this, one thread integrates unless the user sets a number, because more threads would only wait.
 pub const FEW: usize = 512;
 
 /// Number of bodies from which several GPUs are faster than one. With fewer bodies, the exchange of positions dominates.
-const WORTH_MORE_GPUS: usize = 131_072;
+const MIN_BODIES_FOR_MORE_GPUS: usize = 131_072;
 
-/// How to compute; nothing here changes a value, except [`Partials::Threads`] the last bits.
+/// Options of a computation. None of them changes a value, except that [`Partials::Threads`] changes the last bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
@@ -27,10 +27,10 @@ pub struct Options {
     pub schedule: Schedule,
     /// Where the CPU engine's reduced solver keeps partial sums.
     pub partials: Partials,
-    /// Number of the first GPU; `None` for 0. A GPU that is named is used, however few bodies there are.
+    /// Number of the first GPU; `None` for 0. A named GPU is used for any number of bodies.
     pub device: Option<u32>,
-    /// How many GPUs compute together; `None` for all from the first on, where there are enough bodies. As many as are asked
-    /// for are used, however few bodies there are.
+    /// Number of GPUs that compute together; `None` for all from the first on, if there are enough bodies. A given number is used for
+    /// any number of bodies.
     pub gpus: Option<u32>,
 }
 
@@ -48,14 +48,14 @@ impl Options {
     pub fn check(&self) -> Result<(), EngineError> {
         match self.asked_for_gpus() {
             Some((option, given)) if self.backend == Backend::Cpu => {
-                let reason = "--backend cpu uses no GPU; leave one of them out";
+                let reason = "--backend cpu uses no GPU; remove one of the two options";
                 Err(EngineError::refused(option, given, reason))
             }
             _ => Ok(()),
         }
     }
 
-    /// Numbers of the GPUs to use for so many bodies.
+    /// Numbers of the GPUs to use for this many bodies.
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn devices(
         &self,
@@ -78,7 +78,7 @@ impl Options {
             return Err(EngineError::refused("gpus", count, reason + &from));
         }
         let there = found?.len() as u32;
-        if self.gpus.is_none() && bodies >= WORTH_MORE_GPUS {
+        if self.gpus.is_none() && bodies >= MIN_BODIES_FOR_MORE_GPUS {
             return Ok((first..there.max(first + 1)).collect());
         }
         Ok(numbers.collect())
@@ -96,13 +96,13 @@ pub fn engine(
     options.check()?;
     let mut notes = Vec::new();
     let precision = problem.specification().precision;
-    // Whose numbers GPUs are much faster with, for any number of bodies.
+    // GPUs are much faster in these precisions for any number of bodies.
     let single = precision != Precision::F64;
     let wanted = match options.backend {
         Backend::Cpu => false,
         Backend::Gpu => true,
         Backend::Auto => {
-            let many = problem.bodies().len() >= WORTH_A_GPU;
+            let many = problem.bodies().len() >= MIN_BODIES_FOR_GPU;
             single || many || options.asked_for_gpus().is_some()
         }
     };

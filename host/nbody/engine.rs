@@ -13,9 +13,9 @@ use trisolar_spec::Integrator;
 /// from the `f64` gives the upper part. An interrupted run needs them to continue with the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowerParts {
-    /// Of the positions: n × 3.
+    /// Lower parts of the positions: n × 3.
     pub position: Vec<[f32; 3]>,
-    /// Of the velocities: n × 3.
+    /// Lower parts of the velocities: n × 3.
     pub velocity: Vec<[f32; 3]>,
 }
 
@@ -32,7 +32,7 @@ pub trait Engine {
     /// Begins a run with these bodies (those of the problem's start or of a later time), integrated as the problem specifies.
     ///
     /// # Errors
-    /// [`EngineError::OutOfMemory`] or what failed.
+    /// [`EngineError::OutOfMemory`] or another failure.
     fn start<'a>(
         &'a self,
         problem: &Validated,
@@ -41,7 +41,7 @@ pub trait Engine {
         self.resume(problem, bodies, None)
     }
 
-    /// The same for an interrupted run that had these [`lower_parts`](Run::lower_parts).
+    /// As [`start`](Self::start), for an interrupted run that had these [`lower_parts`](Run::lower_parts).
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -53,7 +53,7 @@ pub trait Engine {
     ) -> Result<Box<dyn Run + 'a>, EngineError>;
 }
 
-/// Bodies under way in an engine.
+/// A run in an engine.
 pub trait Run {
     /// Takes this many steps. Returns the number taken.
     ///
@@ -61,7 +61,7 @@ pub trait Run {
     /// [`EngineError::Cancelled`] if the monitor ended the run (the bodies are then those after some step); otherwise
     /// what failed.
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError>;
-    /// The bodies as they are now.
+    /// The current state of the bodies.
     ///
     /// # Errors
     /// What failed.
@@ -93,12 +93,12 @@ pub(super) fn saved_pairs(integrator: Integrator) -> usize {
     kernels_gpu::integrators!({by_integrator} [integrator, |I| I::SAVED])
 }
 
-/// An integrator at work: what it does with a system from a run's start on.
+/// An integrator with its progress in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integration {
     integrator: Integrator,
     dt: f64,
-    /// How many of its first steps are still to be taken.
+    /// Number of starting steps that remain.
     starts: u32,
 }
 
@@ -112,12 +112,12 @@ impl Integration {
         }
     }
 
-    /// What is done before the first step.
+    /// Prepares the system before the first step.
     pub fn prepare<S: System>(self, s: &mut S) -> Result<(), S::Error> {
         kernels_gpu::integrators!({by_integrator} [self.integrator, |I| I::prepare(s)])
     }
 
-    /// The next step.
+    /// Takes the next step.
     pub fn step<S: System>(&mut self, s: &mut S) -> Result<(), S::Error> {
         let (integrator, dt) = (self.integrator, self.dt);
         if self.is_uniform() {

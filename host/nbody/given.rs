@@ -286,7 +286,7 @@ impl Given {
                 option: "softening",
                 given: "not given".into(),
                 allowed: format!(
-                    "the bodies of {name} have softening lengths of their own, from {least} to {greatest}; give one for all"
+                    "the bodies of {name} have different softening lengths, from {least} to {greatest}; give one for all bodies"
                 ),
             });
         }
@@ -306,7 +306,7 @@ impl Given {
                 && given != told
             {
                 notes.push(format!(
-                    "--{option} {given} goes before {name}, where {what} is {told}"
+                    "--{option} {given} overrides {name}, where {what} is {told}"
                 ));
             }
         }
@@ -322,7 +322,7 @@ impl Given {
         for (option, what, known, usual) in missing {
             if known.is_none() {
                 notes.push(format!(
-                    "{name} does not tell {what}: {usual} is taken; --{option} gives another"
+                    "{name} does not contain {what}: {usual} is used; --{option} sets another value"
                 ));
             }
         }
@@ -406,7 +406,7 @@ impl Given {
         match max_error(most) {
             Err(allowed) => refused(allowed),
             Ok(()) if self.energy == Some(EnergyLooks::Never) => {
-                refused("needs the energy, and --energy none leaves it out")
+                refused("needs the energy, which --energy none does not evaluate")
             }
             Ok(()) => Ok(()),
         }

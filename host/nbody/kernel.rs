@@ -1,4 +1,4 @@
-//! The GPU kernels of the all-pairs solvers: which there are, how they are launched, and the arrays they work on.
+//! The GPU kernels of the all-pairs solvers, their launches and their arrays.
 
 use kernels_gpu::device::linear::{Linear, TOGETHER};
 use kernels_gpu::device::steps::{ACCELERATE, DRIFT, KICK, Operation, Steps};
@@ -22,12 +22,12 @@ use trisolar_run::EngineError;
 pub enum NbodyKernel {
     /// `basic`, straight from global memory.
     Plain,
-    /// `basic`, many steps in one launch with barriers for the whole grid: for few bodies. Steps of other operations than kicks and
+    /// `basic`, many steps in one launch with barriers for the whole grid, for few bodies. Steps with operations other than kicks and
     /// drifts are taken as with [`Plain`](Self::Plain).
     Steps,
     /// `basic`, tiles in shared memory, one body a thread.
     Tile1,
-    /// Two bodies a thread.
+    /// Two bodies per thread.
     Tile2,
     /// Four bodies a thread.
     Tile4,
@@ -48,12 +48,12 @@ pub enum NbodyKernel {
 /// A tile kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tile {
-    /// Bodies a thread.
+    /// Bodies per thread.
     pub bodies: u32,
 }
 
 impl NbodyKernel {
-    /// All of them.
+    /// All kernels.
     pub const ALL: [Self; 11] = [
         Self::Plain,
         Self::Steps,
@@ -150,8 +150,8 @@ pub(super) enum Accelerate<S: DeviceNumber> {
 pub(super) trait Number: Pairs + Plain {
     const PRECISION: Precision;
 
-    /// The kernel that computes accelerations. Those that there are not in this precision are refused before, or another one is as
-    /// fast.
+    /// The kernel that computes accelerations. A kernel that does not exist in this precision is refused before, or replaced by another one that
+    /// is as fast.
     fn accelerate(kernel: NbodyKernel) -> Accelerate<Self>;
 }
 
@@ -217,19 +217,19 @@ impl Number for FloatFloat<f32> {
 
 /// A kernel and its launch parameters, which do not change a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct LaunchPlan {
     /// The kernel.
     pub kernel: NbodyKernel,
-    /// Threads of a block: 32 to 1024, a multiple of 32.
+    /// Threads per block: 32 to 1024, a multiple of 32.
     pub block: u32,
-    /// Parts into which the chunks of a tile kernel are dealt (at least 1; as many as there are chunks at most).
+    /// Parts into which the chunks of a tile kernel are divided (at least 1, at most the number of chunks).
     pub splits: u32,
-    /// Rows of [`NbodyKernel::Reduced`] in one launch at most (at least 1): bounds its memory.
+    /// Largest number of rows of [`NbodyKernel::Reduced`] in one launch (at least 1), which limits its memory.
     pub rows: u32,
 }
 
-impl Plan {
-    /// Blocks of 128 threads, not split, all rows at once.
+impl LaunchPlan {
+    /// A plan with blocks of 128 threads, one part, and all rows in one launch.
     pub fn new(kernel: NbodyKernel) -> Self {
         Self {
             kernel,
@@ -239,7 +239,7 @@ impl Plan {
         }
     }
 
-    /// The kernel must be of the solver that the problem names, and the launch possible.
+    /// Checks that the kernel belongs to the solver of the problem, and that the launch is possible.
     pub(super) fn check(&self, problem: &Validated) -> Result<(), EngineError> {
         let solver = problem.specification().solver;
         let fail = |reason: String| {
@@ -260,7 +260,7 @@ impl Plan {
         if self.kernel.is_atomic() && problem.specification().precision == Precision::FloatFloat {
             return fail("there are no atomic sums in float-float".into());
         }
-        // Kernels that fill the registers do not fit into the largest blocks.
+        // Kernels with many registers do not fit into the largest blocks.
         let most = match self.kernel {
             NbodyKernel::Tile8 | NbodyKernel::Steps => 512,
             kernel if kernel.is_reduced() => 256,
@@ -275,7 +275,9 @@ impl Plan {
         if self.kernel == NbodyKernel::Equal {
             let mass = &problem.bodies().mass;
             if let Some(other) = mass.iter().position(|m| *m != mass[0]) {
-                return fail(format!("body {other} has not the mass of body 0"));
+                return fail(format!(
+                    "the mass of body {other} differs from that of body 0"
+                ));
             }
         }
         if self.splits == 0 {
@@ -285,7 +287,7 @@ impl Plan {
     }
 }
 
-/// Bodies of a row.
+/// Bodies per row.
 pub(super) fn row_length(precision: Precision) -> u32 {
     match precision {
         Precision::F32 => FastF32::ROW,
@@ -294,11 +296,11 @@ pub(super) fn row_length(precision: Precision) -> u32 {
     }
 }
 
-/// Notes down what an integrator does in a step.
+/// Records the operations of an integrator in a step.
 #[derive(Default)]
 struct Notes {
     operations: Vec<(u32, f64)>,
-    /// Something that is not an [`Operation`] was asked for.
+    /// Whether something that is not an [`Operation`] was requested.
     beyond: bool,
 }
 
@@ -343,7 +345,7 @@ pub(super) fn operations<S: DeviceNumber>(
     (!notes.beyond).then(|| notes.operations.iter().map(operation).collect())
 }
 
-/// One or two combinations for a launch of the linear kernels, and whether there are two; `place` says where the vectors of a pair are.
+/// One or two combinations for a launch of the linear kernels, and whether there are two; `place` returns the addresses of the vectors of a pair.
 pub(super) fn linear_jobs<S: DeviceNumber>(
     combinations: &[Combination<'_>],
     mut place: impl FnMut(Pair) -> [*mut Body<S>; 2],
@@ -371,7 +373,7 @@ pub(super) fn linear_jobs<S: DeviceNumber>(
     )
 }
 
-/// Bodies of a chunk of a kernel. Those that sum in a fixed order have no choice; the others take more chunks.
+/// Bodies per chunk of a kernel. It is fixed for kernels that sum in a fixed order; the others use more chunks.
 fn chunk_of(kernel: NbodyKernel, n: u32) -> u32 {
     if kernel.is_atomic() {
         n.div_ceil(2 * MAX_CHUNKS).next_multiple_of(CHUNK_UNIT)
@@ -380,12 +382,12 @@ fn chunk_of(kernel: NbodyKernel, n: u32) -> u32 {
     }
 }
 
-/// A precision, which may be one of pairs: see [`LowerParts`].
+/// A precision, the numbers of which may be pairs: see [`LowerParts`].
 pub(super) trait Pairs: DeviceNumber {
     /// The lower part, if it has one.
     fn lower(self) -> Option<f32>;
 
-    /// The number that was `x` in 64 bits and had this lower part.
+    /// Restores the number that was `x` in 64 bits and had this lower part.
     fn with_lower(x: f64, lower: f32) -> Self;
 }
 
@@ -415,20 +417,20 @@ impl Pairs for FloatFloat<f32> {
     }
 
     fn with_lower(x: f64, lower: f32) -> Self {
-        // x is the sum of both but for its rounding, which is far less than half a unit of the upper part.
+        // x is the rounded sum of both; the rounding error is far less than half a unit of the upper part.
         let upper = if x == 0.0 { x } else { x - f64::from(lower) };
         Self::from_parts(upper as f32, lower)
     }
 }
 
-/// Bodies as the kernels see them, filled up to whole rows.
+/// Bodies in the form of the kernels, padded to whole rows.
 #[derive(Debug)]
 pub(super) struct Arrays<S> {
     /// Bodies.
     pub n: u32,
     /// n rounded up to whole rows.
     pub padded: u32,
-    /// Positions and strengths.
+    /// Positions and G·m.
     pub x: Vec<Body<S>>,
     /// Velocities.
     pub v: Vec<Body<S>>,
@@ -437,7 +439,7 @@ pub(super) struct Arrays<S> {
 }
 
 impl<S: Pairs> Arrays<S> {
-    /// Of the bodies, and of what an interrupted run had beside them.
+    /// Arrays of the bodies and of the lower parts of an interrupted run.
     pub(super) fn new(
         spec: &Specification,
         bodies: &Bodies,
@@ -473,7 +475,7 @@ impl<S: Pairs> Arrays<S> {
             z: S::from_f64(z),
             g: S::from_f64(g),
         };
-        // Bodies that fill up lie on the x axis beyond all others: so far that r⁻³ is 0 where strength 0 does not count.
+        // Padding bodies lie on the x axis beyond all others, so far that r⁻³ is 0 for kernels that ignore the mass.
         let far = if kernel == NbodyKernel::Equal {
             match spec.precision {
                 Precision::F64 => 1.0e120,
@@ -512,7 +514,7 @@ impl<S: Pairs> Arrays<S> {
         }
     }
 
-    /// What a number of steps of so many operations is about.
+    /// The problem of launches with this many steps and operations.
     pub(super) fn steps(&self, operations: usize, steps: u32) -> Steps<S> {
         Steps {
             softening2: self.softening2,
@@ -523,7 +525,7 @@ impl<S: Pairs> Arrays<S> {
         }
     }
 
-    /// What `rows` rows from `row` on are about.
+    /// The problem of launches for `rows` rows from `row` on.
     pub(super) fn rows(&self, kernel: NbodyKernel, row: u32, rows: u32) -> Reduced<S> {
         Reduced {
             softening2: self.softening2,
@@ -536,7 +538,7 @@ impl<S: Pairs> Arrays<S> {
         }
     }
 
-    /// What [`bodies`](Self::bodies) cannot hold.
+    /// The parts that [`bodies`](Self::bodies) cannot hold.
     pub(super) fn lower_parts(&self) -> Option<LowerParts> {
         let lower = |all: &[Body<S>]| -> Option<Vec<[f32; 3]>> {
             let parts = |b: &Body<S>| {

@@ -15,7 +15,7 @@ pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use engine::{Engine, LowerParts, Run};
 pub use given::{Given, GivenError, ModelName};
-pub use kernel::{NbodyKernel, Plan};
+pub use kernel::{LaunchPlan, NbodyKernel};
 pub use run::{NotFinite, Pause, RunError, Snapshot, integrate, integrate_with_pauses};
 pub use spec::{
     EnergyLooks, MAX_STEPS, Partials, Precision, Schedule, Solver, SpecError, Specification,

@@ -16,11 +16,11 @@ pub struct Snapshot {
     pub bodies: Bodies,
 }
 
-/// Where a run pauses.
+/// The reason of a pause of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// At a step that is recorded.
-    Look,
+    Record,
     /// At another step, so that the run can be saved.
     Between,
 }
@@ -28,7 +28,7 @@ pub enum Pause {
 /// Bodies whose coordinates or velocities stopped being finite numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFinite {
-    /// The first step after which a coordinate or velocity is no finite number.
+    /// The first step after which a coordinate or velocity is not a finite number.
     pub step: u64,
     /// The time after it, as text.
     pub time: String,
@@ -38,23 +38,23 @@ pub struct NotFinite {
 
 impl fmt::Display for NotFinite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Bodies that the message lists.
-        const MOST: usize = 6;
+        /// Largest number of bodies that the message lists.
+        const MAX_LISTED_BODIES: usize = 6;
         let (step, time, count) = (self.step, &self.time, self.bodies.len());
-        let listed: Vec<String> = (self.bodies.iter().take(MOST))
+        let listed: Vec<String> = (self.bodies.iter().take(MAX_LISTED_BODIES))
             .map(usize::to_string)
             .collect();
         let listed = listed.join(", ");
         let bodies = if count == 1 { "body" } else { "bodies" };
-        let more = if count > MOST {
-            format!(" and {} more", count - MOST)
+        let more = if count > MAX_LISTED_BODIES {
+            format!(" and {} more", count - MAX_LISTED_BODIES)
         } else {
             String::new()
         };
         write!(
             f,
-            "step {step} (time {time}): coordinates or velocities of {bodies} {listed}{more} are not finite numbers any more, \
-             usually because bodies came too close to each other for the time step: take a smaller --dt or a --softening"
+            "step {step} (time {time}): coordinates or velocities of {bodies} {listed}{more} are no longer finite \
+             numbers, usually because bodies came too close to each other for the time step: use a smaller --dt or a larger --softening"
         )
     }
 }
@@ -73,8 +73,8 @@ pub enum RunError<E> {
     Observer(E),
 }
 
-/// Takes the steps from `from` (which has taken `from.step` of them) to the last, and shows `observe` the bodies after every
-/// multiple of `every` steps and after the last. What lies in `from` is not shown.
+/// Takes the steps from `from` (which has taken `from.step` of them) to the last, and calls `observe` with the bodies after
+/// every multiple of `every` steps and after the last step, but not with `from` itself.
 ///
 /// # Errors
 /// [`RunError`].
@@ -97,7 +97,7 @@ pub fn integrate<E>(
 }
 
 /// As [`integrate`] with `[every, pause]`, but also shows the bodies after every `pause` steps between these: often enough to save
-/// them before much work can be lost. With them come the lower parts, without which they cannot be gone on `from` to the same bits.
+/// them before much work can be lost. The lower parts, without which a run cannot continue with the same bits, are passed as well.
 ///
 /// # Errors
 /// [`RunError`].
@@ -118,7 +118,7 @@ pub fn integrate_with_pauses<E>(
         let next = look.min(step.saturating_add(pause));
         run.advance(
             next - step,
-            &Part {
+            &PartProgress {
                 monitor,
                 before: step,
                 total: spec.steps,
@@ -138,7 +138,7 @@ pub fn integrate_with_pauses<E>(
         }
         good.clone_from(&snapshot);
         let kind = if step == look {
-            Pause::Look
+            Pause::Record
         } else {
             Pause::Between
         };
@@ -188,13 +188,13 @@ impl Monitor for Silent<'_> {
 }
 
 /// Progress of a part as that of the whole.
-struct Part<'a> {
+struct PartProgress<'a> {
     monitor: &'a dyn Monitor,
     before: u64,
     total: u64,
 }
 
-impl Monitor for Part<'_> {
+impl Monitor for PartProgress<'_> {
     fn progress(&self, done: u64, _total: u64) {
         self.monitor.progress(self.before + done, self.total);
     }

@@ -223,7 +223,7 @@ pub enum SpecError {
     },
     /// Two bodies so close to each other, without softening, that the pull between them is not a finite number.
     #[error(
-        "bodies {first} and {second} are only {distance:e} apart: below {least:.1e} the pull between them is not a finite number; \
+        "bodies {first} and {second} are only {distance:e} apart: below {least:.1e} the force between them is not a finite number; \
          move one of them, or give a softening length"
     )]
     TooClose {
@@ -237,7 +237,7 @@ pub enum SpecError {
         least: f64,
     },
     /// A body outside of the plane z = 0, in two dimensions.
-    #[error("body {body}: z = {z}, vz = {vz}, but --dimensions 2 wants 0 for both")]
+    #[error("body {body}: z = {z}, vz = {vz}, but --dimensions 2 needs 0 for both")]
     OutOfPlane {
         /// Which body.
         body: usize,
@@ -303,7 +303,8 @@ impl Specification {
             check_distances(&bodies, self.precision)?;
         }
         if !self.integrator.is_of_any_bodies() {
-            let allowed = "one that needs no jerks; star clusters have Hermite's method, see trisolar cluster";
+            let allowed =
+                "an integrator that needs no jerks; trisolar cluster has Hermite integration";
             return option("integrator", &self.integrator, allowed);
         }
         if let Some(body) = bodies.mass.iter().position(|m| !(m * self.g).is_finite()) {

@@ -1,11 +1,11 @@
-//! Why a run could not go on.
+//! Errors of runs.
 
 use std::fmt;
 
 use crate::Backend;
 use crate::gpu::GpuError;
 
-/// Why something could not be computed.
+/// The reason why a computation failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     /// The monitor ended the run.
@@ -17,17 +17,17 @@ pub enum EngineError {
     /// A call to a GPU failed.
     #[error("{device}: {call} failed: {reason}")]
     Gpu {
-        /// Which GPU.
+        /// The name of the GPU.
         device: String,
-        /// Which call.
+        /// The name of the call.
         call: &'static str,
-        /// The driver's words.
+        /// The description of the driver.
         reason: String,
     },
     /// A device or the host has too little memory.
     #[error("{device}: out of memory: {needed} bytes are needed, {available} are free")]
     OutOfMemory {
-        /// Which device, or `host`.
+        /// The name of the device, or `host`.
         device: String,
         /// Bytes asked for.
         needed: u64,
@@ -39,34 +39,34 @@ pub enum EngineError {
     Refused {
         /// Name of the option, as on the command line.
         option: &'static str,
-        /// What was asked for.
+        /// The given value.
         given: String,
-        /// What there is, or what does not go together.
+        /// The available devices, or the contradiction.
         reason: String,
     },
     /// The results could not be stored.
     #[error("{0}")]
     Sink(String),
-    /// Another process of the run cannot go on.
+    /// Another process of the run has failed.
     #[error("rank {rank}: {reason}")]
     Rank {
         /// Which.
         rank: usize,
-        /// Its words.
+        /// Its error.
         reason: String,
     },
     /// The CPU engine could not start its threads.
     #[error("--threads {given}: {reason}")]
     Threads {
-        /// Number asked for.
+        /// The requested number.
         given: usize,
-        /// What the system said.
+        /// The description of the system.
         reason: String,
     },
 }
 
 impl EngineError {
-    /// An option that cannot be had.
+    /// A refused option.
     pub fn refused(
         option: &'static str,
         given: impl fmt::Display,
@@ -79,16 +79,16 @@ impl EngineError {
         }
     }
 
-    /// What it means that GPUs cannot be used: with `auto` the CPU computes instead, and this is to be said of it.
+    /// Handles the failure to use GPUs: with `auto` the CPU computes instead, and the result is the note for the user.
     ///
     /// # Errors
     /// The error itself, with any other backend.
     pub fn passed_over(self, backend: Backend) -> Result<Option<String>, Self> {
         match self {
             error if backend != Backend::Auto => Err(error),
-            // What was asked for by its number must be there.
+            // A GPU that is requested by its number must exist.
             error @ Self::Refused { .. } => Err(error),
-            // The ordinary case of a machine without a GPU is no news.
+            // A machine without a GPU is an ordinary case, without a note.
             Self::NoGpu(_) if !crate::gpu::driver_present() => Ok(None),
             error => Ok(Some(format!("{error}; the CPU computes instead"))),
         }

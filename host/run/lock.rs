@@ -1,7 +1,7 @@
-//! Locks on outputs: a second run finds the first and can say whose it is.
+//! Locks on outputs, by which a second run detects the first one and names its process.
 //!
-//! A lock is a file beside the output that holds who has it, and a lock of the system (`flock`) on that file, which vanishes
-//! with the process. Where a file system has no locks, or takes no new file, a run goes on without.
+//! A lock is a file beside the output that describes its holder, together with a system lock (`flock`) on that file, which is
+//! released when the process ends. On a file system that has no locks, or that accepts no new file, runs continue without locks.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,30 +16,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::atomic;
 
-/// How long a process that was killed may keep its locks: drivers of GPUs take some time to clean up after it.
-const DYING: Duration = Duration::from_secs(4);
+/// Longest time for which a killed process may keep its locks, because GPU drivers take some time to clean up after it.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Time between two attempts.
-const AGAIN: Duration = Duration::from_millis(50);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Lock files that this process has made.
+/// Lock files that this process has created.
 static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A lock on an output. Dropped, it is gone, and so is its file.
+/// A lock on an output. Dropping it releases the lock and removes its file.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    /// Holds the lock of the system.
+    /// Holds the system lock.
     _file: File,
 }
 
-/// Who has a lock.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its process id.
     pub process: u32,
     /// The name of its machine.
     pub host: String,
-    /// Since when: seconds since 1970, UTC.
+    /// Start of the lock, in seconds since 1970 (UTC).
     pub since: u64,
 }
 
@@ -70,10 +70,10 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Another run has a lock.
+/// Another run holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// Who, if that can be read.
+    /// Its holder, if that can be read.
     pub holder: Option<Holder>,
 }
 
@@ -88,8 +88,8 @@ impl fmt::Display for Busy {
 }
 
 impl Lock {
-    /// Takes the lock `name` in a folder, for this process; waits a little for a process that is ending. `None` where there can be no
-    /// lock.
+    /// Takes the lock `name` in a folder, for this process; waits a little for a process that is ending. `None` if locks are
+    /// not possible there.
     ///
     /// # Errors
     /// [`Busy`] if another run has it.
@@ -98,28 +98,30 @@ impl Lock {
         file_name.push(atomic::short_name(name));
         file_name.push(".lock");
         let path = folder.join(file_name);
-        let end = Instant::now() + DYING;
+        let end = Instant::now() + RELEASE_TIMEOUT;
         loop {
             let Some((mut file, writable)) = open(&path) else {
                 return Ok(None);
             };
             match file.try_lock() {
-                // Its holder may have removed it after it was opened here.
+                // Its holder may have removed the file after it was opened here.
                 Ok(()) if !atomic::is_at(&file, &path) => {}
                 Ok(()) => {
                     if writable {
-                        // Without it the lock holds as well, but nobody can say whose it is.
+                        // The lock is valid even if its holder cannot be written.
                         let _ = sign(&mut file);
                     }
                     lock(&HELD).push(path.clone());
                     return Ok(Some(Self { path, _file: file }));
                 }
                 Err(TryLockError::Error(_)) => {
-                    // No locks here: a file that nobody can lock says nothing.
+                    // There are no locks here, so the file would have no meaning.
                     let _ = fs::remove_file(&path);
                     return Ok(None);
                 }
-                Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(AGAIN),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                    thread::sleep(RETRY_INTERVAL)
+                }
                 Err(TryLockError::WouldBlock) => {
                     let holder = holder(&mut file);
                     return Err(Busy { holder });
@@ -131,7 +133,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While it is locked: nobody else can take it for theirs.
+        // Removed while it is locked, so that no other process can acquire it in between.
         let _ = fs::remove_file(&self.path);
         lock(&HELD).retain(|path| *path != self.path);
     }
@@ -144,15 +146,15 @@ pub fn release_all() {
     }
 }
 
-/// Locks a file that only one run may write; waits a little for a process that is ending. Where there are no locks, it goes on.
+/// Locks a file that only one run may write; waits a little for a process that is ending. Does nothing where locks are not possible.
 ///
 /// # Errors
 /// [`Busy`] if another run has it.
 pub fn hold(file: &File) -> Result<(), Busy> {
-    let end = Instant::now() + DYING;
+    let end = Instant::now() + RELEASE_TIMEOUT;
     loop {
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(AGAIN),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(RETRY_INTERVAL),
             Err(TryLockError::WouldBlock) => return Err(Busy { holder: None }),
             // Not every file system has locks.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
@@ -167,7 +169,7 @@ fn open(path: &Path) -> Option<(File, bool)> {
     if let Ok(file) = options.open(path) {
         return Some((file, true));
     }
-    // Somebody else's, who may be at work.
+    // The file belongs to another user, whose run may be active.
     File::open(path).ok().map(|file| (file, false))
 }
 
@@ -178,12 +180,14 @@ fn sign(file: &mut File) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Bytes of a lock file at most.
-const MOST: u64 = 4096;
+/// Largest number of bytes that are read of a lock file.
+const MAX_LOCK_FILE_BYTES: u64 = 4096;
 
 fn holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).ok()?;
+    file.take(MAX_LOCK_FILE_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
     serde_json::from_str(&text).ok()
 }
 
@@ -231,7 +235,7 @@ mod tests {
         drop(first);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         drop(take(folder.path()).unwrap().expect("free again"));
-        // What a killed process leaves is no lock.
+        // The file that a killed process leaves behind is not a lock.
         fs::write(folder.path().join(".trisolar-end.npz.lock"), "{}").unwrap();
         drop(take(folder.path()).unwrap().expect("nobody has it"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

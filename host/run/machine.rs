@@ -1,11 +1,11 @@
-//! What the machine is: names and sizes for reports.
+//! A description of the machine for reports.
 
 use serde_json::{Value, json};
 
 use crate::gpu::{self, DeviceInfo};
 use crate::simd::{Simd, has_fma};
 
-/// What there is to compute on, as `trisolar devices --json` prints it: `gpus`, `driver_cuda`, `kernels`, `no_gpu` (why
+/// The devices of the machine, as `trisolar devices --json` prints them: `gpus`, `driver_cuda`, `kernels`, `no_gpu` (the reason why
 /// there is none), `cpu`.
 pub fn inventory() -> Value {
     let found = gpu::devices();
@@ -62,7 +62,7 @@ pub fn kernels() -> &'static str {
     gpu::kernels().map_or("none", |module| module.origin)
 }
 
-/// Lanes of the CPU engines, fastest first, as they would be chosen.
+/// Lanes of the CPU engines, fastest first, in the order of preference.
 pub fn simd() -> Vec<Simd> {
     Simd::available().into_iter().rev().collect()
 }
@@ -72,7 +72,7 @@ pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// The CPU's name, as far as the system tells.
+/// The name of the CPU, if the system provides it.
 pub fn cpu_name() -> String {
     std::fs::read_to_string("/proc/cpuinfo")
         .ok()
@@ -88,5 +88,5 @@ pub fn emulator() -> gpu::Emulator {
     gpu::Emulator::new(format!("emulated grid, {}", cpu_name()))
 }
 
-/// Bytes of memory that can still be used, 0 where the system does not tell.
+/// Bytes of memory that can still be used, 0 if the system does not provide the number.
 pub use crate::io::memory::available as available_memory;

@@ -1,19 +1,20 @@
-//! What every run has in common, whatever it computes: what computes it, who watches it, how it fails; its outputs, declared and
-//! checked in one place, the locks that keep other runs from them, and the record by which a checkpoint goes on with all of it.
+//! The parts that all runs have in common: selection of devices, progress and cancellation, errors, outputs that are declared and
+//! checked in one place, locks that keep other runs from them, and the record from which a checkpoint is resumed with all of them.
 //!
-//! - [`Backend`], [`GpuChoice`], [`RunOptions`]: what computes
-//! - [`Monitor`]: who is told of the progress, and may end the run
-//! - [`EngineError`]: why a run could not go on
+//! - [`Backend`], [`GpuChoice`], [`RunOptions`]: the devices of a run
+//! - [`Monitor`]: receives the progress and can cancel the run
+//! - [`EngineError`]: the errors of engines
 //! - [`Workers`]: the CPU threads of a run
-//! - [`queue`], [`team`]: how devices share the items of a run
+//! - [`queue`], [`scheduler`]: how devices share the items of a run
 //! - [`partial`]: the items of a run in a file, from which an interrupted run goes on
 //! - [`Ranks`]: the processes of a run
-//! - [`machine`]: what this machine is
+//! - [`machine`]: a description of this machine
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same
 //! - [`Claim`]: these outputs, locked for this run
-//! - [`Record`]: what was asked for and which files were written, as a checkpoint holds it
-//! - [`lock`]: locks that vanish with the process that holds them
+//! - [`Record`]: the options of a run and the files that it has written, as part of a checkpoint
+//! - [`lock`]: locks that are released when their process ends
 
+mod backend;
 mod error;
 pub mod lock;
 pub mod machine;
@@ -29,7 +30,7 @@ pub mod processes;
 pub mod queue;
 mod ranks;
 mod record;
-pub mod team;
+pub mod scheduler;
 mod times;
 pub mod workers;
 
@@ -37,10 +38,11 @@ use trisolar_device as gpu;
 use trisolar_io as io;
 use trisolar_simd as simd;
 
+pub use backend::Backend;
 pub use error::EngineError;
 pub use monitor::{LONGEST_REACTION, Monitor, Unattended};
 pub use options::{
-    Backend, Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,
+    Driver, GpuChoice, MapBackend, RunOptions, gpu_count, max_error, missing_gpu, threads,
 };
 
 pub use outputs::{Claim, Names, Outputs, Refused};

@@ -1,11 +1,12 @@
-//! Who watches a run and may end it.
+//! Progress and cancellation of runs.
 
 use std::time::Duration;
 
-/// How long a device may compute before it looks for a cancellation, unless the [monitor](Monitor::reaction) wants less.
+/// Longest time for which a device may compute before it checks for cancellation, unless the [monitor](Monitor::reaction) needs a
+/// shorter one.
 pub const LONGEST_REACTION: Duration = Duration::from_millis(120);
 
-/// Watches a run and may end it.
+/// Receives the progress of a run and can cancel it.
 pub trait Monitor: Sync {
     /// Reports that `done` of `total` steps are accounted for; a pixel that parts early accounts for all of its steps. Called a few
     /// times per second, from any thread.
@@ -22,7 +23,7 @@ pub trait Monitor: Sync {
     }
 }
 
-/// A [`Monitor`] that shows nothing and lets the run go on.
+/// A [`Monitor`] that ignores the progress and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unattended;
 

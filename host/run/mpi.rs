@@ -1,6 +1,6 @@
 //! The processes that `mpirun` started as one program: the only place that names MPI.
 //!
-//! MPI's own handling of errors is kept: if a call fails because another process is gone, all of them end.
+//! MPI's default error handling is kept: if a call fails because another process is lost, all processes end.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -17,19 +17,19 @@ use mpi::{Count, Rank, Tag, Threading};
 
 use crate::Ranks;
 
-/// What [`World::send_bytes`] sends.
+/// The tag of the messages of [`World::send_bytes`].
 const BYTES: Tag = 7;
 
-/// All processes of this run. Calls are made by the thread that [`join`](Self::join)ed them.
+/// All processes of this run. Only the thread that called [`join`](Self::join) may make calls.
 pub struct World {
     pending: RefCell<Vec<Pending<f64>>>,
     pending_bytes: RefCell<Vec<Pending<u8>>>,
     /// This process's number among those of the same machine, and how many these are.
     here: [usize; 2],
-    /// How many of these can run on the same processors as this one.
+    /// Number of these processes that can run on the same processors as this one.
     sharing_processors: usize,
     world: SimpleCommunicator,
-    // The last field: dropping it takes leave of the others.
+    // The last field, because dropping it finalises MPI.
     _universe: Universe,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Debug for World {
     }
 }
 
-/// Numbers on their way; they stay where they are until they have arrived.
+/// Numbers that are being sent. They must not move until they have been delivered.
 struct Pending<T: Equivalence + 'static> {
     request: Option<Request<'static, [T], StaticScope>>,
     numbers: *mut [T],
@@ -60,7 +60,7 @@ impl<T: Equivalence + 'static> Pending<T> {
         }
     }
 
-    /// Whether they have arrived.
+    /// Whether they have been delivered.
     fn has_arrived(&mut self) -> bool {
         self.request = self.request.take().and_then(|request| request.test().err());
         self.request.is_none()
@@ -106,12 +106,12 @@ impl World {
         self.here[0]
     }
 
-    /// How many processes are on this machine.
+    /// Number of processes on this machine.
     pub fn count_here(&self) -> usize {
         self.here[1]
     }
 
-    /// How many processes, this one among them, may run on the processors that this one may run on.
+    /// Number of processes, including this one, that can run on the same processors as this one.
     pub fn sharing_processors(&self) -> usize {
         self.sharing_processors.max(1)
     }
@@ -120,7 +120,7 @@ impl World {
         self.world.process_at_rank(rank as Rank)
     }
 
-    /// The bytes of rank 0 for all.
+    /// Sends the bytes of rank 0 to all processes.
     pub fn broadcast(&self, bytes: &mut Vec<u8>) {
         let root = self.process(0);
         let mut length = bytes.len() as u64;
@@ -144,7 +144,7 @@ impl World {
         self.pending_bytes.borrow_mut().push(pending);
     }
 
-    /// Bytes that some process has sent, and which, if there are any.
+    /// A message that has arrived, with the number of its sender; `None` if there is no message.
     pub fn receive_bytes(&self) -> Option<(usize, Vec<u8>)> {
         let any = self.world.any_process();
         let message = any.immediate_matched_probe_with_tag(BYTES)?;
@@ -166,7 +166,7 @@ impl World {
     }
 }
 
-/// The processors that this process may run on, as a number that is the same for the same ones.
+/// The processors that this process may run on, as a hash.
 fn own_processors() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with("Cpus_allowed:"));
@@ -179,7 +179,7 @@ impl Drop for World {
             // The others would wait for this process.
             self.abort(1);
         }
-        // They must stay where they are until they have arrived.
+        // They must not move until they have been delivered.
         self.pending_bytes
             .take()
             .into_iter()

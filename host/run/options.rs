@@ -1,32 +1,17 @@
-//! What computes a run: which engine, which GPUs, how many threads. Also from text, as the command line, Python and C have it; an error
-//! says what is allowed.
+//! The devices of a run: engine, GPUs, number of threads. The types are parsed from the texts of the command line, Python and C; an
+//! error describes the allowed values.
 
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-use crate::EngineError;
 use crate::gpu::{DeviceInfo, GpuError};
+use crate::{Backend, EngineError};
 
-/// Which engine to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// GPUs if any can be used, otherwise the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// GPUs, or an error.
-    Gpu,
-}
-
-/// Which GPUs to use, by the driver's numbers.
+/// The GPUs to use, by the driver's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GpuChoice {
-    /// All, as far as the map is large enough to keep them busy.
+    /// As many GPUs as the map can keep busy.
     #[default]
     Auto,
     /// All.
@@ -36,10 +21,10 @@ pub enum GpuChoice {
 }
 
 impl GpuChoice {
-    /// Numbers that can be chosen.
+    /// The numbers that can be chosen.
     pub const NUMBERS: Range<u32> = 0..64;
 
-    /// These GPUs; `None` if there is none, or one beyond [`NUMBERS`](Self::NUMBERS).
+    /// These GPUs; `None` if `numbers` is empty or has a number outside of [`NUMBERS`](Self::NUMBERS).
     pub fn of(numbers: &[u32]) -> Option<Self> {
         let known = numbers.iter().all(|n| Self::NUMBERS.contains(n));
         (known && !numbers.is_empty())
@@ -69,7 +54,7 @@ impl fmt::Display for GpuChoice {
     }
 }
 
-/// The first of these numbers of GPUs that there is not, and what there is.
+/// The first of these GPUs that does not exist, and a description of the existing ones.
 pub fn missing_gpu(
     found: Result<&[DeviceInfo], &GpuError>,
     numbers: impl IntoIterator<Item = u32>,
@@ -91,22 +76,22 @@ pub enum Driver {
     /// A thread for each, which draws from a common queue: all finish together.
     #[default]
     Threads,
-    /// One thread for all, each of which computes an equal part of the pixels.
+    /// One thread for all GPUs, each of which computes an equal part of the pixels.
     Single,
 }
 
-/// How to compute; nothing here changes a map's values.
+/// Options of a computation, none of which changes the values of a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
     /// Whether the CPU computes together with the GPUs, if the backend has any.
     pub with_cpu: bool,
-    /// Which GPUs.
+    /// The GPUs.
     pub gpus: GpuChoice,
-    /// How they are driven.
+    /// How the GPUs are driven.
     pub driver: Driver,
 }
 
@@ -114,25 +99,27 @@ impl RunOptions {
     /// Checks that the options are compatible.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] for the first that does not go with another.
+    /// [`EngineError::Refused`] for the first option that contradicts another.
     pub fn check(&self) -> Result<(), EngineError> {
         let on_cpu = self.backend == Backend::Cpu;
         if on_cpu && self.gpus != GpuChoice::Auto {
-            let reason = "--backend cpu uses no GPU; leave one of them out";
+            let reason = "--backend cpu uses no GPU; remove one of the two options";
             return Err(EngineError::refused("gpus", self.gpus, reason));
         }
         if self.driver == Driver::Single {
             let reason = match (on_cpu, self.with_cpu) {
                 (false, false) => return Ok(()),
-                (true, _) => "it drives GPUs, and --backend cpu uses none; leave one of them out",
-                (_, true) => "it drives GPUs only, and --backend gpu+cpu has the CPU take part",
+                (true, _) => {
+                    "it drives GPUs, and --backend cpu uses none; remove one of the two options"
+                }
+                (_, true) => "it only drives GPUs, and --backend gpu+cpu also uses the CPU",
             };
             return Err(EngineError::refused("driver", "single", reason));
         }
         Ok(())
     }
 
-    /// That the options go together, and that the GPUs they name are among those found.
+    /// Checks that the options are compatible, and that the GPUs which they name exist.
     ///
     /// # Errors
     /// [`EngineError::Refused`].
@@ -148,23 +135,10 @@ impl RunOptions {
 /// Where a map is computed: `auto`, `cpu`, `gpu` or `gpu+cpu`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapBackend {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
-    /// Whether the CPU helps the GPUs.
+    /// Whether the CPU computes together with the GPUs.
     pub with_cpu: bool,
-}
-
-impl FromStr for Backend {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "gpu" => Ok(Self::Gpu),
-            _ => Err("must be auto, cpu or gpu".into()),
-        }
-    }
 }
 
 impl FromStr for MapBackend {
@@ -209,13 +183,13 @@ impl FromStr for Driver {
     }
 }
 
-/// The most threads that can be asked for.
+/// Largest number of threads that can be requested.
 const MAX_THREADS: usize = 4096;
 
-/// A number of threads of the CPU engine.
+/// Parses a number of threads of the CPU engine.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=MAX_THREADS) => Ok(n),
@@ -223,13 +197,13 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The most GPUs that can be asked for by their number.
+/// Largest number of GPUs that can be requested.
 const MAX_GPUS: u32 = 64;
 
-/// How many GPUs compute together.
+/// Parses the number of GPUs that compute together.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn gpu_count(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(n @ 1..=MAX_GPUS) => Ok(n),
@@ -240,7 +214,7 @@ pub fn gpu_count(text: &str) -> Result<u32, String> {
 /// Checks a limit of errors: the relative error of the energy, or the share of unresolved pixels of a map.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn max_error(most: f64) -> Result<(), &'static str> {
     if most.is_finite() && most >= 0.0 {
         Ok(())

@@ -1,5 +1,5 @@
-//! The outputs of a run, declared once: checked against each other and against its inputs before work starts, and locked while it
-//! lasts.
+//! The outputs of a run, declared once: checked against each other and against its inputs before work starts, and locked
+//! during the run.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,20 +16,20 @@ use crate::io::atomic::{self, check_writable, directory_of, short_name};
 /// Names of the files that a run writes into a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
-    /// What they are, in a word.
+    /// A word for these files.
     pub what: &'static str,
     /// Whether a file of this name is one of them.
     pub owns: fn(&OsStr) -> bool,
-    /// Whether folders that are missing above theirs are created as well.
+    /// Whether missing parent folders are created as well.
     pub parents: bool,
 }
 
-/// What an output is.
+/// The role of a path.
 #[derive(Clone, Copy, Debug)]
 enum Role {
     /// A file of this name.
     File,
-    /// A file that is there only while the run lasts.
+    /// A file that exists only during the run.
     Working,
     /// A folder of files, which is created.
     Folder(Names),
@@ -43,25 +43,25 @@ struct Entry {
     option: String,
     given: PathBuf,
     role: Role,
-    /// Where it leads; not known of what cannot be reached.
+    /// The file to which the path leads, if it can be reached.
     place: Option<Place>,
 }
 
-/// What a run is going to write, and what it reads.
+/// The files that a run will write, and those that it reads.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     entries: Vec<Entry>,
 }
 
-/// An output that cannot be.
+/// A refused output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid value '{given}' for '{option}': {reason}")]
 pub struct Refused {
-    /// The option, as it is written.
+    /// The option, as on the command line.
     pub option: String,
-    /// What was given.
+    /// The given value.
     pub given: String,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
@@ -77,7 +77,7 @@ impl Refused {
 }
 
 impl Outputs {
-    /// None yet.
+    /// No outputs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -112,11 +112,11 @@ impl Outputs {
         self.add(option, path, Role::Input)
     }
 
-    /// That all of them can be written, and that no file has two purposes: not two outputs, nor output and input, by whatever
-    /// names, links or folders they are reached. Leaves nothing behind.
+    /// Checks that all outputs can be written, and that no file has two purposes (two outputs, or output and input), even if it is
+    /// reached by different names, links or folders. Creates nothing.
     ///
     /// # Errors
-    /// [`Refused`] with the option, the path and what is in the way.
+    /// [`Refused`] with the option, the path and the obstacle.
     pub fn check(&self) -> Result<(), Refused> {
         for entry in &self.entries {
             let refuse = |e: IoError| Refused::new(&entry.option, &entry.given, e);
@@ -139,8 +139,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Checks them, creates the folders, and locks everything for this process until the claim is dropped. What killed runs left of
-    /// these files is removed.
+    /// Checks them, creates the folders, and locks everything for this process until the claim is dropped. Removes the
+    /// remains of these files that killed runs left.
     ///
     /// # Errors
     /// [`Refused`], as [`check`](Self::check), or because another run writes one of them.
@@ -156,7 +156,7 @@ impl Outputs {
                 entry.place = Place::of(&entry.given);
             }
         }
-        // In one order for all runs, so that of two that begin together one gets all.
+        // All runs lock in the same order, so that one of two concurrent runs gets all locks.
         let mut wanted: BTreeMap<(PathBuf, OsString), &Entry> = BTreeMap::new();
         for entry in &self.entries {
             if let Some(lock) = entry.lock() {
@@ -173,7 +173,7 @@ impl Outputs {
         Ok(Claim { _locks: locks })
     }
 
-    /// Removes the temporaries that killed runs left of these outputs.
+    /// Removes the temporary files of these outputs that killed runs left.
     fn remove_abandoned(&self) {
         let mut folders: BTreeMap<PathBuf, Vec<&Entry>> = BTreeMap::new();
         for entry in &self.entries {
@@ -200,7 +200,7 @@ impl Outputs {
 }
 
 impl Entry {
-    /// What to lock: a folder, and a name in it.
+    /// The lock: a folder, and a name in it.
     fn lock(&self) -> Option<(PathBuf, OsString)> {
         let place = self.place.as_ref()?;
         match self.role {
@@ -210,7 +210,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is a regular file, or going to be one: several runs may write to a device.
+    /// Whether it is or will be a regular file. Several runs may write to a device.
     fn is_kept(&self) -> bool {
         fs::metadata(&self.given).map_or(true, |m| m.is_file())
     }
@@ -219,7 +219,7 @@ impl Entry {
         Refused::new(&self.option, &self.given, reason)
     }
 
-    /// Refuses an output that is another output, or an input.
+    /// Refuses an output that is the same file as another output or an input.
     fn refuse_if_it_is(&self, other: &Self) -> Result<(), Refused> {
         let (Some(place), Some(its)) = (&self.place, &other.place) else {
             return Ok(());
@@ -231,7 +231,7 @@ impl Entry {
                     format!("it is the input '{path}' of {option}, which would be overwritten")
                 }
                 Role::Working => {
-                    format!("it is '{path}', which {option} needs while the run lasts")
+                    format!("it is '{path}', which {option} needs during the run")
                 }
                 Role::File | Role::Folder(_) => {
                     format!("it is the same as '{path}' of {option}; each output needs a file of its own")
@@ -249,7 +249,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Whether it is a folder, and the file one of those that are written into it.
+    /// Whether it is a folder into which this file is written.
     fn writes(&self, file: &Place) -> bool {
         let (Role::Folder(names), Some(folder)) = (self.role, &self.place) else {
             return false;
@@ -284,7 +284,7 @@ impl Entry {
     }
 }
 
-/// That a folder can be used: it exists and takes files, or can be created.
+/// Checks that a folder can be used: it exists and accepts files, or can be created.
 fn check_folder(path: &Path, parents: bool) -> Result<(), IoError> {
     const PROBE: &str = ".trisolar";
     if path.exists() {
@@ -356,7 +356,7 @@ mod tests {
             let said = said.expect("the same");
             assert!(said.contains("for '--out'"), "{said}");
             assert!(said.contains(&format!("{a}' of --series")), "{said}");
-            // As an input, whichever is declared first.
+            // The same for an input, whichever is declared first.
             for input_first in [false, true] {
                 let said = refused(|o| {
                     if input_first {

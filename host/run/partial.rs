@@ -148,7 +148,7 @@ const RECORD: &str = ".part.json";
 pub enum PartialError {
     /// There is one already, which must not be lost.
     #[error(
-        "{} holds an unfinished {what}; --resume goes on with it; remove it and {} to begin anew", .part.display(), .record.display()
+        "{} holds an unfinished {what}; resume it with --resume, or remove it and {} to start again", .part.display(), .record.display()
     )]
     Unfinished {
         /// The file.
@@ -160,7 +160,7 @@ pub enum PartialError {
     },
     /// It is of something else.
     #[error(
-        "{} is of another {what}: {difference} differs; give the options it was begun with, or another --out", .part.display()
+        "{} belongs to another {what}: {difference} differs; give the options with which it was begun, or another --out", .part.display()
     )]
     Other {
         /// The file.
@@ -309,7 +309,7 @@ impl<C: Contents> PartialFile<C> {
         let [part, record] = working_files(path);
         let Some(read) = Description::<C>::read(&record)? else {
             if part.exists() {
-                let reason = "it holds nothing for certain, for there is no record of it".into();
+                let reason = "there is no record of its finished items".into();
                 return Err(malformed(&part, reason).into());
             }
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Where a path leads: two paths are of the same file if the file system says so, whatever they look like.
+//! The file to which a path leads. The file system decides whether two paths lead to the same file.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -14,7 +14,7 @@ fn id(metadata: &Metadata) -> Id {
     (metadata.dev(), metadata.ino())
 }
 
-/// Where a file is, or will be.
+/// The place of an existing or future file.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The directory that it is in, without symbolic links.
@@ -22,15 +22,15 @@ pub(super) struct Place {
     directory_id: Id,
     /// Its name there.
     pub name: OsString,
-    /// What is there already.
+    /// Metadata of the existing file.
     there: Option<Metadata>,
 }
 
 impl Place {
-    /// Where `path` leads; `None` if there is no directory for it.
+    /// The place to which `path` leads; `None` if its directory does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let is_link = fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
-        // A link that leads nowhere stays what it is: nothing can be written there.
+        // A link to a missing file is not followed, because nothing can be written there.
         let target = is_link.then(|| fs::canonicalize(path).ok()).flatten();
         let target = target.as_deref().unwrap_or(path);
         let there = fs::metadata(target).ok();
@@ -55,7 +55,7 @@ impl Place {
         })
     }
 
-    /// Of what an open file is, if that is a regular file.
+    /// The id of an open file, if it is a regular file.
     pub fn id_of(file: &fs::File) -> Option<Id> {
         let metadata = file.metadata().ok()?;
         metadata.is_file().then(|| id(&metadata))
@@ -66,15 +66,15 @@ impl Place {
         self.directory.join(&self.name)
     }
 
-    /// What is there already, if anything.
+    /// The id of the existing file, if there is one.
     pub fn id(&self) -> Option<Id> {
         self.there.as_ref().map(id)
     }
 
-    /// Whether both are the same file, or will be.
+    /// Whether both are or will be the same file.
     pub fn is(&self, other: &Self) -> bool {
         match (&self.there, &other.there) {
-            // What goes to such a device (as /dev/null) is not kept: several may write there.
+            // Several runs may write to a character device such as /dev/null, which keeps no data.
             (Some(a), Some(b)) => id(a) == id(b) && !a.file_type().is_char_device(),
             (None, None) => {
                 self.directory_id == other.directory_id
@@ -97,7 +97,7 @@ impl Place {
             .is_some_and(|m| m.is_file() && m.nlink() > 1)
     }
 
-    /// Names and numbers of what is in this directory.
+    /// Names and ids of the entries of this directory.
     pub fn entries(&self) -> impl Iterator<Item = (OsString, Id)> {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         entries.filter_map(|entry| {
@@ -122,13 +122,13 @@ mod tests {
         };
         fs::create_dir(at("d")).unwrap();
         symlink(at("d"), at("to-d")).unwrap();
-        // Of files that are not there yet.
+        // Files that do not exist yet.
         assert!(same("a", "a") && same("a", "./a") && same("d/a", "to-d/a") && same("d/../a", "a"));
         assert!(!same("a", "b") && !same("a", "d/a") && !same("á", "a"));
         let case_matters = !fs::exists(at("D")).unwrap();
         assert_eq!(same("a.npz", "A.npz"), !case_matters);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        // And of those that are.
+        // Existing files.
         fs::write(at("a"), "").unwrap();
         fs::write(at("b"), "").unwrap();
         symlink(at("a"), at("to-a")).unwrap();

@@ -18,13 +18,13 @@ mod supplied;
 pub use supplied::Supply;
 
 /// How long a device without work waits before it looks for a cancellation again.
-const PATIENCE: Duration = Duration::from_millis(20);
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// Time between two calls of the monitor, at least.
-const BETWEEN_NEWS: Duration = Duration::from_millis(50);
+const MIN_PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
-pub const FAR: Duration = LONGEST_REACTION;
+pub const MAX_TIME_AHEAD: Duration = LONGEST_REACTION;
 /// And at least this much.
-pub const NEAR: Duration = Duration::from_millis(12);
+pub const MIN_TIME_AHEAD: Duration = Duration::from_millis(12);
 
 /// What a device may compute next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl<'a> Queue<'a> {
             total,
             open: false,
             members: Vec::new(),
-            far: monitor.reaction().clamp(NEAR, FAR),
+            far: monitor.reaction().clamp(MIN_TIME_AHEAD, MAX_TIME_AHEAD),
             started: None,
             finished: None,
             end: None,
@@ -215,7 +215,9 @@ impl<'a> Queue<'a> {
     fn tell(&self, done: u64) {
         let total = self.lock().total.saturating_mul(self.steps);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let lately = told.1.is_some_and(|then| then.elapsed() < BETWEEN_NEWS);
+        let lately = told
+            .1
+            .is_some_and(|then| then.elapsed() < MIN_PROGRESS_INTERVAL);
         if lately && done < total {
             return;
         }
@@ -248,7 +250,7 @@ impl State {
             // Nothing is known yet: two rounds, or a fair part of a small map.
             let all: u64 = active().map(|m| m.capacity).sum();
             let fair = self.left as f64 * me.capacity as f64 / all as f64;
-            return (fair.ceil().min(2.0 * me.capacity as f64), NEAR);
+            return (fair.ceil().min(2.0 * me.capacity as f64), MIN_TIME_AHEAD);
         }
         if self.left == 0 || active().count() == 1 {
             // Nothing to share.
@@ -258,7 +260,7 @@ impl State {
         let before: f64 = active().map(|m| m.backlog(now)).sum();
         // The time that the run still needs; half of it is left to whoever turns out to be faster.
         let needed = (self.left as f64 + before) / rate;
-        let ahead = (needed / 2.0).clamp(NEAR.as_secs_f64(), self.far.as_secs_f64());
+        let ahead = (needed / 2.0).clamp(MIN_TIME_AHEAD.as_secs_f64(), self.far.as_secs_f64());
         // Threads that started together end together: some of a round more than the time asks for.
         let round = me.capacity as f64 * (ahead / self.far.as_secs_f64()).powi(2);
         (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
@@ -538,7 +540,10 @@ impl Share<'_> {
     }
 
     fn pause<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        let paused = self.queue.changed.wait_timeout(state, PATIENCE);
+        let paused = self
+            .queue
+            .changed
+            .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
         paused.unwrap_or_else(PoisonError::into_inner).0
     }
 }

@@ -1,4 +1,4 @@
-//! What processes of one run say to each other.
+//! Communication between the processes of a run.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 pub trait Ranks: fmt::Debug {
     /// The number of this one, from 0.
     fn rank(&self) -> usize;
-    /// How many there are.
+    /// Number of processes.
     fn size(&self) -> usize;
     /// Gathers the numbers of all ranks in the order of the ranks; `counts` holds how many numbers each rank contributes.
     fn gather(&self, mine: &[f64], counts: &[usize], all: &mut [f64]);
@@ -14,7 +14,7 @@ pub trait Ranks: fmt::Debug {
     fn pass(&self, give: &[f64], take: &mut [f64]);
     /// Sends without waiting for the receiver.
     fn send(&self, to: usize, numbers: Vec<f64>);
-    /// Waits for what another rank sends.
+    /// Waits for the numbers that another rank sends.
     fn receive(&self, from: usize, numbers: &mut [f64]);
     /// Waits until everything sent has been received.
     fn delivered(&self);

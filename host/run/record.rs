@@ -1,11 +1,11 @@
 //! What a checkpoint holds of its run beside the state: what was asked for, and what the files contain that the run has written.
 //!
-//! Paths that were given relative to the working directory are kept relative to the checkpoint's folder: a run can be resumed from
-//! any working directory, and its folder can be moved as a whole. Absolute paths stay as they are.
+//! Relative paths are stored relative to the checkpoint's folder, so that a run can be resumed from any working directory and its
+//! folder can be moved as a whole. Absolute paths do not change.
 //!
-//! An output may hold what was there when the run began, and what the run wrote. Sums of the latter go into the checkpoint before the
-//! file appears ([`stage`](crate::io::atomic::stage)), so that the checkpoint knows every file, whenever the run is killed; anything else
-//! is somebody else's work, and is not overwritten.
+//! A resumed run may overwrite outputs that existed when it began and outputs that it wrote itself. The checkpoint gets the checksum
+//! of a file before the file appears ([`stage`](crate::io::atomic::stage)), so that it knows every file whenever the run is killed.
+//! Files with other contents come from other programs and are not overwritten.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -22,18 +22,18 @@ use crate::io::atomic::{Staged, directory_of, write_with};
 use crate::io::npz::{NpzReader, NpzWriter};
 use crate::io::sum::Sum;
 
-/// Options among which there are paths.
+/// A group of options that may contain paths.
 pub trait Paths: Clone + Serialize + DeserializeOwned {
-    /// All of them.
+    /// All paths of the group.
     fn paths(&mut self) -> Vec<&mut PathBuf>;
 }
 
-/// The version of [`Record`]'s form.
+/// The version of the format of [`Record`].
 const FORMAT: u32 = 1;
 /// The member of an npz that holds a record.
 const MEMBER: &str = "run.json";
 
-/// What was asked for and what was written; see the module.
+/// The options of a run and the files that it has written; see the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     format: u32,
@@ -41,25 +41,25 @@ pub struct Record {
     program: String,
     /// Which command (`nbody`).
     command: String,
-    /// How far the run is, in words, if it has not ended and something would be lost with it.
+    /// The progress of the run in words, if it has not ended and losing the checkpoint would lose work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unfinished: Option<String>,
     /// Groups of options under the names that they have on the command line, with `_` for `-`.
     options: BTreeMap<String, Map<String, Value>>,
-    /// What outputs may contain, by their paths.
+    /// The checksums that outputs may have, by their paths.
     files: BTreeMap<String, Vec<Sum>>,
-    /// The folder that paths are relative to, without symbolic links.
+    /// The folder to which paths are relative, without symbolic links.
     #[serde(skip)]
     folder: PathBuf,
 }
 
-/// Why there is no record.
+/// The reason why a record cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file cannot be read, or is no checkpoint.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// There is none in it.
+    /// The checkpoint has no record.
     #[error(
         "{} is a checkpoint without a record of its run: an older version or the library wrote it, and its outputs are not known; \
          only a run from the start has them all", .path.display()
@@ -69,14 +69,14 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// A later version wrote it.
-    #[error("{} was written by {program}, which keeps more than this version knows of", .path.display())]
+    #[error("{} was written by {program}, which records more than this version can read", .path.display())]
     Newer {
         /// The checkpoint.
         path: PathBuf,
         /// What wrote it.
         program: String,
     },
-    /// It is of another command.
+    /// It belongs to another command.
     #[error("{} is a checkpoint of `trisolar {command}`", .path.display())]
     Other {
         /// The checkpoint.
@@ -84,15 +84,15 @@ pub enum RecordError {
         /// Which.
         command: String,
     },
-    /// It makes no sense.
+    /// The record is damaged.
     #[error("{}: its record of the run is damaged: {reason}", .path.display())]
     Damaged {
         /// The checkpoint.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
-    /// A path cannot be written down.
+    /// A path is not valid UTF-8.
     #[error("the path {} is not valid UTF-8, so that no checkpoint can hold it", .path.display())]
     NotText {
         /// The path.
@@ -100,7 +100,7 @@ pub enum RecordError {
     },
 }
 
-/// What is read first.
+/// The fields that are read first.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -108,7 +108,7 @@ struct Head {
 }
 
 impl Record {
-    /// Of a run that begins, whose checkpoint will be at `path`.
+    /// The record of a new run, whose checkpoint will be at `path`.
     pub fn new(command: &str, path: &Path) -> Self {
         Self {
             format: FORMAT,
@@ -121,7 +121,7 @@ impl Record {
         }
     }
 
-    /// From the text that a checkpoint of this `command` holds.
+    /// Parses the record of a checkpoint of this `command`.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -141,7 +141,7 @@ impl Record {
         record.placed(path, command)
     }
 
-    /// As it was read as a part of the file at `path`: whose paths can be found from there.
+    /// Sets the folder of a record that was read as a part of the file at `path`, so that its paths can be found.
     ///
     /// # Errors
     /// [`RecordError::Other`].
@@ -169,12 +169,12 @@ impl Record {
         Self::from_json(&file.text(MEMBER)?, path, command)
     }
 
-    /// Says how far the run is, in words, or that nothing would be lost with the checkpoint.
+    /// Sets the progress of the run in words; `None` if losing the checkpoint would lose no work.
     pub fn set_unfinished(&mut self, progress: Option<String>) {
         self.unfinished = progress;
     }
 
-    /// Refuses a checkpoint of a new run where that of an unfinished one is, of whatever command.
+    /// Refuses a checkpoint of a new run that would replace that of an unfinished run of any command.
     ///
     /// # Errors
     /// [`Refused`].
@@ -190,7 +190,8 @@ impl Record {
                 ..
             }) => {
                 let reason = format!(
-                    "it holds an unfinished run ({progress}); trisolar {command} --resume goes on with it; remove it to begin anew"
+                    "it holds an unfinished run ({progress}); resume it with trisolar {command} --resume, or \
+                     remove it to start again"
                 );
                 Err(Refused::new(option, path, reason))
             }
@@ -203,7 +204,7 @@ impl Record {
         serde_json::to_string(self).expect("plain data")
     }
 
-    /// Puts it into a checkpoint that is an npz.
+    /// Adds it to a checkpoint that is an npz.
     ///
     /// # Errors
     /// [`IoError`].
@@ -222,7 +223,7 @@ impl Record {
         })
     }
 
-    /// Takes down a group of options.
+    /// Stores a group of options.
     ///
     /// # Errors
     /// [`RecordError::NotText`].
@@ -238,7 +239,7 @@ impl Record {
         Ok(())
     }
 
-    /// Changes an option, or takes down another.
+    /// Changes or adds an option.
     pub fn extend(&mut self, group: &str, option: &str, value: impl Into<Value>) {
         let group = self.options.entry(group.into()).or_default();
         group.insert(option.into(), value.into());
@@ -249,7 +250,7 @@ impl Record {
         self.options.get(group)?.get(name)
     }
 
-    /// A group of options, their paths as they are to be reached now.
+    /// A group of options, with paths that are valid from the working directory.
     ///
     /// # Errors
     /// [`RecordError::Damaged`].
@@ -266,7 +267,7 @@ impl Record {
         Ok(options)
     }
 
-    /// Lets the run overwrite what is at these paths now, which is what its user asked for.
+    /// Allows the run to overwrite the files that are at these paths now, because its user asked for it.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -284,7 +285,7 @@ impl Record {
         Ok(())
     }
 
-    /// That the run may overwrite an output: nothing is there, or what the run knows.
+    /// Checks that the run may overwrite an output: it does not exist, or its contents are known.
     ///
     /// # Errors
     /// [`Refused`].
@@ -293,20 +294,21 @@ impl Record {
         let there = Sum::of_file(path).map_err(|e| refuse(e.to_string()))?;
         match there {
             Some(sum) if !self.sums(path).contains(&sum) => Err(refuse(
-                "it is not what this run has written there, and would be overwritten; move it away to go on".into(),
+                "its contents differ from what this run wrote, and it would be overwritten; move it \
+                 away to resume the run".into(),
             )),
             _ => Ok(()),
         }
     }
 
-    /// What the run knows of a file: what was there before, or what it wrote.
+    /// The known checksums of a file: of its contents before the run, and of those that the run wrote.
     pub fn sums(&self, path: &Path) -> &[Sum] {
         let key = self.kept(path).ok();
         key.and_then(|key| self.files.get(&key))
             .map_or(&[], |sums| &sums[..])
     }
 
-    /// Files are about to appear: until then the older ones count as well.
+    /// Records files that are about to appear. Until they do, the older ones remain valid as well.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -314,7 +316,7 @@ impl Record {
         for (path, sum) in staged.sums()? {
             let sums = self.files.entry(self.kept(&path)?).or_default();
             if !sums.contains(&sum) {
-                // Of older ones only the last can be there.
+                // Of the older files only the last can exist.
                 let last = sums.pop();
                 *sums = last.into_iter().chain([sum]).collect();
             }
@@ -322,7 +324,7 @@ impl Record {
         Ok(())
     }
 
-    /// The files that were expected are there; says whether that is news.
+    /// Records that the expected files have appeared; returns whether that changed the record.
     pub fn settle(&mut self) -> bool {
         let mut news = false;
         for sums in self.files.values_mut().filter(|sums| sums.len() > 1) {
@@ -332,7 +334,7 @@ impl Record {
         news
     }
 
-    /// A path as it is kept.
+    /// A path in the stored form.
     fn kept(&self, path: &Path) -> Result<String, RecordError> {
         let kept = if path.is_absolute() {
             path.to_owned()
@@ -344,7 +346,7 @@ impl Record {
             .map_err(|path| RecordError::NotText { path: path.into() })
     }
 
-    /// A kept path as it is reached from the working directory.
+    /// A stored path in the form that is valid from the working directory.
     fn found(&self, kept: &Path) -> PathBuf {
         if kept.is_absolute() {
             return kept.to_owned();
@@ -360,7 +362,7 @@ fn folder_of(path: &Path) -> PathBuf {
     Place::of(path).map_or_else(|| directory_of(path), |place| place.directory)
 }
 
-/// A path from the root on, its folder without symbolic links.
+/// The absolute path, whose folder has no symbolic links.
 pub fn resolved(path: &Path) -> PathBuf {
     let folder = std::fs::canonicalize(directory_of(path));
     match (folder, path.file_name()) {
@@ -371,7 +373,7 @@ pub fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Without `.` and `..`, as if there were no symbolic links.
+/// Removes `.` and `..`, as if there were no symbolic links.
 fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
@@ -386,7 +388,7 @@ fn lexical(path: &Path) -> PathBuf {
     out
 }
 
-/// The way from a folder to a path, both from the root on.
+/// The relative path from a folder to a path, both absolute.
 fn between(folder: &Path, path: &Path) -> PathBuf {
     let (mut from, mut to) = (folder.components().peekable(), path.components().peekable());
     while from.peek().is_some() && from.peek() == to.peek() {
@@ -453,7 +455,7 @@ mod tests {
         let found = moved.get::<Options>("output").unwrap();
         assert_eq!(resolved(&found.out[0]), b.join("run/out/end.npz"));
         assert_eq!(found.out[1], Path::new("/absolute/end.npz"));
-        // What is kept does not change by being found and kept again.
+        // The stored form does not change if a path is found and stored again.
         let mut again = moved.clone();
         again.set("output", &found).unwrap();
         assert_eq!(again, moved);
@@ -535,7 +537,7 @@ mod tests {
             "c.npz is a checkpoint of `trisolar nbody`"
         );
         let newer = json.replace("\"format\":1", "\"format\":2");
-        assert!(said(read(&newer, "nbody")).contains("more than this version"));
+        assert!(said(read(&newer, "nbody")).contains("more than this version can read"));
         assert!(said(read("{}", "nbody")).contains("damaged"));
     }
 }

@@ -1,27 +1,28 @@
-//! When a checkpoint is due.
+//! The times at which checkpoints are written.
 
 use std::time::{Duration, Instant};
 
-/// Checkpoints are not renewed more often than this.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Nor may they take a larger part of the time than one in so many.
-const SHARE: u32 = 20;
+/// Least time between two checkpoints.
+const MIN_CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+/// Checkpoints take at most the fraction 1 / `CHECKPOINT_TIME_DIVISOR` of the time.
+const CHECKPOINT_TIME_DIVISOR: u32 = 20;
 
-/// Says when to renew a checkpoint: about once a second, but so that the run spends no more than a twentieth of its time on it.
+/// Decides when to renew a checkpoint: about once a second, unless that takes more than a twentieth of the run's time.
 #[derive(Debug, Default)]
 pub struct Renewal {
-    /// When the last one was written, and how long that took.
+    /// The time of the last checkpoint, and how long it took.
     last: Option<(Instant, Duration)>,
 }
 
 impl Renewal {
-    /// Whether the last one is old, or there is none.
+    /// Whether a new checkpoint is due.
     pub fn is_due(&self) -> bool {
-        self.last
-            .is_none_or(|(when, took)| when.elapsed() >= INTERVAL.max(SHARE * took))
+        self.last.is_none_or(|(when, took)| {
+            when.elapsed() >= MIN_CHECKPOINT_INTERVAL.max(CHECKPOINT_TIME_DIVISOR * took)
+        })
     }
 
-    /// Renews it, and takes note of how long that takes.
+    /// Writes a checkpoint and measures its time.
     ///
     /// # Errors
     /// Those of `write`.

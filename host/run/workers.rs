@@ -1,4 +1,4 @@
-//! What a run may use of the CPU: threads, and the instruction set of their lanes.
+//! The CPU threads of a run, and the instruction set of their lanes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Workers {
     /// This many threads (`None`: as many as the process may use) and the fastest instruction set.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] for none, or if the system does not give that many.
+    /// [`EngineError::Threads`] for 0, or if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
         Self::with_simd(threads, Simd::best())
     }
@@ -66,11 +66,11 @@ impl Workers {
         })
     }
 
-    /// Limits the threads of the process, which do what no run's own workers do, to this many (`None`: as many as the process may
-    /// use). Only the first call has an effect, and only before any of them has worked.
+    /// Limits the threads of the process, which do the work outside of any run's own workers, to this many (`None`: as many as the process may
+    /// use). Only the first call has an effect, and only before these threads are first used.
     pub fn limit_process(threads: Option<usize>) {
         if let Some(threads) = threads {
-            // The pool that is there already stays.
+            // An existing pool does not change.
             let _ = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .build_global();

@@ -41,7 +41,7 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// All that this machine can run, slowest first.
+    /// All instruction sets that this machine can run, slowest first.
     pub fn available() -> Vec<Self> {
         #[allow(unused_mut)]
         let mut list = vec![Self::Scalar];
@@ -57,14 +57,14 @@ impl Simd {
         list
     }
 
-    /// The fastest that this machine can run.
+    /// The fastest instruction set that this machine can run.
     pub fn best() -> Self {
         *Self::available()
             .last()
             .expect("the scalar one is always there")
     }
 
-    /// Numbers side by side.
+    /// Number of lanes.
     pub fn lanes(self) -> usize {
         match self {
             Self::Scalar => 1,
@@ -89,7 +89,7 @@ impl fmt::Display for Simd {
     }
 }
 
-/// Whether the machine has a fused multiply-add instruction. Without it results are the same, but slow to come.
+/// Whether the machine has a fused multiply-add instruction. Without it the results are the same, but computed slowly.
 pub fn has_fma() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

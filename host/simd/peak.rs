@@ -1,5 +1,5 @@
-//! The machine's limit: how many `f64` instructions it executes in the mix of a map's step (two thirds of them fused
-//! multiply-adds and products, the rest sums), where none has to wait for another.
+//! Measures the limit of the machine: the rate of `f64` instructions in the mix of a map's step (two thirds of them fused
+//! multiply-adds and products, the rest sums) without waiting for dependencies.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ fn burst_avx512() -> f64 {
 
 const ROUNDS: usize = 100_000;
 
-/// Enough chains side by side to hide the latency, few enough for 16 registers.
+/// Enough independent chains to hide the latency, and few enough for 16 registers.
 #[inline(always)]
 fn burst<R: Real>(lanes: usize) -> f64 {
     let k = R::from_f64(black_box(0.5));

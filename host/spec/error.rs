@@ -1,4 +1,4 @@
-//! A value that is refused.
+//! Errors of specifications.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ pub struct SpecError {
     pub option: &'static str,
     /// The value given.
     pub given: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 
 impl SpecError {
-    /// For the option of this name.
+    /// An error for the option with this name.
     pub fn new(option: &'static str, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
         Self {
             option,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! define {
     ([] $($name:ident $entry:ident $bodies:ident,)*) => {
-        /// How positions and velocities advance. Written by [`name`](Self::name).
+        /// An integrator. It is written as its [`name`](Self::name).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(into = "String", try_from = "String")]
         pub enum Integrator {
@@ -19,7 +19,7 @@ macro_rules! define {
         }
 
         impl Integrator {
-            /// All of them: those of maps.
+            /// All integrators, which are those of maps.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The name on the command line and in files.
@@ -27,17 +27,17 @@ macro_rules! define {
                 match self { $(Self::$name => <by::$name as by::Integrator>::NAME,)* }
             }
 
-            /// Names by which it is read as well.
+            /// Former names, which are still accepted.
             pub fn former_names(self) -> &'static [&'static str] {
                 match self { $(Self::$name => <by::$name as by::Integrator>::FORMER_NAMES,)* }
             }
 
-            /// By which power of dt the error after a fixed time shrinks.
+            /// The order: the power of dt with which the error after a fixed time decreases.
             pub fn order(self) -> u32 {
                 match self { $(Self::$name => <by::$name as by::Integrator>::ORDER,)* }
             }
 
-            /// Accelerations of all bodies computed in a step.
+            /// Evaluations of the accelerations of all bodies per step.
             pub fn evaluations(self) -> u32 {
                 match self { $(Self::$name => <by::$name as by::Integrator>::EVALUATIONS,)* }
             }
@@ -59,15 +59,15 @@ macro_rules! define {
 kernels_gpu::integrators!({define} []);
 
 impl Integrator {
-    /// Those of N-body runs.
+    /// The integrators of N-body runs.
     pub fn of_any_bodies() -> impl Iterator<Item = Self> + Clone {
         Self::ALL.iter().copied().filter(|i| i.is_of_any_bodies())
     }
 
-    /// The one of this name among some.
+    /// The integrator with this name among some.
     ///
     /// # Errors
-    /// The names that are allowed.
+    /// A list of the allowed names.
     pub fn named(text: &str, among: impl Iterator<Item = Self> + Clone) -> Result<Self, String> {
         let is_called = |i: &Self| i.name() == text || i.former_names().contains(&text);
         among.clone().find(is_called).ok_or_else(|| {

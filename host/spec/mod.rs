@@ -1,4 +1,4 @@
-//! What the specifications of all systems have in common: names, errors, and how they are read from text.
+//! The parts that the specifications of all systems share: names, errors, and reading from text.
 
 mod axes;
 mod error;

@@ -2,13 +2,13 @@
 
 use serde::de::DeserializeOwned;
 
-/// A text that is no specification.
+/// A text that cannot be read as a specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", .line.as_ref().map_or(String::new(), |(n, text)| format!("line {n}: {text}\n")))]
 pub struct ParseError {
-    /// The line where it is known: its number, from 1, and its text.
+    /// The number (from 1) and the text of the line, if it is known.
     pub line: Option<(usize, String)>,
-    /// What is wrong there.
+    /// The error.
     pub message: String,
 }
 

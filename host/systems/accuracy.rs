@@ -12,7 +12,7 @@ use crate::run::Workers;
 pub use crate::bodies::{ENERGY_LIMIT, Energies, EnergyError, no_energy};
 
 /// Above this number of bodies, energies are not summed in the order of [`Diagnostics`] but by the vector units of a CPU, or a GPU.
-const MANY: usize = 20_000;
+const MAX_BODIES_FOR_DIAGNOSTICS: usize = 20_000;
 
 /// The energies of the bodies of a run on `engine`: evaluated on its GPU, if it has one, or by this number of CPU threads (`None`: as
 /// many as the process may use). Takes a time proportional to the square of the number of bodies: some 10⁹ pairs a second on a
@@ -27,7 +27,7 @@ pub fn energies(
     threads: Option<usize>,
 ) -> Result<Energies, EngineError> {
     let (g, softening) = (specification.g, specification.softening);
-    if bodies.len() <= MANY {
+    if bodies.len() <= MAX_BODIES_FOR_DIAGNOSTICS {
         let workers = Workers::new(threads)?;
         let found = workers.install(|| Diagnostics::of(bodies, g, softening));
         return Ok(Energies::from(&found));
@@ -46,7 +46,7 @@ pub fn energies(
     })
 }
 
-/// By an engine for clusters, which can evaluate potentials on any device.
+/// Evaluates energies by an engine for clusters, which can compute potentials on any device.
 fn by_engine(
     bodies: &Bodies,
     g: f64,

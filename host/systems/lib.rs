@@ -1,13 +1,13 @@
 //! Gravitational dynamics on CPUs and GPUs from one Rust source.
 //!
-//! A specification (plain data, validated once) goes to an engine (CPU or GPU, chosen at run time), which brings back
+//! A specification (plain data, validated once) goes to an engine (CPU or GPU, chosen at run time), which returns
 //! a result (plain arrays with the specification that made them); [`io`] turns results into files and pictures.
 //!
 //! - [`divergence`]: three-body divergence maps
 //! - [`zoom`]: sequences of such maps
 //! - [`nbody`]: all-pairs N-body
 //! - [`hermite`]: star clusters by Hermite integration with block time steps
-//! - [`accuracy`]: how far results are off, and when that is said
+//! - [`accuracy`]: errors of results, and the limits above which they are reported
 //! - [`encounters`]: complete three-body encounters by a regularised integrator
 //! - [`bodies`]: bodies, start models, files and diagnostics
 //! - [`spec`]: what all specifications have in common

@@ -1,7 +1,7 @@
-//! Pixels of earlier frames that are used again.
+//! Reuses pixels of earlier frames.
 //!
-//! [`Cache::Exact`] changes no bit: a pixel is taken over only where start position, shift, time step and everything else are the
-//! same bits, and where a frame has more steps than the one before, it goes on from the state in which that one left it.
+//! [`Cache::Exact`] changes no bit: a pixel is reused only if start position, shift, time step and all other values have the same
+//! bits. If a frame has more steps than an earlier one, the pixel continues from the state in which that frame left it.
 //! [`Cache::Rounded`] is the cache of rounded coordinates of Badger's study, which is not exact.
 
 use std::fmt;
@@ -11,11 +11,11 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, State, Summary};
+use super::frame::{self, Effort, Error, FrameState, Summary};
 use super::runner::{Board, Done, Outcome, Settings, Watch, computed_anew, in_flight, most_steps};
 use super::sequence::Frame;
 use trisolar_map::{
-    Computer as _, Devices, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
+    Devices, Executor as _, Items, Monitor, Resuming, RunOptions, Sink, Validated, Value as _,
     beside,
 };
 
@@ -23,14 +23,14 @@ mod exact;
 mod later;
 mod rounded;
 
-/// Which pixels are used again.
+/// The pixels that are reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// None.
     #[default]
     None,
-    /// Those whose start has the same bits.
+    /// Pixels whose start has the same bits.
     Exact,
     /// Reuses pixels whose rounded coordinates were computed before, as in Badger's study.
     Rounded,
@@ -59,22 +59,22 @@ impl fmt::Display for Cache {
     }
 }
 
-/// What a cache did in a run.
+/// The effect of a cache in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CacheReport {
     /// Pixels of the frames that were computed.
     pub pixels: u64,
-    /// Of these, taken over without a step.
+    /// Of these, pixels reused without a step.
     pub reused: u64,
-    /// Of these, gone on with from a state that an earlier frame had left.
+    /// Of these, pixels continued from a state that an earlier frame had left.
     pub continued: u64,
-    /// Reused pixels that were computed as well, to see how far off they are (of rounded coordinates only).
+    /// Reused pixels that were also computed to determine the error (for rounded coordinates only).
     pub checked: u64,
     /// Of these, those that had the right number of steps.
     pub right: u64,
-    /// The mean of the differences' absolute values (steps).
+    /// Mean absolute error (steps).
     pub mean_error: f64,
-    /// The largest of them (steps).
+    /// Largest absolute error (steps).
     pub largest_error: u32,
 }
 
@@ -92,16 +92,16 @@ impl CacheReport {
     }
 }
 
-/// Computes and writes what is missing of a sequence with a cache.
+/// Computes and writes the missing frames of a sequence with a cache.
 ///
-/// What a frame takes over from earlier ones is planned in the order of the frames. They are then computed several at a time, on
-/// all the GPUs that the settings ask for; a frame waits for another one where it takes over what that has not computed yet.
+/// The pixels that a frame reuses are planned in the order of the frames. Several frames are then computed at a time, on all GPUs of
+/// the settings. A frame waits for another one if it reuses pixels which that one has not yet computed.
 ///
 /// # Errors
 /// As [`run`](super::run).
 ///
 /// # Panics
-/// If a frame is none that [`can_resume`](trisolar_map::can_resume).
+/// If a frame is not one that [`can_resume`](trisolar_map::can_resume).
 pub fn run_cached(
     frames: &[Frame],
     folder: &Folder,
@@ -113,27 +113,27 @@ pub fn run_cached(
     devices.check(&settings.options)?;
     let board = Board::new(frames, monitor);
     let reports = Mutex::new(vec![CacheReport::default(); frames.len()]);
-    let (mut exact, mut rounded) = (exact::Store::default(), rounded::Store::default());
+    let (mut exact, mut rounded) = (exact::Layers::default(), rounded::RoundedCache::default());
     let plan = |frame: &Frame| {
         let damage = match frame::state(frame, &settings.style, folder)? {
-            State::Finished(summary) => {
-                // The run that finished it may have ended before this.
+            FrameState::Finished(summary) => {
+                // The run that finished the frame may have ended before it removed this file.
                 remove(&folder.file(frame.index, "part"))?;
                 if cache == Cache::Rounded {
                     rounded.replay(frame, folder)?;
                 }
-                return Ok(Plan::Finished(summary));
+                return Ok(FramePlan::Finished(summary));
             }
-            State::Unfinished => None,
-            State::Damaged(what) => Some(what),
+            FrameState::Unfinished => None,
+            FrameState::Damaged(what) => Some(what),
         };
         Ok(match cache {
-            Cache::Rounded => Plan::Rounded(rounded.plan(&frame.specification), damage),
-            _ => Plan::Exact(exact.plan(&frame.specification), damage),
+            Cache::Rounded => FramePlan::Rounded(rounded.plan(&frame.specification), damage),
+            _ => FramePlan::Exact(exact.plan(&frame.specification), damage),
         })
     };
     let most = most_steps(frames);
-    let work = |_: usize, frame: &Frame, plan: Plan| -> Result<Done, Error> {
+    let work = |_: usize, frame: &Frame, plan: FramePlan| -> Result<Done, Error> {
         let computing = Computing {
             spec: &frame.specification,
             settings,
@@ -148,18 +148,18 @@ pub fn run_cached(
             pixels: frame.specification.pixels(),
             ..CacheReport::default()
         };
-        if let Plan::Finished(summary) = plan {
+        if let FramePlan::Finished(summary) = plan {
             board.finished(frame);
             return Ok((summary, None));
         }
         let compute = || match plan {
-            Plan::Exact(plan, damage) => plan
+            FramePlan::Exact(plan, damage) => plan
                 .compute(&computing, &path, &mut report)
                 .map(|computed| (computed, damage)),
-            Plan::Rounded(plan, damage) => plan
+            FramePlan::Rounded(plan, damage) => plan
                 .compute(&computing, &path, &mut report)
                 .map(|computed| (computed, damage)),
-            Plan::Finished(_) => unreachable!("returned above"),
+            FramePlan::Finished(_) => unreachable!("returned above"),
         };
         let (((times, mut effort), damage), unresolved) = beside(
             computing.spec,
@@ -187,18 +187,18 @@ pub fn run_cached(
     Ok((outcome, report))
 }
 
-/// Caches are of pixels that can go on, and their values are steps.
+/// The panic message for maps that are not of divergence: caches only hold pixels that can be resumed.
 const OF_STEPS: &str = "a map that can be resumed is of divergence";
 
-/// What is to be done for a frame.
-enum Plan {
+/// The work for a frame.
+enum FramePlan {
     Finished(Summary),
-    /// With what is wrong with the files that are there.
-    Exact(exact::Plan, Option<String>),
-    Rounded(rounded::Plan, Option<String>),
+    /// With a description of the damage of existing files.
+    Exact(exact::ReusePlan, Option<String>),
+    Rounded(rounded::ReusePlan, Option<String>),
 }
 
-/// What a frame is computed with.
+/// The devices and settings with which a frame is computed.
 struct Computing<'a> {
     spec: &'a Validated,
     settings: &'a Settings,
@@ -207,7 +207,7 @@ struct Computing<'a> {
 }
 
 impl Computing<'_> {
-    /// Steps `count` items to their ends; `left` pixels of the frame, these among them, are not done.
+    /// Computes `count` items to their ends; `left` pixels of the frame, including these, are not done.
     fn go_on(
         &self,
         items: &dyn Items,
@@ -220,7 +220,7 @@ impl Computing<'_> {
             return Ok(());
         }
         let (pixels, steps) = (self.spec.pixels(), u64::from(self.steps()));
-        let part = frame::Part {
+        let part = frame::PartProgress {
             monitor: self.monitor,
             before: pixels.saturating_sub(left as u64) * steps,
             total: pixels * steps,

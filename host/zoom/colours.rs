@@ -1,4 +1,4 @@
-//! What the colours of a sequence's pictures stand for: the same in every frame, unless asked for otherwise.
+//! The meaning of the colours of a sequence's pictures, which is the same in every frame by default.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use trisolar_io::colour::ColourRange;
 use trisolar_map::Quantity;
 
-/// How values become colours.
+/// The value that is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// The share of the frame's steps that was left when the twins parted, from 0 (never parted) to 1.
     #[default]
     Share,
-    /// The steps that were left, of the most steps that any frame of the sequence has; 0 where they never parted. A pixel
+    /// The steps that were left, on a scale up to the largest number of steps of any frame; 0 where they never parted. A pixel
     /// that parts keeps its colour in frames of more steps.
     Steps,
     /// The number of steps left, in each frame from its lowest to its highest value, as in Badger's study.
@@ -23,7 +23,7 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// All of them.
+    /// All choices.
     pub const ALL: [Self; 3] = [Self::Share, Self::Steps, Self::Frame];
 
     /// The name on the command line and in files.
@@ -35,7 +35,7 @@ impl Colours {
         }
     }
 
-    /// Those of a sequence of maps of a quantity, if nothing else is asked for.
+    /// The default for maps of a quantity.
     pub fn usual(quantity: Quantity) -> Self {
         if quantity.counts_steps() {
             Self::Share
@@ -44,10 +44,10 @@ impl Colours {
         }
     }
 
-    /// That maps of a quantity can be coloured so.
+    /// Checks that maps of a quantity can be coloured in this way.
     ///
     /// # Errors
-    /// What they can be coloured by.
+    /// A description of the allowed colours.
     pub fn check(self, quantity: Quantity) -> Result<(), String> {
         if quantity.counts_steps() || self == Self::Frame {
             return Ok(());
@@ -72,7 +72,7 @@ impl Colours {
         }
     }
 
-    /// What the ends of the colour map stand for.
+    /// The values at the ends of the colour map.
     pub fn range(self, most: u32) -> ColourRange {
         match self {
             Self::Share => ColourRange::Fixed(0.0, 1.0),
@@ -85,10 +85,7 @@ impl Colours {
     pub fn labels(self, quantity: Quantity, most: u32) -> (String, &'static str) {
         match self {
             Self::Share => ("share of the steps left when the twins part".into(), ""),
-            Self::Steps => (
-                format!("time left of {most} steps when the twins part"),
-                "steps",
-            ),
+            Self::Steps => (format!("steps left of {most} when the twins part"), "steps"),
             Self::Frame => (quantity.label().into(), quantity.unit()),
         }
     }

@@ -1,10 +1,10 @@
-//! The folder of a sequence: what it is of, and a few files for each frame. It is all that a run needs to go on where
-//! another one ended.
+//! The folder of a sequence: its contents, and a few files for each frame. A run needs nothing else to continue an earlier
+//! one.
 //!
-//! - `sequence.json`: everything that the frames' files depend on; and under `run` what was asked for
-//! - `frame-00012.png`, and `.npy` if asked for
-//! - `frame-00012.json`: the frame's specification and summary, and what tells whether its files are whole; written last
-//! - `frame-00012.part`: what is done of an unfinished frame
+//! - `sequence.json`: everything on which the frames' files depend, and under `run` the options
+//! - `frame-00012.png`, and `.npy` if requested
+//! - `frame-00012.json`: the frame's specification, summary and checksums of its files; written last
+//! - `frame-00012.part`: the finished pixels of an unfinished frame
 //!
 //! Frames of a sweep of two parameters have both values in their names: `frame-00012_mass2=10_dt=0.002.png`.
 
@@ -16,19 +16,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::frame::short;
 use super::sequence::Frame;
+use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::{Staged, check_writable, write_with};
 use trisolar_io::read::{self, Limit};
 use trisolar_map::Parameter;
 use trisolar_run::{Names, Record, RecordError};
 
-/// The name of the file that says what the sequence is of.
+/// The file that describes the sequence.
 const CONTENTS: &str = "sequence.json";
-/// The key of it that says what was asked for: the frames do not depend on it.
+/// Its key for the options, on which the frames do not depend.
 const RUN: &str = "run";
-/// What the folder of a sweep has beside the frames.
+/// The files of a sweep besides the frames.
 const SHEETS: [&str; 3] = ["sheet.png", "table.csv", "table.json"];
 
 /// Names of the files in the folder of a sequence.
@@ -38,18 +38,18 @@ pub const NAMES: Names = Names {
     parents: false,
 };
 
-/// A folder that holds, or will hold, one certain sequence.
+/// The folder of one sequence.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// What follows the number in the names of each frame's files; nothing, where there are none.
+    /// The text after the number in the names of each frame's files; empty if there is none.
     suffixes: Vec<String>,
-    /// What the sequence is of.
+    /// The description of the sequence.
     contents: Value,
     run: Arc<Mutex<Option<Record>>>,
 }
 
-/// Why a folder cannot be used.
+/// The reason why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// It holds another sequence.
@@ -62,9 +62,9 @@ pub enum FolderError {
         /// The first key of `sequence.json` that has another value.
         key: String,
     },
-    /// It holds files of these names that are of no sequence.
+    /// It holds files with the names of frames that belong to no sequence.
     #[error(
-        "{path} holds {name}, which would be overwritten, and no sequence that it is of; choose another folder"
+        "{path} holds {name}, which would be overwritten, but no sequence to which it belongs; choose another folder"
     )]
     Foreign {
         /// The folder.
@@ -72,15 +72,15 @@ pub enum FolderError {
         /// One of the files.
         name: String,
     },
-    /// There is no sequence in it, or none that says how it goes on.
+    /// It has no sequence, or none that can be resumed.
     #[error("{path} {reason}")]
     NoSequence {
         /// The folder.
         path: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// What it says of its run cannot be used.
+    /// The record of its run cannot be used.
     #[error(transparent)]
     Run(#[from] RecordError),
     /// It cannot be read or written.
@@ -89,7 +89,7 @@ pub enum FolderError {
 }
 
 impl Folder {
-    /// Creates the folder, or goes on with one whose contents are the same.
+    /// Creates the folder, or opens an existing one with the same contents.
     ///
     /// # Errors
     /// [`FolderError::Different`] unless `restart`, with which the files of the other sequence are removed.
@@ -97,7 +97,7 @@ impl Folder {
         Self::open_for(path, contents, None, restart)
     }
 
-    /// The same with what was asked for, so that [`run_of`](Self::run_of) can say it.
+    /// As [`open`](Self::open), and stores the options, which [`run_of`](Self::run_of) returns.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -125,7 +125,7 @@ impl Folder {
             Ok(text) if !restart => folder.compare(&text, contents)?,
             Ok(_) => folder.clear()?,
             Err(IoError::NotFound { .. }) => {
-                // Frames of nobody knows what must not be taken for this sequence's.
+                // Frames of an unknown sequence must not be mistaken for frames of this one.
                 if !folder.frames()?.is_empty() && !restart {
                     return Err(folder.different(CONTENTS));
                 }
@@ -143,7 +143,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The run that a folder says it is of.
+    /// The record of the run of a folder.
     ///
     /// # Errors
     /// [`FolderError::NoSequence`], or the folder cannot be read.
@@ -163,16 +163,16 @@ impl Folder {
             .map_err(|e| none(&format!("holds a sequence.json that is damaged: {e}")))?;
         match contents.get(RUN) {
             None => Err(none(
-                "holds a sequence of an older version, which did not record what was asked for; the command that began it goes on with it",
+                "holds a sequence of an older version, which did not record its options; resume it with the command that began it",
             )),
             Some(run) => Ok(Record::from_json(&run.to_string(), &file, command)?),
         }
     }
 
-    /// Says what files outside of the folder contain, and then lets them appear.
+    /// Records the checksums of files outside of the folder, and then gives the files their names.
     ///
     /// # Errors
-    /// A file cannot be read or renamed, or the record not be written.
+    /// A file cannot be read or renamed, or the record cannot be written.
     pub fn commit(&self, files: Staged) -> Result<(), FolderError> {
         if let Some(run) = &mut *self.lock() {
             run.expect(&files)?;
@@ -224,7 +224,7 @@ impl Folder {
             .join(format!("frame-{frame:05}{suffix}.{extension}"))
     }
 
-    /// Writes a JSON file, all of it or nothing.
+    /// Writes a JSON file, completely or not at all.
     ///
     /// # Errors
     /// It cannot be written.
@@ -270,7 +270,7 @@ impl Folder {
         Ok(paths.into_iter().filter(of_a_frame).collect())
     }
 
-    /// Removes the sequence's files, and then what said of which sequence they are.
+    /// Removes the sequence's files, and then the description of the sequence.
     fn clear(&self) -> Result<(), IoError> {
         let others = SHEETS.iter().chain([&CONTENTS]);
         let others = others.map(|name| self.path.join(name));
@@ -295,10 +295,10 @@ pub fn remove(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// Whether a file is one of a frame's, by its name.
+/// Whether this is the name of a frame's file.
 fn is_frame(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    // Values have points in them.
+    // Values may contain decimal points.
     let parts = name
         .strip_prefix("frame-")
         .and_then(|rest| rest.rsplit_once('.'));
@@ -314,7 +314,7 @@ fn is_frame(name: &OsStr) -> bool {
     })
 }
 
-/// Whether a part of a name is a parameter's with its value.
+/// Whether a part of a name consists of a parameter and its value.
 fn is_setting(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, value)| {
         name.parse::<Parameter>().is_ok() && value.parse::<f64>().is_ok()

@@ -1,4 +1,4 @@
-//! One frame: computed, while what is done is kept on disk, and then written.
+//! Computes a frame, keeping its finished pixels on disk meanwhile, and writes it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,6 +11,7 @@ use super::colours::Colours;
 use super::folder::{Folder, remove};
 use super::partial::Partial;
 use super::sequence::{Frame, Setting};
+use super::short::short;
 use trisolar_io::IoError;
 use trisolar_io::atomic::stage;
 use trisolar_io::colour::ColourMap;
@@ -19,7 +20,7 @@ use trisolar_io::read::{self, Limit};
 use trisolar_io::sum::Sum;
 use trisolar_map::output;
 use trisolar_map::{
-    Computer, Devices, EngineError, Monitor, Resolution, RunOptions, Task, ValueSlice,
+    Devices, EngineError, Executor, Monitor, Resolution, RunOptions, Task, ValueSlice,
 };
 
 /// How the frames of a sequence are written.
@@ -27,16 +28,16 @@ use trisolar_map::{
 pub struct Style {
     /// Colours of the pictures.
     pub colormap: ColourMap,
-    /// What they stand for.
+    /// The values that are coloured.
     pub colours: Colours,
-    /// Pictures with axes, title and colour bar instead of a pixel a pixel.
+    /// Whether pictures have axes, title and colour bar instead of one pixel per pixel of the map.
     pub axes: bool,
-    /// The arrays as well.
+    /// Whether arrays are written as well.
     pub npy: bool,
 }
 
 impl Style {
-    /// What a folder's contents say of it.
+    /// Its part of the description of a sequence.
     pub fn to_json(self) -> serde_json::Value {
         json!({
             "colormap": self.colormap.name(),
@@ -47,7 +48,7 @@ impl Style {
     }
 }
 
-/// What a finished frame is, in a few numbers.
+/// A summary of a finished frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Its place, from 0.
@@ -58,36 +59,36 @@ pub struct Summary {
     pub pixels: u64,
     /// Steps after which a pixel counts as never parted.
     pub steps: u64,
-    /// The sum of all pixels' steps together.
+    /// The sum of the steps of all pixels.
     pub pixel_steps: u64,
-    /// Pixels whose twins never parted, of maps of divergence.
+    /// Pixels whose twins never parted, for maps of divergence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub never_parted: Option<u64>,
-    /// The fewest steps of a pixel, of maps of divergence.
+    /// The smallest number of steps of a pixel, for maps of divergence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest: Option<u32>,
-    /// The mean of the values that are finite; not a number if there is none.
+    /// The mean of the finite values; NaN if there are none.
     #[serde(with = "null_is_nan")]
     pub mean: f64,
-    /// The least and the greatest finite value, of maps of other quantities.
+    /// The least and the greatest finite value, for maps of other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
-    /// Pixels whose value is not finite, of maps of other quantities.
+    /// Pixels whose value is not finite, for maps of other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_finite: Option<u64>,
-    /// How many pixels have a step that is too long, if it was looked for.
+    /// The share of pixels for which the step is too long, if it was determined.
     #[serde(default)]
     pub unresolved: Option<Resolution>,
 }
 
 impl Summary {
-    /// Of a frame's values.
+    /// The summary of a frame with these values.
     pub fn new(frame: &Frame, values: ValueSlice<'_>) -> Self {
         let s = frame.specification.specification();
         let found = s.quantity.statistics(values, s.steps);
         let of_steps = s.quantity.counts_steps();
         let mean = if of_steps {
-            // Of whole numbers, exact up to the division.
+            // The sum of whole numbers is exact; only the division rounds.
             found.pixel_steps as f64 / values.len() as f64
         } else {
             found.mean.unwrap_or(f64::NAN)
@@ -112,7 +113,7 @@ impl Summary {
     }
 }
 
-/// JSON has no number that is none.
+/// JSON has no NaN.
 mod null_is_nan {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -125,16 +126,16 @@ mod null_is_nan {
     }
 }
 
-/// What computing a frame, or the rest of one, took.
+/// The work of computing a frame, or the rest of a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Effort {
     /// Time of the computation itself.
     pub elapsed: Duration,
-    /// Steps taken in this run, each by a pixel's both systems.
+    /// Pixel-steps taken in this run; each advances a system and its twin.
     pub pixel_steps: u64,
     /// `cpu` or `gpu`, and the device in words; empty if there was nothing left to compute.
     pub engine: String,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -149,8 +150,8 @@ pub enum Error {
     Io(#[from] IoError),
 }
 
-/// Computes what is missing of a frame. After an interruption everything up to the last record is still there; after a
-/// cancellation or a failure, all that was done.
+/// Computes the missing pixels of a frame. All pixels up to the last record survive an interruption; all finished pixels survive a
+/// cancellation or a failure.
 ///
 /// # Errors
 /// Those of [`stream`](trisolar_map::stream), and a record that cannot be written.
@@ -163,12 +164,12 @@ pub fn compute(
     compute_on(&Devices::new(), frame, partial, options, monitor)
 }
 
-/// The same on `computer`.
+/// As [`compute`], on `executor`.
 ///
 /// # Errors
 /// As [`compute`].
 pub fn compute_on(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     frame: &Frame,
     partial: &Partial,
     options: &RunOptions,
@@ -181,13 +182,13 @@ pub fn compute_on(
     }
     let task = Task::new(spec, &missing, partial);
     let steps = spec.specification().steps;
-    let part = Part {
+    let part = PartProgress {
         monitor,
         before: (spec.pixels() - task.pixels()).saturating_mul(steps),
         count: task.pixels().saturating_mul(steps),
         total: spec.pixels().saturating_mul(steps),
     };
-    let result = computer.stream(&task, options, &part);
+    let result = executor.stream(&task, options, &part);
     partial.flush()?;
     let streamed = result?;
     Ok(Effort {
@@ -198,8 +199,8 @@ pub fn compute_on(
     })
 }
 
-/// Tells of a part of a frame as of that.
-pub(super) struct Part<'a> {
+/// Reports the progress of a part of a frame as that of the frame.
+pub(super) struct PartProgress<'a> {
     pub monitor: &'a dyn Monitor,
     /// Steps of the parts before.
     pub before: u64,
@@ -209,7 +210,7 @@ pub(super) struct Part<'a> {
     pub total: u64,
 }
 
-impl Monitor for Part<'_> {
+impl Monitor for PartProgress<'_> {
     fn progress(&self, done: u64, of: u64) {
         let share = done as f64 / of.max(1) as f64;
         let steps = (share * self.count as f64) as u64;
@@ -222,11 +223,11 @@ impl Monitor for Part<'_> {
     }
 }
 
-/// Writes a frame's files, `most` being the most steps of any frame of the sequence. The summary comes last, with what tells
-/// whether the other files are whole, and what was kept of the unfinished frame goes.
+/// Writes a frame's files; `most` is the largest number of steps of any frame of the sequence. The summary is written last, with
+/// the checksums of the other files, and then the file of the unfinished frame is removed.
 ///
 /// # Errors
-/// A file cannot be written; none is left in part.
+/// A file cannot be written; no incomplete file remains.
 pub fn write(
     frame: &Frame,
     values: ValueSlice<'_>,
@@ -237,7 +238,7 @@ pub fn write(
     write_found(frame, values, None, most, style, folder)
 }
 
-/// As [`write`](fn@write), with what was found about the frame's steps ([`beside`](trisolar_map::beside)).
+/// As [`write`](fn@write), with the resolution of the frame's time step ([`beside`](trisolar_map::beside)).
 ///
 /// # Errors
 /// As [`write`](fn@write).
@@ -277,54 +278,54 @@ pub fn write_found(
     Ok(summary)
 }
 
-/// Of a frame's JSON object, without the checksum itself.
+/// The checksum of a frame's JSON object, without the checksum itself.
 fn checksum(object: &Value) -> u32 {
     Sum::of(object.to_string().as_bytes()).crc32
 }
 
-/// How far a frame is, as its files say.
+/// The state of a frame, according to its files.
 #[derive(Clone, Debug, PartialEq)]
-pub enum State {
+pub enum FrameState {
     /// All of its files have the bytes that were written.
     Finished(Summary),
-    /// There is no summary of it.
+    /// There is no summary.
     Unfinished,
-    /// It was finished, but a file is missing or has other bytes: which, in words.
+    /// It was finished, but a file is missing or damaged; the text describes it.
     Damaged(String),
 }
 
-/// How far a frame is. All bytes of its files are looked at.
+/// The state of a frame. All bytes of its files are checked.
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoError> {
+pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<FrameState, IoError> {
     let name = |extension| folder.file(frame.index, extension);
     let path = name("json");
     let damaged =
-        |path: &Path, what: &str| Ok(State::Damaged(format!("{}: {what}", path.display())));
+        |path: &Path, what: &str| Ok(FrameState::Damaged(format!("{}: {what}", path.display())));
     let text = match read::text(&path, Limit::RECORD) {
         Ok(text) => text,
-        Err(IoError::NotFound { .. }) => return Ok(State::Unfinished),
-        Err(IoError::Malformed { .. }) => return damaged(&path, "it is not whole"),
+        Err(IoError::NotFound { .. }) => return Ok(FrameState::Unfinished),
+        Err(IoError::Malformed { .. }) => return damaged(&path, "it is incomplete"),
         Err(error) => return Err(error),
     };
     let object: Option<Value> = serde_json::from_str(&text).ok();
     let Some(Value::Object(mut object)) = object else {
-        return damaged(&path, "it is not whole");
+        return damaged(&path, "it is incomplete");
     };
     let written = object.remove("crc32");
     let object = Value::Object(object);
     if written.is_none() {
         return damaged(
             &path,
-            "it does not say what its files contain, for an older version wrote it",
+            "it has no checksums of its files, because an older version wrote it",
         );
     }
     if written != Some(checksum(&object).into()) {
         return damaged(&path, "its bytes have changed");
     }
     if object["specification"] != json!(frame.specification.specification()) {
-        return damaged(&path, "it is of another map");
+        return damaged(&path, "it belongs to another map");
     }
     for extension in ["png", "npy"] {
         if extension == "npy" && !style.npy {
@@ -333,22 +334,22 @@ pub fn state(frame: &Frame, style: &Style, folder: &Folder) -> Result<State, IoE
         let path = name(extension);
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let Ok(sum) = serde_json::from_value::<Sum>(object["files"][&*file].clone()) else {
-            return damaged(&path, "nothing is known of it");
+            return damaged(&path, "there is no record of it");
         };
         if let Some(what) = sum.difference(&path)? {
             return damaged(&path, &what);
         }
     }
     match serde_json::from_value(object["summary"].clone()) {
-        Ok(summary) => Ok(State::Finished(summary)),
+        Ok(summary) => Ok(FrameState::Finished(summary)),
         Err(e) => damaged(&path, &e.to_string()),
     }
 }
 
-/// The summary of a frame that is finished; nothing if it is not. See [`state`].
+/// The summary of a finished frame; `None` if it is not finished. See [`state`].
 pub fn finished(frame: &Frame, style: &Style, folder: &Folder) -> Option<Summary> {
     match state(frame, style, folder) {
-        Ok(State::Finished(summary)) => Some(summary),
+        Ok(FrameState::Finished(summary)) => Some(summary),
         _ => None,
     }
 }
@@ -396,37 +397,4 @@ pub fn title(frame: &Frame) -> String {
         .map(|s| format!("{} {}", s.name, short(s.value)))
         .collect();
     words.join(", ")
-}
-
-/// A number with six digits that count.
-pub fn short(x: f64) -> String {
-    let plain = format!("{x}");
-    if plain.len() <= 8 {
-        return plain;
-    }
-    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
-    let plain = format!("{rounded}");
-    if plain.len() <= 10 {
-        plain
-    } else {
-        format!("{rounded:e}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_titles_are_short() {
-        for (x, text) in [
-            (0.5, "0.5"),
-            (1.0 / 3.0, "0.333333"),
-            (5.186e-7, "5.186e-7"),
-            (486_625.0, "486625"),
-            (1.2345678e-9, "1.23457e-9"),
-        ] {
-            assert_eq!(short(x), text);
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Sequences of maps: zooms towards a point, and sweeps over a parameter.
 //!
-//! [`zoom`] or [`sweep`] make a list of [`Frame`]s, plain data that is checked before anything is computed; [`run`] brings
-//! them into a [`Folder`], by [`compute`] and [`write`](fn@write), which others can call for frames of their choice, on a
-//! machine of their choice; [`animation`] makes a film of the frames that are there.
+//! [`zoom`] or [`sweep`] make a list of [`Frame`]s, plain data that is checked before anything is computed. [`run`]
+//! computes and writes them to a [`Folder`] by [`compute`] and [`write`](fn@write), which can also be called for single frames, on
+//! any machine. [`animation`] makes a film of existing frames.
 
 pub mod animation;
 mod cache;
@@ -13,6 +13,7 @@ mod partial;
 mod runner;
 mod schedule;
 mod sequence;
+mod short;
 mod table;
 mod vary;
 
@@ -20,12 +21,13 @@ pub use cache::{Cache, CacheReport, run_cached};
 pub use colours::Colours;
 pub use folder::{Folder, FolderError, NAMES};
 pub use frame::{
-    Effort, Error, State, Style, Summary, compute, compute_on, finished, short, state, title,
-    write, write_found,
+    Effort, Error, FrameState, Style, Summary, compute, compute_on, finished, state, title, write,
+    write_found,
 };
 pub use partial::Partial;
 pub use runner::{Outcome, Settings, most_steps, run, run_on};
 pub use schedule::{Expression, Preset, Rule, VARIABLES_IN_WORDS};
 pub use sequence::{Frame, FrameError, Setting, sweep, zoom};
+pub use short::short;
 pub use table::{ContactSheet, csv};
 pub use vary::{MAX_MAPS, Vary};

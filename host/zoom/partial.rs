@@ -1,8 +1,8 @@
-//! What is done of a frame that is not finished: in memory, and in a file that grows while it is computed and that a run which
-//! was killed at any moment leaves usable.
+//! The finished pixels of an unfinished frame, in memory and in a file that grows during the computation and stays usable if the
+//! run is killed at any moment.
 //!
-//! The file is a sequence of records: the number of the first pixel (u64), how many values there are (u32), the CRC-32 of both
-//! and of the values (u32), and the values (u32 or f64, as the quantity has them), all little-endian. A record that is cut off or damaged ends what counts.
+//! The file is a sequence of records: the number of the first pixel (u64), the number of values (u32), the CRC-32 of both
+//! and of the values (u32), and the values (u32 or f64, depending on the quantity), all little-endian. The first incomplete or damaged record and everything after it are ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -27,7 +27,7 @@ struct State {
     file: File,
     values: ValueVec,
     done: Marks,
-    /// What the file does not have yet.
+    /// Pixels that the file does not have yet.
     unwritten: Marks,
     written: Instant,
     /// The steps of the pixels put since the frame was opened.
@@ -37,16 +37,16 @@ struct State {
     steps: u64,
 }
 
-/// Bytes of a record before its values.
-const HEAD: usize = 16;
-/// Values of a record at most.
-const LONGEST: u64 = 1 << 24;
+/// Length of a record's header in bytes.
+const RECORD_HEADER_BYTES: usize = 16;
+/// Largest number of values in a record.
+const MAX_RECORD_VALUES: u64 = 1 << 24;
 
 impl Partial {
-    /// So many pixels of a map. Goes on with the file if there is one. What is put is written about every `interval`.
+    /// Opens this many pixels of a map. Continues the file if it exists. Pixels are written at intervals of about `interval`.
     ///
     /// # Errors
-    /// The file cannot be created, read or cut to what counts of it, or is none.
+    /// The file cannot be created, read or truncated to its valid records, or is not a regular file.
     pub fn open(
         path: &Path,
         spec: &Validated,
@@ -54,7 +54,7 @@ impl Partial {
         interval: Duration,
     ) -> Result<Self, IoError> {
         let failed = |operation| move |e| IoError::system(path, operation, e);
-        // A device would be read without end.
+        // Reading a device would not end.
         if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
             let reason = std::io::Error::other("it is not a regular file");
             return Err(failed("write")(reason));
@@ -62,8 +62,8 @@ impl Partial {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(failed("create"))?;
-        // No run writes more than a record for each pixel.
-        let most = pixels as u64 * (HEAD + spec.value_type().size()) as u64;
+        // A run writes at most one record for each pixel.
+        let most = pixels as u64 * (RECORD_HEADER_BYTES + spec.value_type().size()) as u64;
         let mut bytes = Vec::new();
         (&mut file)
             .take(most)
@@ -105,17 +105,17 @@ impl Partial {
         self.lock().taken
     }
 
-    /// Brings everything to the disk.
+    /// Writes everything to the disk.
     ///
     /// # Errors
-    /// It cannot be written. What was there before counts on.
+    /// The file cannot be written. Its earlier records remain valid.
     pub fn flush(&self) -> Result<(), IoError> {
         self.lock()
             .write()
             .map_err(|e| IoError::system(&self.path, "write", e))
     }
 
-    /// All values; the file stays until it is removed. Pixels that are not done are 0.
+    /// All values; unfinished pixels are 0. The file remains until it is removed.
     pub fn into_values(self) -> ValueVec {
         let state = self.state.into_inner();
         state.unwrap_or_else(PoisonError::into_inner).values
@@ -141,7 +141,7 @@ impl Partial {
         self.after(state, values)
     }
 
-    /// Counts what has come, and writes if it is time.
+    /// Counts the new pixels, and writes if the interval has passed.
     fn after(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -173,14 +173,14 @@ impl State {
     fn write(&mut self) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         for span in self.unwritten.runs() {
-            let starts = span.clone().step_by(LONGEST as usize);
+            let starts = span.clone().step_by(MAX_RECORD_VALUES as usize);
             for start in starts {
-                let end = span.end.min(start + LONGEST);
+                let end = span.end.min(start + MAX_RECORD_VALUES);
                 let values = self.values.as_slice().range(start as usize..end as usize);
                 bytes.extend(record(start, values));
             }
         }
-        // A failure may leave a part of a record, which ends what counts; so nothing may follow it.
+        // A failure may leave an incomplete record, which ends the valid part, so nothing may follow it.
         let end = self.file.stream_position()?;
         let written = self
             .file
@@ -203,35 +203,35 @@ fn record(first: u64, values: ValueSlice<'_>) -> Vec<u8> {
     bytes.extend([0; 4]);
     bytes.extend(&*values.le_bytes());
     let checksum = checksum(&bytes);
-    bytes[12..HEAD].copy_from_slice(&checksum.to_le_bytes());
+    bytes[12..RECORD_HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
-/// Of a record without its own place.
+/// The checksum of a record without the checksum itself.
 fn checksum(record: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&record[..12]);
-    hasher.update(&record[HEAD..]);
+    hasher.update(&record[RECORD_HEADER_BYTES..]);
     hasher.finalize()
 }
 
-/// Puts the values of the whole records into `values`; says which there are, and how many bytes they take.
+/// Copies the values of complete records to `values`; returns their pixels and the number of bytes.
 fn records(bytes: &[u8], values: &mut ValueVec) -> (Marks, usize) {
     let of = values.as_slice().value_type();
     let (mut done, mut valid) = (Marks::new(values.len()), 0);
-    while let Some(head) = bytes[valid..].first_chunk::<HEAD>() {
+    while let Some(head) = bytes[valid..].first_chunk::<RECORD_HEADER_BYTES>() {
         let number =
             |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         let first = u64::from(number(0)) | u64::from(number(4)) << 32;
         let count = number(8) as usize;
-        let Some(record) = bytes[valid..].get(..HEAD + of.size() * count) else {
+        let Some(record) = bytes[valid..].get(..RECORD_HEADER_BYTES + of.size() * count) else {
             break;
         };
         let fits = (first.checked_add(count as u64)).is_some_and(|end| end <= values.len() as u64);
         if !fits || count == 0 || checksum(record) != number(12) {
             break;
         }
-        let Some(there) = of.from_le_bytes(&record[HEAD..]) else {
+        let Some(there) = of.from_le_bytes(&record[RECORD_HEADER_BYTES..]) else {
             break;
         };
         values.put(first as usize, there.as_slice());
@@ -241,7 +241,7 @@ fn records(bytes: &[u8], values: &mut ValueVec) -> (Marks, usize) {
     (done, valid)
 }
 
-/// A mark for each pixel that has one.
+/// A set of pixels.
 #[derive(Clone, Debug, PartialEq)]
 struct Marks {
     words: Vec<u64>,
@@ -327,7 +327,7 @@ mod tests {
         partial.put(4, ValueSlice::F64(&values)).expect("writes");
         drop(partial);
         let length = std::fs::metadata(&path).expect("there").len();
-        assert_eq!(length, (HEAD + 24) as u64);
+        assert_eq!(length, (RECORD_HEADER_BYTES + 24) as u64);
         let partial = open();
         assert_eq!(partial.missing(), [0..4, 7..10]);
         let all = partial.into_values();
@@ -364,8 +364,8 @@ mod tests {
         assert_eq!(partial.steps_taken(), 15);
         drop(partial);
         let whole = std::fs::read(&path).expect("reads");
-        let first = HEAD + 12;
-        assert_eq!(whole.len(), first + HEAD + 8);
+        let first = RECORD_HEADER_BYTES + 12;
+        assert_eq!(whole.len(), first + RECORD_HEADER_BYTES + 8);
         for cut in 0..=whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
             let partial = open();
@@ -394,7 +394,11 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).expect("there").len(), 0);
         partial.flush().expect("writes");
         let length = std::fs::metadata(&path).expect("there").len();
-        assert_eq!(length, (HEAD + 12) as u64, "one record of both");
+        assert_eq!(
+            length,
+            (RECORD_HEADER_BYTES + 12) as u64,
+            "one record of both"
+        );
         assert_eq!(
             (partial.get(4), partial.missing()),
             (2.0, vec![0..3, 6..10])

@@ -1,43 +1,43 @@
-//! A whole sequence: frames that are not finished are computed, several at a time, and written.
+//! Computes and writes the unfinished frames of a sequence, several at a time.
 //!
 //! Several frames in flight keep every device busy: while the last pixels of one are computed, or its picture is written, the
-//! next one is under way.
+//! next one is being computed.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::{Folder, remove};
-use super::frame::{self, Effort, Error, State, Style, Summary};
+use super::frame::{self, Effort, Error, FrameState, Style, Summary};
 use super::partial::Partial;
 use super::sequence::Frame;
 use trisolar_map::{
-    Backend, Computer, Devices, EngineError, GpuChoice, Monitor, RunOptions, beside,
+    Backend, Devices, EngineError, Executor, GpuChoice, Monitor, RunOptions, beside,
 };
 
 /// How a sequence is computed and written.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How the frames' files look.
+    /// The appearance of the frames' files.
     pub style: Style,
-    /// Where they are computed.
+    /// The devices.
     pub options: RunOptions,
     /// Frames computed at a time, at least 1.
     pub in_flight: usize,
-    /// About the time between two records of an unfinished frame.
+    /// Approximate time between two records of an unfinished frame.
     pub checkpoint: Duration,
 }
 
-/// What a run made of a sequence.
+/// The result of a run of a sequence.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Of every frame, also of those that were finished before.
+    /// The summaries of all frames, including those that were finished before.
     pub summaries: Vec<Summary>,
     /// Frames that this run finished.
     pub computed: u32,
-    /// What they took, all devices' and all frames' times added.
+    /// The work of these frames, with the times of all devices and frames added.
     pub effort: Effort,
-    /// From the first frame to the last file.
+    /// Time from the first frame to the last file.
     pub elapsed: Duration,
 }
 
@@ -61,10 +61,10 @@ impl Outcome {
     }
 }
 
-/// A finished frame, and what it took in this run.
+/// A finished frame, and its work in this run.
 pub(super) type Done = (Summary, Option<Effort>);
 
-/// The most steps of any frame.
+/// The largest number of steps of any frame.
 pub fn most_steps(frames: &[Frame]) -> u32 {
     let steps = frames
         .iter()
@@ -72,10 +72,10 @@ pub fn most_steps(frames: &[Frame]) -> u32 {
     steps.max().unwrap_or(0)
 }
 
-/// Computes and writes what is missing of a sequence.
+/// Computes and writes the missing frames of a sequence.
 ///
 /// # Errors
-/// The first error of any frame; frames that were finished, and the records of the others, stay.
+/// The first error of any frame; finished frames and the records of the others remain.
 pub fn run(
     frames: &[Frame],
     folder: &Folder,
@@ -85,21 +85,21 @@ pub fn run(
     run_on(&Devices::new(), frames, folder, settings, monitor)
 }
 
-/// The same with all maps computed on `computer`.
+/// As [`run`], with all maps computed on `executor`.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_on(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     frames: &[Frame],
     folder: &Folder,
     settings: &Settings,
     monitor: &dyn Monitor,
 ) -> Result<Outcome, Error> {
-    computer.check(&settings.options)?;
+    executor.check(&settings.options)?;
     let most = most_steps(frames);
     let board = Board::new(frames, monitor);
-    let gpus = gpus(computer, &settings.options, frames.len());
+    let gpus = gpus(executor, &settings.options, frames.len());
     let work = |worker: usize, frame: &Frame, ()| {
         let options = RunOptions {
             gpus: gpus[worker % gpus.len()],
@@ -109,13 +109,13 @@ pub fn run_on(
             options,
             ..*settings
         };
-        one(computer, frame, most, folder, &settings, &board)
+        one(executor, frame, most, folder, &settings, &board)
     };
     in_flight(frames, settings.in_flight, &board, |_| Ok(()), work)
 }
 
-/// Does the `work` on all frames, several at a time, each by a worker that knows its number. Before that every frame is planned,
-/// in the order of the frames.
+/// Calls `work` for all frames, several at a time, with the number of the worker. Before that, every frame is planned in the order
+/// of the frames.
 ///
 /// # Errors
 /// The first error of any of them.
@@ -132,7 +132,7 @@ pub(super) fn in_flight<P>(
     let first_error: Mutex<Option<Error>> = Mutex::new(None);
     let fail = |error| {
         let mut first = lock(&first_error);
-        // Those who wait for a frame that has failed end as if they were cancelled.
+        // Frames that wait for a failed frame end as if they were cancelled.
         if matches!(*first, None | Some(Error::Engine(EngineError::Cancelled))) {
             *first = Some(error);
         }
@@ -179,13 +179,13 @@ pub(super) fn in_flight<P>(
     Ok(outcome)
 }
 
-/// Which GPUs the frames in flight are computed on, in turn. Where there are at least as many frames as GPUs each has one for
-/// itself: a device works best on a whole frame.
-fn gpus(computer: &dyn Computer, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
+/// The GPUs of the frames in flight, in turn. If there are at least as many frames as GPUs, each frame has a GPU of its own, because
+/// a device works best on a whole frame.
+fn gpus(executor: &dyn Executor, options: &RunOptions, frames: usize) -> Vec<GpuChoice> {
     let asked = options.gpus;
     let all = match options.backend {
         Backend::Cpu => Vec::new(),
-        _ => computer.gpus().unwrap_or_default(),
+        _ => executor.gpus().unwrap_or_default(),
     };
     let numbers: Vec<u32> = match asked {
         GpuChoice::These(_) => asked.numbers().collect(),
@@ -201,16 +201,16 @@ fn gpus(computer: &dyn Computer, options: &RunOptions, frames: usize) -> Vec<Gpu
     }
 }
 
-/// A lock that a panic elsewhere does not take away.
+/// Locks a mutex even if another thread has panicked.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// One frame from its last record, if there is one, to its files.
+/// Computes a frame from its last record, if there is one, and writes its files.
 fn one(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     frame: &Frame,
     most: u32,
     folder: &Folder,
@@ -218,14 +218,14 @@ fn one(
     board: &Board<'_>,
 ) -> Result<Done, Error> {
     let damage = match frame::state(frame, &settings.style, folder)? {
-        State::Finished(summary) => {
+        FrameState::Finished(summary) => {
             // The run that finished it may have ended before this.
             remove(&folder.file(frame.index, "part"))?;
             board.finished(frame);
             return Ok((summary, None));
         }
-        State::Unfinished => None,
-        State::Damaged(what) => Some(what),
+        FrameState::Unfinished => None,
+        FrameState::Damaged(what) => Some(what),
     };
     let spec = &frame.specification;
     let path = folder.file(frame.index, "part");
@@ -234,7 +234,7 @@ fn one(
         board,
         index: frame.index as usize,
     };
-    let compute = || frame::compute_on(computer, frame, &partial, &settings.options, &watch);
+    let compute = || frame::compute_on(executor, frame, &partial, &settings.options, &watch);
     let (mut effort, unresolved) = beside(
         &frame.specification,
         settings.options.threads,
@@ -249,12 +249,12 @@ fn one(
     Ok((summary, Some(effort)))
 }
 
-/// What is said of a frame whose files were damaged.
+/// The note about a frame whose files were damaged.
 pub(super) fn computed_anew(what: &str) -> String {
-    format!("{what}; the frame was computed anew")
+    format!("{what}; the frame was computed again")
 }
 
-/// How far every frame is.
+/// The progress of all frames.
 pub(super) struct Board<'a> {
     done: Vec<AtomicU64>,
     totals: Vec<u64>,
@@ -296,7 +296,7 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Tells the board of one frame.
+/// Reports the progress of one frame to the board.
 pub(super) struct Watch<'a, 'b> {
     pub(super) board: &'a Board<'b>,
     pub(super) index: usize,

@@ -1,4 +1,4 @@
-//! How parameters run through the frames of a zoom: expressions of the frame's number.
+//! The parameters of a zoom's frames as expressions of the frame number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use trisolar_map::{Parameter, Specification};
 /// The names an expression can use, in alphabetical order.
 const VARIABLES: [&str; 7] = ["dt", "frame", "frames", "shift", "span", "steps", "t"];
 
-/// What an expression can use, in words.
+/// The names in words.
 pub const VARIABLES_IN_WORDS: &str = "frame (0, 1, ...), frames (their number), t (0 at the first frame, 1 at the \
                                       last), and span, shift, steps, dt (the values given without a schedule)";
 
-/// A formula of the frame's number, such as `span/2^(frame/30)`.
+/// A formula of the frame number, such as `span/2^(frame/30)`.
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
@@ -23,10 +23,10 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Its value at a frame of the sequence that starts out from `base`.
+    /// Its value at a frame of the sequence that is based on `base`.
     ///
     /// # Errors
-    /// What is wrong: the value is not a finite number.
+    /// The value is not a finite number.
     pub fn value(&self, frame: u32, frames: u32, base: &Specification) -> Result<f64, String> {
         let values: Vec<f64> = self
             .formula
@@ -88,9 +88,9 @@ impl fmt::Display for Expression {
 /// A parameter with its formula, written `span=40/2^(frame/30)`.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What it sets.
+    /// The parameter that it sets.
     pub parameter: Parameter,
-    /// To which value.
+    /// The formula of the value.
     pub expression: Expression,
 }
 
@@ -123,15 +123,15 @@ pub enum Preset {
     Document,
     /// From 1.28 km to 518 nm, as the video of Badger's study: the same rates, starting with a range that is 32 times as large.
     Video,
-    /// Nothing changes but what rules say.
+    /// Only the given rules change parameters.
     None,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 3] = [Self::Document, Self::Video, Self::None];
 
-    /// As it is written.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Document => "document",
@@ -140,7 +140,7 @@ impl Preset {
         }
     }
 
-    /// The number of frames it is meant for.
+    /// The number of frames of the preset.
     pub fn frames(self) -> u32 {
         match self {
             Self::Document => 500,
@@ -149,7 +149,7 @@ impl Preset {
         }
     }
 
-    /// Where it goes (length); nothing if that is up to the user.
+    /// The target of the zoom (length); `None` if the user chooses it.
     pub fn center(self) -> Option<[f64; 2]> {
         (self != Self::None).then_some([5.30031, -0.45])
     }

@@ -11,7 +11,7 @@ use trisolar_map::{Parameter, SpecError, Specification, Validated};
 pub struct Frame {
     /// Its place, from 0.
     pub index: u32,
-    /// What it is of.
+    /// The specification of the map.
     pub specification: Validated,
     /// The parameters that the sequence sets, by name.
     pub set: Vec<Setting>,
@@ -36,7 +36,7 @@ pub struct FrameError {
     pub reason: String,
 }
 
-/// The frames of a zoom: `base` with the rules' values. Of several rules for a parameter the last one counts.
+/// The frames of a zoom: `base` with the rules' values. If there are several rules for a parameter, the last one applies.
 ///
 /// # Errors
 /// The first frame whose values are not allowed.
@@ -68,7 +68,7 @@ pub fn zoom(base: &Specification, rules: &[Rule], frames: u32) -> Result<Vec<Fra
         .collect()
 }
 
-/// A frame for each value of a parameter, or for each pair of values of two: the values of the last one run fastest.
+/// A frame for each value of a parameter, or for each pair of values of two: the values of the last one change fastest.
 ///
 /// # Errors
 /// As [`zoom`].

@@ -1,11 +1,12 @@
-//! A sequence on one page: its maps beside each other, and its numbers in a table.
+//! A sequence on one page: a contact sheet of its maps, and a table of its numbers.
 
 use std::path::Path;
 
 use super::folder::Folder;
-use super::frame::{Style, Summary, short, title};
+use super::frame::{Style, Summary, title};
 use super::runner::most_steps;
 use super::sequence::Frame;
+use super::short::short;
 use super::vary::Vary;
 use trisolar_io::IoError;
 use trisolar_io::colour::ColourRange;
@@ -22,11 +23,11 @@ pub struct ContactSheet<'a> {
 }
 
 impl<'a> ContactSheet<'a> {
-    /// Of these frames, each under the values of its parameters; of two parameters as a matrix with the first one's values
-    /// beside its rows and the second one's above its columns.
+    /// A sheet of these frames with the values of their parameters. For two parameters it is a matrix with the values of the first one
+    /// beside its rows and those of the second one above its columns.
     ///
     /// # Errors
-    /// Why there can be none: it would be too large.
+    /// The reason why the sheet is not possible: it would be too large.
     pub fn new(
         frames: &'a [Frame],
         vary: &[Vary],
@@ -95,7 +96,7 @@ impl<'a> ContactSheet<'a> {
         let mut look = self.look;
         let quantity = frames[0].specification.specification().quantity;
         if !quantity.counts_steps() {
-            // The same colours in all maps, which beside each other are to be compared.
+            // All maps have the same colours, so that they can be compared.
             let mut range: Option<[f64; 2]> = None;
             for frame in *frames {
                 let values = values(frame)?;
@@ -122,7 +123,7 @@ fn values(vary: &Vary) -> Vec<String> {
     vary.values.iter().map(label).collect()
 }
 
-/// The summaries as comma-separated values: a line of names, then a line a frame.
+/// The summaries as comma-separated values: a line of names, then a line for each frame.
 pub fn csv(summaries: &[Summary]) -> String {
     let mut text = String::from("frame");
     for setting in summaries.first().map_or(&[][..], |s| &s.set) {

@@ -9,20 +9,20 @@ use trisolar_map::Parameter;
 /// `dt=0.001,0.002` (a list).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vary {
-    /// What changes from map to map.
+    /// The parameter that changes from map to map.
     pub parameter: Parameter,
     /// Its values, at least one.
     pub values: Vec<f64>,
 }
 
-/// The most maps of a sweep.
+/// Largest number of maps of a sweep.
 pub const MAX_MAPS: usize = 10_000;
 
 impl Vary {
-    /// That these parameters make a sweep: one, or two different ones, and not too many maps.
+    /// Checks that these parameters make a sweep: one, or two different ones, and not too many maps.
     ///
     /// # Errors
-    /// The parameter that is refused, and why.
+    /// The parameter that is refused, and the reason.
     pub fn check(all: &[Self]) -> Result<(), (Parameter, String)> {
         for (n, vary) in all.iter().enumerate() {
             let parameter = vary.parameter;

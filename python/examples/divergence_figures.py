@@ -2,7 +2,7 @@
 arithmetics, wider views, the zoom and the integrators.
 
 Run as a whole (`python divergence_figures.py [--quick | --full] [--out FOLDER]`), or cell by cell in an editor that
-supports `# %%`. By default it takes some seconds on a CPU; --full uses the pixels of the study, which takes seconds on a GPU.
+supports `# %%`. By default it takes some seconds on a CPU; --full uses the pixels of Badger's study, which takes seconds on a GPU.
 """
 
 # %% What to compute
@@ -18,7 +18,7 @@ import trisolar
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--quick", action="store_true", help="few pixels and steps")
-parser.add_argument("--full", action="store_true", help="the pixels of the study")
+parser.add_argument("--full", action="store_true", help="the pixels of Badger's study")
 parser.add_argument("--out", type=Path, default=Path("figures"), help="folder of the pictures")
 arguments = parser.parse_known_args()[0]
 arguments.out.mkdir(parents=True, exist_ok=True)

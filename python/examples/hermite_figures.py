@@ -42,7 +42,7 @@ for order, states in runs.items():
     ax.semilogy(times, [abs(state.energy_error) for state in states[1:]], "o-", label=f"order {order}")
     last = states[-1]
     mean = last.steps / last.blocks
-    print(f"order {order}: {last.blocks} blocks, {last.steps} steps, {mean:.1f} active in the mean, dE/E {last.energy_error:+.2e}")
+    print(f"order {order}: {last.blocks} blocks, {last.steps} steps, {mean:.1f} active on average, dE/E {last.energy_error:+.2e}")
 ax.set(xlabel="time", ylabel="|dE / E|")
 ax.legend()
 save(figure, "hermite-energy")

@@ -1,4 +1,4 @@
-//! Memory of a result, lent to NumPy and never copied.
+//! Arrays of results, whose memory NumPy uses without a copy.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use trisolar::nbody::Bodies;
 
-/// Values and how they are arranged; `numpy.asarray` of it is an array, f64, read-only.
+/// Values with their shape; `numpy.asarray` of it is an array, f64, read-only.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct Array {
     values: Values,

@@ -1,4 +1,4 @@
-//! Star clusters by Hermite integration, look after look.
+//! Star clusters by Hermite integration, as an iterator of snapshots.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
-    self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Look, Options, RunError,
+    self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Options, RunError, Snapshot,
     Times, Validated,
 };
 use trisolar::nbody::Bodies;
@@ -34,7 +34,7 @@ type Arrays<'py> = (
 
 #[pymethods]
 impl ClusterProblem {
-    /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
+    /// The values of options override those of TOML text, which override the defaults; `bodies` replace a start.
     #[new]
     #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
@@ -155,13 +155,13 @@ fn bodies_of((mass, position, velocity): &Arrays<'_>) -> Vec<Body> {
     .collect()
 }
 
-/// What the run's thread hands over.
+/// The messages of the run's thread.
 enum Item {
     Opened(Opened),
     State(State),
 }
 
-/// What computes.
+/// The opened engine.
 struct Opened {
     engine: &'static str,
     device: String,
@@ -169,9 +169,9 @@ struct Opened {
     notes: Vec<String>,
 }
 
-/// A look, its particles as arrays.
+/// A snapshot, its particles as arrays.
 struct State {
-    look: Look,
+    snapshot: Snapshot,
     bodies: Bodies,
 }
 
@@ -183,8 +183,8 @@ fn compute(
     sink: &Sink<'_, Item>,
 ) -> Result<(), Ended> {
     let mut error: Option<EnergyError> = None;
-    let mut observe = |mut look: Look| -> Result<(), Ended> {
-        let stars = std::mem::take(&mut look.stars);
+    let mut observe = |mut snapshot: Snapshot| -> Result<(), Ended> {
+        let stars = std::mem::take(&mut snapshot.stars);
         let vector = |k: usize| {
             let of = |s: &hermite::Star| [s.taylor[k].x, s.taylor[k].y, s.taylor[k].z];
             stars.iter().map(of).collect()
@@ -194,19 +194,19 @@ fn compute(
             position: vector(0),
             velocity: vector(1),
         };
-        let (total, time) = (look.energy.total(), look.time);
+        let (total, time) = (snapshot.energy.total(), snapshot.time);
         if !total.is_finite() {
             let said = no_energy(&format!("time {time}"), total, &bodies);
             return Err(PyRuntimeError::new_err(said).into());
         }
-        let parts = look.energy.kinetic.abs() + look.energy.potential.abs();
+        let parts = snapshot.energy.kinetic.abs() + snapshot.energy.potential.abs();
         let error = error.get_or_insert_with(|| EnergyError::new(total, parts));
         error.look(total);
         *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
             errors: Some([error.last(), error.largest()]),
-            warning: error.warning("take a smaller eta or a softening"),
+            warning: error.warning("use a smaller eta or a larger softening"),
         };
-        sink.give(Item::State(State { look, bodies }))?;
+        sink.give(Item::State(State { snapshot, bodies }))?;
         let checked = error.check(most);
         checked.map_err(|said| PyRuntimeError::new_err(said).into())
     };
@@ -225,13 +225,13 @@ fn failed(error: HermiteError) -> PyErr {
     }
 }
 
-/// A run under way.
+/// A running integration.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterRun {
     stream: Stream<Item>,
     opened: Opened,
     accuracy: Arc<Mutex<Accuracy>>,
-    /// What is told of the particles, as JSON.
+    /// The other values of the particles, as JSON.
     told: Arc<str>,
 }
 
@@ -251,12 +251,13 @@ impl ClusterRun {
         py: Python<'_>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Option<ClusterState>> {
-        let Some(Item::State(State { look, bodies })) = self.stream.next(py, progress.as_ref())?
+        let Some(Item::State(State { snapshot, bodies })) =
+            self.stream.next(py, progress.as_ref())?
         else {
             return Ok(None);
         };
         Ok(Some(ClusterState {
-            look,
+            snapshot,
             bodies: Arc::new(bodies),
             told: Arc::clone(&self.told),
         }))
@@ -273,7 +274,7 @@ impl ClusterRun {
         self.accuracy().errors
     }
 
-    /// What is to be said of them.
+    /// The warning about the energy error.
     #[getter]
     fn accuracy_warning(&self) -> Option<String> {
         self.accuracy().warning
@@ -291,13 +292,13 @@ impl ClusterRun {
         &self.opened.device
     }
 
-    /// Who makes block steps: `host` or `device`.
+    /// Whether `host` or `device` performs block steps.
     #[getter]
     fn block_steps(&self) -> &'static str {
         self.opened.block_steps
     }
 
-    /// What the user should know.
+    /// Notes for the user.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.opened.notes.clone()
@@ -307,23 +308,23 @@ impl ClusterRun {
 /// The particles at one time.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterState {
-    look: Look,
+    snapshot: Snapshot,
     bodies: Arc<Bodies>,
     told: Arc<str>,
 }
 
 #[pymethods]
 impl ClusterState {
-    /// What is told of the particles, as JSON, and the time: for another run.
+    /// The other values of the particles, as JSON, and the time, for another run.
     #[getter]
     fn told(&self) -> values::Told {
-        (Some(self.told.to_string()), Some(self.look.time))
+        (Some(self.told.to_string()), Some(self.snapshot.time))
     }
 
     /// When.
     #[getter]
     fn time(&self) -> f64 {
-        self.look.time
+        self.snapshot.time
     }
 
     /// n masses.
@@ -347,43 +348,43 @@ impl ClusterState {
     /// Kinetic energy.
     #[getter]
     fn kinetic(&self) -> f64 {
-        self.look.energy.kinetic
+        self.snapshot.energy.kinetic
     }
 
     /// Potential energy, softened.
     #[getter]
     fn potential(&self) -> f64 {
-        self.look.energy.potential
+        self.snapshot.energy.potential
     }
 
     /// Block steps so far.
     #[getter]
     fn blocks(&self) -> u64 {
-        self.look.blocks
+        self.snapshot.blocks
     }
 
     /// Steps of particles so far.
     #[getter]
     fn steps(&self) -> u64 {
-        self.look.steps
+        self.snapshot.steps
     }
 
     /// The density centre.
     #[getter]
     fn centre(&self) -> Array {
-        Array::numbers(self.look.shape.centre.to_vec())
+        Array::numbers(self.snapshot.shape.centre.to_vec())
     }
 
     /// The core radius.
     #[getter]
     fn core_radius(&self) -> f64 {
-        self.look.shape.core_radius
+        self.snapshot.shape.core_radius
     }
 
     /// Radii that hold [`lagrange_fractions`] of the mass.
     #[getter]
     fn lagrange_radii(&self) -> Array {
-        Array::numbers(self.look.shape.lagrange.to_vec())
+        Array::numbers(self.snapshot.shape.lagrange.to_vec())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A computed map. Its array is lent to NumPy, never copied.
+//! A computed map. NumPy uses its memory without a copy.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -40,8 +40,7 @@ impl Map {
         Ok(interface)
     }
 
-    /// What was computed of each pixel: its name, what pictures show of it in words, the unit, and whether their colours are
-    /// logarithmic.
+    /// The quantity: its name, the label of the values in pictures, the unit, and whether the colours are logarithmic.
     #[getter]
     fn quantity(&self) -> (&'static str, &'static str, &'static str, bool) {
         let quantity = self.0.specification.quantity;
@@ -66,14 +65,14 @@ impl Map {
         config::to_text_for(&self.0.specification, self.0.points.as_deref())
     }
 
-    /// The start states, if they are no grid's: the shape of the array and its f64 values.
+    /// The start states, if the map has no grid: the shape of the array and its f64 values.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> Option<(Vec<usize>, Bound<'py, PyBytes>)> {
         let (shape, values) = self.0.points.as_ref()?.array();
         Some((shape, PyBytes::new(py, bytemuck::cast_slice(values))))
     }
 
-    /// How the points are arranged.
+    /// The arrangement of the points.
     #[getter]
     fn points_shape(&self) -> Option<Vec<usize>> {
         Some(self.0.points.as_ref()?.shape().to_owned())
@@ -103,7 +102,7 @@ impl Map {
         self.0.statistics.pixel_steps
     }
 
-    /// Pixels whose twins never parted, of divergence.
+    /// Pixels whose twins never parted, for divergence.
     #[getter]
     fn never_parted(&self) -> Option<u64> {
         self.0.statistics.never_parted
@@ -122,25 +121,25 @@ impl Map {
         Some((found.sample, found.unresolved))
     }
 
-    /// Why the map may not be what was meant.
+    /// Warnings: reasons why the map may not be what the user intended.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.clone()
     }
 
-    /// What of these was found by the computation.
+    /// The warning that the computation found.
     #[getter]
     fn accuracy_warning(&self) -> Option<String> {
         self.0.resolution?.warning()
     }
 
-    /// That no larger share of the pixels is unresolved.
+    /// Checks that the share of unresolved pixels does not exceed `most`.
     fn check(&self, most: Option<f64>) -> PyResult<()> {
         let checked = Resolution::check(self.0.resolution, most);
         checked.map_err(PyRuntimeError::new_err)
     }
 
-    /// What should be known, such as that the CPU took over from a GPU that failed.
+    /// Notes for the user, such as that the CPU took over from a GPU that failed.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()

@@ -1,4 +1,4 @@
-//! All-pairs N-body runs, state after state.
+//! All-pairs N-body runs, as an iterator of states.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::array::{Array, Part};
 use crate::stream::{Ended, Sink, Stream};
 use crate::{errors, values};
 
-/// The most steps between two states.
+/// Largest number of steps between two states.
 const EVERY_AT_MOST: i64 = 1 << 53;
 
 /// A run to be made, every value checked.
@@ -36,7 +36,7 @@ type Arrays<'py> = (
 
 #[pymethods]
 impl NbodyProblem {
-    /// From options (they go first), then the keys of TOML text, then the defaults; `bodies` stand in for a start.
+    /// The values of options override those of TOML text, which override the defaults; `bodies` replace a start.
     #[new]
     #[pyo3(signature = (options, toml=None, file=None, bodies=None, told=None))]
     fn new(
@@ -86,7 +86,7 @@ impl NbodyProblem {
         values::toml(&self.given)
     }
 
-    /// What should be known before the run.
+    /// Warnings before the run.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.problem.warnings().to_vec()
@@ -167,29 +167,29 @@ fn bodies_of((mass, position, velocity, dimensions): &Arrays<'_>) -> (Bodies, u8
     (bodies, *dimensions)
 }
 
-/// What the run's thread hands over.
+/// The messages of the run's thread.
 enum Item {
     Opened(Opened),
     State(Snapshot),
 }
 
-/// What computes.
+/// The opened engine.
 struct Opened {
     engine: &'static str,
     device: String,
     notes: Vec<String>,
 }
 
-/// What is known of the energy of a run.
+/// The energy error of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accuracy {
     /// The error at the end, and the largest.
     pub errors: Option<[f64; 2]>,
-    /// What is to be said of it.
+    /// The warning about it.
     pub warning: Option<String>,
 }
 
-/// How the energy of a run is watched.
+/// How the energy of a run is evaluated.
 #[derive(Clone, Copy)]
 struct Watched {
     looks: EnergyLooks,
@@ -245,7 +245,7 @@ fn compute(
             *found.lock().unwrap_or_else(PoisonError::into_inner) = Accuracy {
                 errors: Some([error.last(), error.largest()]),
                 warning: error
-                    .warning("take smaller steps (dt), a softening or another integrator"),
+                    .warning("use a smaller dt, a larger softening or another integrator"),
             };
             checked = error.check(watched.most);
         }
@@ -262,7 +262,7 @@ fn compute(
     )
 }
 
-/// A run under way.
+/// A running integration.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct NbodyRun {
     stream: Stream<Item>,
@@ -319,7 +319,7 @@ impl NbodyRun {
         self.accuracy().errors
     }
 
-    /// What is to be said of them.
+    /// The warning about the energy error.
     #[getter]
     fn accuracy_warning(&self) -> Option<String> {
         self.accuracy().warning
@@ -337,7 +337,7 @@ impl NbodyRun {
         &self.opened.device
     }
 
-    /// What should be known of the choice of the engine.
+    /// Notes about the selection of the engine.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.opened.notes.clone()
@@ -362,7 +362,7 @@ pub(crate) struct NbodyState {
 
 #[pymethods]
 impl NbodyState {
-    /// What is told of the bodies, as JSON, and the time: for another run.
+    /// The other values of the bodies, as JSON, and the time, for another run.
     #[getter]
     fn told(&self) -> PyResult<values::Told> {
         let json = values::json(self.problem.specification())?;
@@ -381,7 +381,7 @@ impl NbodyState {
         Array::of(&self.bodies, Part::Velocity)
     }
 
-    /// Energies, momenta and radii, as JSON; takes time as the square of the number of bodies.
+    /// Energies, momenta and radii, as JSON; takes a time proportional to the square of the number of bodies.
     fn diagnostics_json(&self, py: Python<'_>) -> PyResult<String> {
         let spec = self.problem.specification();
         let found = py.detach(|| Diagnostics::of(&self.bodies, spec.g, spec.softening));

@@ -20,15 +20,15 @@ use crate::{errors, values, watch};
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct Specification {
     valid: Arc<Validated>,
-    /// The share of unresolved pixels that is allowed.
+    /// The largest allowed share of unresolved pixels.
     max_error: Option<f64>,
 }
 
 #[pymethods]
 impl Specification {
-    /// From options (they go first), then the keys of TOML text, then the defaults. `file` is where the text is
-    /// from, for messages. `points` are start states instead of a grid: the shape of an array and its f64 values.
-    /// Options in `under` stand under the others: what points stand in for is not used there; a preset under all.
+    /// The values of options override those of TOML text, which override those in `under`, of which values that points replace are not
+    /// used, then a preset and the defaults. `file` is the source of the text, for messages. `points` are start states instead of a
+    /// grid: the shape of an array and its f64 values.
     #[new]
     #[pyo3(signature = (options, toml=None, file=None, points=None, under=None, preset=None))]
     fn new(
@@ -67,7 +67,7 @@ impl Specification {
                 let points = Points::new(&shape, values).map_err(failed)?;
                 if let Some(key) = points.replaces().iter().find(|key| among_options(key)) {
                     return Err(PyValueError::new_err(format!(
-                        "the points stand in for '--{key}': leave one of them out"
+                        "the points replace '--{key}': remove one of the two"
                     )));
                 }
                 specification.validate_points(points)
@@ -90,7 +90,7 @@ impl Specification {
         config::to_text_for(self.valid.specification(), points)
     }
 
-    /// What should be known before the map is computed.
+    /// Warnings before the map is computed.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.valid.warnings()
@@ -119,7 +119,7 @@ impl Specification {
         .map(Map::new)
     }
 
-    /// A map that was computed before: the bytes of its values, little-endian, and what it told of its making.
+    /// A map that was computed before: the bytes of its values, little-endian, and its report.
     #[pyo3(signature = (values, engine, device, seconds, notes, resolution=None))]
     fn restored(
         &self,
@@ -157,7 +157,7 @@ impl Specification {
     }
 }
 
-/// How maps are computed, every value checked. What it opens stays open for the next map.
+/// The options of computations, every value checked. Opened devices stay open for the next map.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct Options {
     run: RunOptions,
@@ -189,8 +189,8 @@ impl Options {
     }
 }
 
-/// The maps of a zoom, every one of them checked: by the preset's formulas, and those of `set` (`NAME=FORMULA`), which go
-/// before them.
+/// The maps of a zoom, every one of them checked: by the preset's formulas, and those of `set` (`NAME=FORMULA`), which override
+/// them.
 #[pyfunction]
 #[pyo3(signature = (options, toml, file, preset, set, frames))]
 pub(crate) fn zoom_frames(

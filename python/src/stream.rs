@@ -1,4 +1,4 @@
-//! A run in a thread of its own that hands over result after result, while the calling thread looks after Python.
+//! Runs a computation in a thread of its own, which sends its results one by one, while the calling thread handles Python's signals.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use trisolar::divergence::Monitor;
 
-/// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(50);
+/// Interval at which signals are checked.
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the two threads share.
+/// The data that the two threads share.
 #[derive(Default)]
 struct Shared {
     done: AtomicU64,
@@ -34,11 +34,11 @@ impl Monitor for Shared {
     }
 }
 
-/// Why a run ended without all of its results.
+/// The reason why a run ended early.
 pub(crate) enum Ended {
     /// With an exception.
     Failed(PyErr),
-    /// Nobody waits for the results any more.
+    /// The results are no longer needed.
     Unwanted,
 }
 
@@ -48,19 +48,19 @@ impl From<PyErr> for Ended {
     }
 }
 
-/// What the run hands its results to.
+/// The destination of the run's results.
 pub(crate) struct Sink<'a, T> {
     sender: &'a SyncSender<Result<T, PyErr>>,
     shared: &'a Shared,
 }
 
 impl<T> Sink<'_, T> {
-    /// Hands over a result; waits until it is taken.
+    /// Sends a result; waits until it is received.
     pub(crate) fn give(&self, result: T) -> Result<(), Ended> {
         self.sender.send(Ok(result)).map_err(|_| Ended::Unwanted)
     }
 
-    /// What watches the run.
+    /// The monitor of the run.
     pub(crate) fn monitor(&self) -> &dyn Monitor {
         self.shared
     }
@@ -99,7 +99,7 @@ impl<T: Send + 'static> Stream<T> {
                     "internal error: the computation panicked; the message is on the standard error",
                 ),
             };
-            // Nobody need be there to hear it.
+            // The receiver may have been dropped.
             let _ = sender.send(Err(failed));
         };
         std::thread::Builder::new()
@@ -142,7 +142,9 @@ impl<T: Send + 'static> Stream<T> {
         loop {
             let received = py.detach(|| {
                 let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-                results.as_ref().map(|r| r.recv_timeout(TICK))
+                results
+                    .as_ref()
+                    .map(|r| r.recv_timeout(SIGNAL_CHECK_INTERVAL))
             });
             match received {
                 None => return Ok(None),

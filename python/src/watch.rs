@@ -1,4 +1,4 @@
-//! A run in a thread of its own, while the calling thread looks after Python: signals and the progress callback.
+//! Runs a computation in a thread of its own, while the calling thread handles Python's signals and the progress callback.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,12 +11,12 @@ use trisolar::divergence::{EngineError, Monitor};
 
 use crate::errors;
 
-/// How often signals are looked for.
-const TICK: Duration = Duration::from_millis(50);
+/// Interval at which signals are checked.
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 type Outcome<T> = std::thread::Result<Result<T, EngineError>>;
 
-/// What the two threads share.
+/// The data that the two threads share.
 struct Shared<T> {
     done: AtomicU64,
     total: AtomicU64,
@@ -47,7 +47,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The outcome, if it comes within `patience`.
+    /// The outcome, if it is available within `patience`.
     fn wait(&self, patience: Duration) -> Option<Outcome<T>> {
         let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut outcome, _) = self
@@ -58,7 +58,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// Calls `compute`, which tells its monitor how far it is. An exception of a signal handler or of `progress` ends the run and is
+/// Calls `compute`, which reports its progress to its monitor. An exception of a signal handler or of `progress` ends the run and is
 /// raised.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
@@ -92,12 +92,12 @@ pub(crate) fn run<T: Send + 'static>(
         Ok(())
     };
     let outcome = loop {
-        if let Some(outcome) = py.detach(|| shared.wait(TICK)) {
+        if let Some(outcome) = py.detach(|| shared.wait(SIGNAL_CHECK_INTERVAL)) {
             break outcome;
         }
         if let Err(error) = py.check_signals().and_then(|()| tell()) {
             shared.cancelled.store(true, Ordering::Relaxed);
-            while py.detach(|| shared.wait(TICK)).is_none() {}
+            while py.detach(|| shared.wait(SIGNAL_CHECK_INTERVAL)).is_none() {}
             return Err(error);
         }
     };

@@ -139,10 +139,10 @@ fn options_go_before_what_a_file_tells_and_a_note_says_so() {
         assert_eq!(run["specification"]["softening"], 0.5);
         let said = notes(&run).join("\n");
         assert!(
-            said.contains(&format!("--g 1 goes before {name}, where G is 2.5")),
+            said.contains(&format!("--g 1 overrides {name}, where G is 2.5")),
             "{said}"
         );
-        assert!(said.contains("--softening 0.5 goes before"), "{said}");
+        assert!(said.contains("--softening 0.5 overrides"), "{said}");
         // What is the same is no news.
         let run = json(path, &format!("nbody --input {name} --steps 1 --g 2.5"));
         assert!(notes(&run).is_empty());
@@ -172,11 +172,11 @@ fn what_a_file_does_not_tell_is_said() {
         let run = json(path, &format!("nbody --input {name} --steps 1"));
         let said = notes(&run).join("\n");
         assert!(
-            said.contains(&format!("{name} does not tell G: {g} is taken; --g")),
+            said.contains(&format!("{name} does not contain G: {g} is used; --g")),
             "{said}"
         );
         assert!(
-            said.contains("does not tell a softening length: 0 is taken"),
+            said.contains("does not contain a softening length: 0 is used"),
             "{said}"
         );
         let run = json(
@@ -193,7 +193,7 @@ fn what_a_file_does_not_tell_is_said() {
         .args("nbody --input a.txt --steps 1 --format textbook".split(' '))
         .assert()
         .success();
-    textbook.stderr(predicates::str::contains("note: a.txt does not tell G"));
+    textbook.stderr(predicates::str::contains("note: a.txt does not contain G"));
 }
 
 /// Two dark particles and a star of a TIPSY file at a time, with these softening lengths.
@@ -301,7 +301,7 @@ fn clusters_come_back_with_softening_time_and_energy() {
     // What its file does not tell is said.
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
     let run = json(path, &format!("cluster --input {golden} --end 0.01"));
-    assert!(notes(&run)[0].contains("does not tell a softening length: 4/n is taken"));
+    assert!(notes(&run)[0].contains("does not contain a softening length: 4/n is used"));
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn columns_that_differ_from_line_to_line_are_refused_with_their_place() {
         (
             "a.txt",
             "# trisolar {\"g\": }\n1 0 0 0 0\n",
-            "a.txt:1:1: what trisolar has written",
+            "a.txt:1:1: the comment with values of the bodies",
         ),
         (
             "b.txt",

@@ -323,7 +323,7 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
     encounters(path, &streamed)
         .assert()
         .code(2)
-        .stderr(contains("--resume goes on with it"));
+        .stderr(contains("resume it with --resume"));
     for (other, words) in [
         ("--resume a.npz --seed 6", "--seed (5 there, 6 here)"),
         ("--resume a.npz --order 8", "--order (6 there, 8 here)"),
@@ -349,7 +349,7 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
     encounters(path, "--resume a.npz")
         .assert()
         .code(2)
-        .stderr(contains("a.csv").and(contains("not what this run has written")));
+        .stderr(contains("a.csv").and(contains("differ from what this run wrote")));
     std::fs::remove_file(path.join("a.csv")).unwrap();
     // By the same command, on another number of threads.
     let output = encounters(path, &format!("{LONG} {FILES} --resume --threads 3 --json"))

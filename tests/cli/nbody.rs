@@ -221,7 +221,7 @@ fn a_start_that_cannot_be_integrated_is_refused_by_name_and_place() {
             "1 0 0 0 0\n1 1 0\n",
             ":2:6: the line ends after 3 numbers: expected 5 numbers",
         ),
-        ("# nothing\n", "there are no bodies in it"),
+        ("# nothing\n", "it contains no bodies"),
     ] {
         let path = folder.path().join("bodies.txt");
         std::fs::write(&path, text).unwrap();
@@ -362,7 +362,10 @@ fn killed_and_interrupted_runs_go_on_to_the_same_bytes() {
         assert_eq!(output.status.code(), code);
         if code.is_some() {
             let said = String::from_utf8(output.stderr).unwrap();
-            assert!(said.contains("--resume goes on from it"), "{said}");
+            assert!(
+                said.contains("resume it with: trisolar nbody --resume"),
+                "{said}"
+            );
         }
         assert!(!folder.path().join("end.npz").exists());
         let resumed = nbody()

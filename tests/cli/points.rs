@@ -139,7 +139,7 @@ fn what_points_cannot_be_is_told() {
     npy::write(here.join("whole.npy"), &[1, 9], &pixels()[..9]).expect("writes");
     for (file, said) in [
         ("nowhere.npy", "nowhere.npy: no such file"),
-        ("few.csv", "few.csv:2: it has 2 numbers"),
+        ("few.csv", "few.csv:2: the line has 2 numbers"),
         ("text.csv", "text.csv:2: 'six' is not a number"),
         ("infinite.csv", "'inf of point 1'"),
         ("four.npy", "each point needs 3 numbers"),
@@ -148,7 +148,7 @@ fn what_points_cannot_be_is_told() {
         refused(here, &["--points", file, "--out", "t.npy"], said);
     }
     let sized = ["--points", "list.npy", "--size", "5", "--out", "t.npy"];
-    refused(here, &sized, "the points stand in for --size");
+    refused(here, &sized, "the points replace --size");
     let placed = [
         "--points",
         "whole.npy",
@@ -157,11 +157,11 @@ fn what_points_cannot_be_is_told() {
         "--out",
         "t.npy",
     ];
-    refused(here, &placed, "the points stand in for --positions");
+    refused(here, &placed, "the points replace --positions");
     let mut massive = [pixels()[..18].to_vec(), vec![1.0, 2.0, 3.0]].concat();
     npy::write(here.join("massive.npy"), &[1, 21], &massive).expect("writes");
     let weighed = ["--points", "massive.npy", "--masses", "1,2,3"];
-    refused(here, &weighed, "the points stand in for --masses");
+    refused(here, &weighed, "the points replace --masses");
     massive[20] = -3.0;
     npy::write(here.join("massive.npy"), &[1, 21], &massive).expect("writes");
     refused(
@@ -266,7 +266,7 @@ fn points_that_are_interrupted_resume_to_the_same_bytes_and_other_points_are_ref
     };
     all("a.npy", None);
     let said = all("b.npy", Some("--resume"));
-    assert!(said.contains("were there from an earlier run"), "{said}");
+    assert!(said.contains("are from an earlier run"), "{said}");
     let bytes = |name: &str| std::fs::read(here.join(name)).expect("there");
     assert!(bytes("a.npy") == bytes("b.npy"));
     assert!(!here.join("b.npy.part.json").exists());

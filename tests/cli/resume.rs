@@ -288,7 +288,7 @@ fn an_extended_run_has_the_files_of_a_run_that_was_as_long_from_the_start() {
         succeeds(a.path(), &format!("{start} {long} --quiet"));
         succeeds(b.path(), &format!("{start} {short} --quiet"));
         let ended = succeeds(b.path(), &format!("{command} --resume c.npz"));
-        assert!(ended.contains("the run had ended before"), "{ended}");
+        assert!(ended.contains("the run has already ended"), "{ended}");
         succeeds(
             b.path(),
             &format!("{command} --resume c.npz {long} --quiet"),
@@ -436,7 +436,7 @@ fn options_beside_resume_of_maps_and_sequences_too() {
         ),
         (
             "--resume o.npy",
-            &["o.npy' for '--resume': no run has begun"],
+            &["o.npy' for '--resume': there is no unfinished map"],
         ),
     ] {
         refused(here, &format!("divergence {more}"), words);
@@ -552,7 +552,10 @@ fn what_others_have_changed_is_not_overwritten_and_what_is_gone_comes_back() {
     refused(
         here,
         "cluster --resume c.npz --end 2",
-        &["s.npz' for '--series'", "not what this run has written"],
+        &[
+            "s.npz' for '--series'",
+            "its contents differ from what this run wrote",
+        ],
     );
     std::fs::write(at("s.npz"), &before["s.npz"]).unwrap();
     std::fs::write(at("sn/00006.npz"), "my own").unwrap();
@@ -612,7 +615,7 @@ fn an_unfinished_run_is_not_begun_anew_by_a_slip() {
             command,
             &[
                 "for '--checkpoint': it holds an unfinished run",
-                "--resume goes on with it",
+                "resume it with trisolar",
             ],
         );
     }
@@ -625,11 +628,11 @@ fn ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on() {
     for (command, says) in [
         (
             "cluster --n 400 --end 1e5 --every 1e4 --checkpoint c.npz",
-            "--resume goes on from it: trisolar cluster --resume c.npz",
+            "resume it with: trisolar cluster --resume c.npz",
         ),
         (
             "nbody --n 200 --softening 0.01 --backend cpu --steps 9000000 --checkpoint n.npz",
-            "--resume goes on from it: trisolar nbody --resume n.npz",
+            "resume it with: trisolar nbody --resume n.npz",
         ),
     ] {
         let child = started(here, command);

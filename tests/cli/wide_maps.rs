@@ -175,15 +175,15 @@ fn an_interrupted_map_says_how_to_go_on_and_is_not_lost_to_another_run() {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
     assert!(
-        message.contains("m.npy.part; the same command with --resume goes on"),
+        message.contains("m.npy.part; resume with the same command and --resume"),
         "{message}"
     );
     assert_eq!(names(directory.path()), ["m.npy.part", "m.npy.part.json"]);
 
-    refused(&["--stream"], "--resume goes on with it");
+    refused(&["--stream"], "resume it with --resume");
     refused(
         &["--resume", "--dt", "0.002"],
-        "is of another map: --dt (0.001 there, 0.002 here) differs",
+        "belongs to another map: --dt (0.001 there, 0.002 here) differs",
     );
     let output = trisolar(directory.path())
         .arg("divergence")
@@ -219,7 +219,7 @@ fn resuming_where_nothing_was_begun_begins_and_says_so() {
         .unwrap();
     assert!(output.status.success());
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("the map was begun anew"), "{text}");
+    assert!(text.contains("a new map was begun"), "{text}");
     assert_eq!(names(directory.path()), ["only.png"]);
 }
 
@@ -289,7 +289,7 @@ fn what_was_computed_stays_when_a_picture_cannot_be_written() {
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("the disk is full"), "{message}");
     assert!(
-        message.contains("m.npy.part; the same command with --resume"),
+        message.contains("m.npy.part; resume with the same command and --resume"),
         "{message}"
     );
     std::fs::remove_file(directory.path().join("full.png")).unwrap();
@@ -299,7 +299,7 @@ fn what_was_computed_stays_when_a_picture_cannot_be_written() {
         "--size 40 --steps 50 --out m.npy --out full.png --resume",
     );
     assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stdout).contains("all pixels were there"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("all pixels were already computed"));
     assert_eq!(names(directory.path()), ["full.png", "m.npy"]);
 }
 

@@ -195,7 +195,7 @@ fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
     let output = child.wait_with_output().expect("ends");
     assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("the same command goes on"), "{said}");
+    assert!(said.contains("resume with the same command"), "{said}");
     assert!(
         !files(&path.join("zoom"))
             .keys()
@@ -548,7 +548,7 @@ fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
         ("png", &flip, "its bytes have changed"),
         ("npy", &cut, "bytes instead of"),
         ("npy", &flip, "its bytes have changed"),
-        ("json", &cut, "it is not whole"),
+        ("json", &cut, "it is incomplete"),
         (
             "json",
             &|bytes| {
@@ -568,7 +568,7 @@ fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
         let (computed, notes) = again(path, &arguments);
         assert_eq!(computed, 1, "{name}");
         assert!(
-            notes.contains(&name) && notes.contains(says) && notes.contains("computed anew"),
+            notes.contains(&name) && notes.contains(says) && notes.contains("computed again"),
             "{notes}"
         );
         assert!(files(&folder) == whole, "{name}");
@@ -585,7 +585,10 @@ fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
         std::fs::copy(from, to).expect("copies");
     }
     let (computed, notes) = again(path, &arguments);
-    assert!(computed == 1 && notes.contains("of another map"), "{notes}");
+    assert!(
+        computed == 1 && notes.contains("belongs to another map"),
+        "{notes}"
+    );
     assert!(files(&folder) == whole);
 }
 
@@ -608,7 +611,7 @@ fn damaged_frames_are_computed_anew_with_caches_and_in_sweeps_too() {
         let whole = files(&path.join(cache));
         damage(&format!("{cache}/frame-00001.png"));
         let (computed, notes) = again(path, &arguments);
-        assert!(computed == 1 && notes.contains("computed anew"), "{notes}");
+        assert!(computed == 1 && notes.contains("computed again"), "{notes}");
         assert!(files(&path.join(cache)) == whole);
     }
     let sweep = || {

@@ -221,7 +221,7 @@ fn what_cannot_make_block_steps_says_why() {
         error.to_string()
     };
     let mut spec = Specification::new(Order::Four);
-    assert!(refused(&spec, cpu()).contains("no block steps by itself"));
+    assert!(refused(&spec, cpu()).contains("does not perform whole block steps"));
     let two = emulator(2, 10, 32, None);
     assert!(refused(&spec, two).contains("made by one device"));
     spec.ahmad_cohen = Some(AhmadCohen::new(50));
@@ -258,22 +258,22 @@ fn options_that_do_not_go_together_say_what_they_go_with() {
     for backend in [Backend::Auto, Backend::Cpu] {
         assert_eq!(
             refused(backend, Some(2), "auto", None),
-            message("--gpus 2: more than 1 goes with --backend gpu")
+            message("--gpus 2: more than 1 needs --backend gpu")
         );
         assert_eq!(
             refused(backend, None, "device", None),
-            message("--block-step device: goes with --backend gpu")
+            message("--block-step device: needs --backend gpu")
         );
     }
     let gpu = Backend::Gpu;
     assert_eq!(
         refused(gpu, Some(2), "device", None),
-        message("--block-step device: goes with one GPU: --gpus 1")
+        message("--block-step device: works on one GPU only: --gpus 1")
     );
     let neighbours = Some(Scheme::AhmadCohen);
     assert_eq!(
         refused(gpu, Some(1), "device", neighbours),
-        message("--block-step device: goes with --scheme plain")
+        message("--block-step device: needs --scheme plain")
     );
     assert_eq!(refused(gpu, Some(2), "auto", neighbours), Ok(()));
     assert_eq!(refused(gpu, Some(1), "device", Some(Scheme::Plain)), Ok(()));

@@ -2,7 +2,7 @@
 
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
-    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
     Schedule, Solver, Specification, Validated,
 };
 use trisolar::simd::Simd;
@@ -101,7 +101,7 @@ fn any_masses_and_distances_have_the_same_bits_in_all_lanes_and_kernels() {
                 s.softening = 0.0;
                 s.steps = 2;
             });
-            let engine = DeviceEngine::emulated(Plan::new(kernel), None);
+            let engine = DeviceEngine::emulated(LaunchPlan::new(kernel), None);
             let expected = bits(&run(&engine, &problem));
             for simd in Simd::available() {
                 let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd).unwrap();
@@ -161,7 +161,7 @@ fn emulated_kernels_and_the_cpu_agree_bit_for_bit() {
                 (64, 9, 2, Some(2)),
                 (96, 3, 3, None),
             ] {
-                let plan = Plan {
+                let plan = LaunchPlan {
                     kernel,
                     block,
                     splits,
@@ -189,7 +189,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
                 s.integrator = integrator;
                 s.solver = solver;
             });
-            let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Steps), Some(3));
+            let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Steps), Some(3));
             assert!(
                 bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
                 "{integrator} {n}"
@@ -202,7 +202,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
 fn emulated_integrators_and_those_of_the_cpu_agree_bit_for_bit() {
     for integrator in Integrator::of_any_bodies() {
         let problem = problem(plummer(40), |s| s.integrator = integrator);
-        let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Reduced), None);
+        let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Reduced), None);
         assert!(
             bits(&run(&engine, &problem)) == bits(&scalar(&problem)),
             "{integrator}"
@@ -317,7 +317,7 @@ fn single_precision_follows_double_precision() {
             })
         };
         for softening in [0.02, 0.0] {
-            let engine = DeviceEngine::emulated(Plan::new(kernel), None);
+            let engine = DeviceEngine::emulated(LaunchPlan::new(kernel), None);
             let found = run(&engine, &of(Precision::F32, softening));
             let expected = scalar(&of(Precision::F64, softening));
             let worst = largest_difference(&found, &expected);
@@ -343,7 +343,7 @@ fn float_float_kernels_agree_with_each_other_and_nearly_with_double_precision() 
                 continue;
             }
             for (block, splits, rows) in [(64, 1, u32::MAX), (32, 2, 1)] {
-                let plan = Plan {
+                let plan = LaunchPlan {
                     kernel,
                     block,
                     splits,
@@ -364,7 +364,7 @@ fn the_atomic_kernels_agree_to_rounding() {
     for n in [1, 33, 513] {
         let problem = problem(plummer(n), |s| s.steps = 1);
         for kernel in [NbodyKernel::Atomic, NbodyKernel::Equal] {
-            let engine = DeviceEngine::emulated(Plan::new(kernel), Some(5));
+            let engine = DeviceEngine::emulated(LaunchPlan::new(kernel), Some(5));
             let worst = largest_difference(&run(&engine, &problem), &scalar(&problem));
             assert!(worst < 1e-14, "{n} {}: {worst}", kernel.name());
         }
@@ -376,7 +376,7 @@ fn the_kernel_for_equal_masses_refuses_others() {
     let mut bodies = plummer(40);
     bodies.mass[7] *= 2.0;
     let problem = problem(bodies, |_| ());
-    let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Equal), None);
+    let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Equal), None);
     let refused = engine.start(&problem, problem.bodies()).err().unwrap();
     assert!(refused.to_string().contains("body 7"), "{refused}");
 }
@@ -452,7 +452,7 @@ fn textbook_arrays_agree_to_rounding_and_with_one_thread_to_the_bit() {
 
 #[test]
 fn a_run_that_is_taken_up_again_after_every_step_has_the_bits_of_one_that_is_not() {
-    let emulator = DeviceEngine::emulated(Plan::new(NbodyKernel::Tile1), None);
+    let emulator = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Tile1), None);
     let cpu = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
     let engines: [&dyn Engine; 2] = [&emulator, &cpu];
     for (engine, precision) in engines

@@ -64,7 +64,7 @@ fn malformed_texts_are_refused_with_line_and_column() {
             "1 2 3 4 5 6 7\n1 2 3 4 5 6 7 8\n",
             2,
             15,
-            "'8' is too much",
+            "'8' is one value too many",
         ),
         (
             "d.txt",
@@ -335,7 +335,7 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
 
 #[test]
 fn lower_parts_of_pairs_come_back_from_a_checkpoint() {
-    use trisolar::nbody::{DeviceEngine, Engine as _, NbodyKernel, Plan, Precision};
+    use trisolar::nbody::{DeviceEngine, Engine as _, LaunchPlan, NbodyKernel, Precision};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint.npz");
     let spec = Specification {
@@ -346,7 +346,7 @@ fn lower_parts_of_pairs_come_back_from_a_checkpoint() {
     };
     let bodies = Model::Plummer.build(Some(20), 9, 1.0, 3).unwrap();
     let problem = spec.clone().validate(bodies).unwrap();
-    let engine = DeviceEngine::emulated(Plan::new(NbodyKernel::Tile1), None);
+    let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Tile1), None);
     let mut run = engine.start(&problem, problem.bodies()).unwrap();
     run.advance(3, &Unattended).unwrap();
     let bodies = run.bodies().unwrap();

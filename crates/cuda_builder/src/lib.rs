@@ -27,11 +27,11 @@ mod arch;
 mod compile;
 mod error;
 mod legacy;
+mod passes;
 pub mod ptx;
 mod record;
 mod sysroot;
 mod toolchain;
-mod treatment;
 
 use std::env;
 use std::fs;
@@ -51,7 +51,7 @@ const TARGET: &str = "nvptx64-nvidia-cuda";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DebugInfo {
-    /// Nothing.
+    /// No debug information.
     #[default]
     None,
     /// The source line of each instruction; the code stays the same.
@@ -327,7 +327,7 @@ impl CudaBuilder {
 
         let text = fs::read_to_string(&written_by_rustc).map_err(at(&written_by_rustc))?;
         verify(&text, &krate)?;
-        let text = treatment::treat(&text)?;
+        let text = passes::apply(&text)?;
         // Renamed into place: who reads the file while it is built again gets all of it.
         let unfinished = output.join("kernels.part");
         fs::write(&unfinished, &text).map_err(at(&unfinished))?;
@@ -462,7 +462,7 @@ impl CudaBuilder {
             // Dependencies are merged only if there is a link step, and those that are cdylibs too have one of their own: give
             // them a linker that does nothing.
             "-Clinker=true".to_owned(),
-            // The treatment of shared arrays knows the symbols of this form.
+            // The pass over shared arrays expects symbols of this form.
             "-Csymbol-mangling-version=v0".to_owned(),
         ];
         for feature in self.arch.all_target_features() {
@@ -517,10 +517,7 @@ impl CudaBuilder {
         settings.extend(self.build_args.iter().cloned());
         // The flags hold no path; those that are the same in every build are only in this digest.
         let flags = [self.target_flags(), self.crate_flags()].concat().join(" ");
-        settings.push(format!(
-            "digest={}",
-            sysroot::key(&[&flags, treatment::NAME])
-        ));
+        settings.push(format!("digest={}", sysroot::key(&[&flags, passes::NAME])));
         settings.join(" ")
     }
 

@@ -4,8 +4,6 @@ use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::emulator::one_thread;
-
 /// A kernel: its name, the arguments of a launch, and what one thread does on the CPU. [`#[kernel]`](macro@crate::kernel) implements
 /// it for a type with the function's name in camel case; a generic kernel has a generic type.
 ///
@@ -171,4 +169,13 @@ impl<A> Entry<A> {
     pub fn each(&self, arguments: &A, each: &mut dyn FnMut(*const c_void)) {
         (self.each)(arguments, each);
     }
+}
+
+/// What one thread of a kernel does; a function for [`crate::emulator::Launch::run_erased`].
+///
+/// # Safety
+/// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which meet the kernel's own contract.
+pub unsafe fn one_thread<K: Kernel>(arguments: *const ()) {
+    // SAFETY: the caller's promise; kernels take what is copied bit by bit.
+    unsafe { K::call(arguments.cast::<K::Arguments>().read()) }
 }

@@ -14,8 +14,9 @@ use core::arch::asm;
 #[cfg(not(target_arch = "nvptx64"))]
 use core::panic::Location;
 
-/// Lanes of a warp on every GPU so far.
-pub const WARP_SIZE: u32 = 32;
+mod kinds;
+
+pub use kinds::{WARP_SIZE, WarpReductionOp, WarpShuffleMode};
 
 /// Waits for the lanes of `mask`; what they wrote before is visible to them afterwards.
 ///
@@ -70,24 +71,6 @@ pub fn activemask() -> u32 {
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
     // SAFETY: the caller's promise is the same.
     unsafe { T::reduce(mask, value, op) }
-}
-
-/// The operation of a [`warp_reduce`].
-#[repr(u32)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WarpReductionOp {
-    /// Sum, modulo 2³².
-    Add,
-    /// Minimum.
-    Min,
-    /// Maximum.
-    Max,
-    /// Bitwise and.
-    And,
-    /// Bitwise or.
-    Or,
-    /// Bitwise exclusive or.
-    Xor,
 }
 
 /// A value that [`warp_reduce`] takes.
@@ -301,17 +284,6 @@ shuffle! {
     warp_shuffle_idx, Idx, idx;
     /// The value of the lane whose number is this one's exclusive-or `lane_mask`.
     warp_shuffle_xor, Xor, lane_mask;
-}
-
-/// How a shuffle finds the lane to read.
-#[doc(hidden)]
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WarpShuffleMode {
-    Up,
-    Down,
-    Idx,
-    Xor,
 }
 
 /// A value that can be shuffled.

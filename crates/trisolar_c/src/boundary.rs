@@ -1,4 +1,4 @@
-//! Between C and Rust: pointers to references, failures to a status and a text, panics stopped.
+//! The boundary between C and Rust: converts pointers to references and failures to a status and a text, and stops panics.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
@@ -12,7 +12,7 @@ use trisolar::io::IoError;
 /// `trisolar_status`.
 pub(crate) type Status = i32;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
@@ -66,7 +66,7 @@ pub(crate) fn last_error() -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// Does the work of a function of the interface. A panic ends here.
+/// Runs the body of a function of the interface, and catches panics.
 pub(crate) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return 0,

@@ -1,7 +1,7 @@
-//! Trisolar for C. What each function does is said in `include/trisolar.h`; here is how pointers become references
-//! and failures a status.
+//! Trisolar for C. The header `include/trisolar.h` documents the functions; this file converts pointers to references and failures
+//! to a status.
 //!
-//! The caller of every function keeps what the header says: pointers are NULL where that is allowed, otherwise they
+//! The caller of every function satisfies the conditions of the header: pointers are NULL where that is allowed, otherwise they
 //! come from this library (and are not freed yet) or point at memory of their type.
 
 #![allow(
@@ -34,7 +34,7 @@ pub use encounters::{EncounterRecord, Encounters};
 /// `trisolar_spec`.
 pub struct Spec {
     valid: Validated,
-    /// The share of unresolved pixels that is allowed, if the text says one.
+    /// The largest allowed share of unresolved pixels, if the text has one.
     max_error: Option<f64>,
 }
 
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn trisolar_divergence_points(
     })
 }
 
-/// Computes a map and hands it over, also where its error is above what is allowed.
+/// Computes a map and returns it, even if its error exceeds the limit.
 fn compute(
     spec: &Validated,
     max_error: Option<f64>,
@@ -500,7 +500,7 @@ pub unsafe extern "C" fn trisolar_string_free(string: *mut c_char) {
     }
 }
 
-/// Refers to the kernels: of a static library linkers take only what is referred to.
+/// Refers to the kernels, because linkers only take referenced objects from a static library.
 fn keep_kernels() {
     #[cfg(feature = "gpu")]
     std::hint::black_box(&trisolar::KERNELS);

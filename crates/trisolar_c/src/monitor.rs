@@ -11,9 +11,9 @@ use trisolar::divergence::Monitor;
 use crate::Progress;
 
 /// The least time between two calls.
-const PAUSE: Duration = Duration::from_millis(50);
+const MIN_CALL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A C function that is told of the progress and may end the run.
+/// A C function that receives the progress and can cancel the run.
 pub(crate) struct Callback {
     progress: Progress,
     user: *mut c_void,
@@ -52,11 +52,11 @@ impl Monitor for Callback {
         let Some(progress) = self.progress else {
             return;
         };
-        // What a thread has to say while another one speaks is out of date.
+        // A call while another thread is in the function is outdated, and is skipped.
         let Ok(mut last) = self.last.try_lock() else {
             return;
         };
-        if done < total && last.is_some_and(|last| last.elapsed() < PAUSE) {
+        if done < total && last.is_some_and(|last| last.elapsed() < MIN_CALL_INTERVAL) {
             return;
         }
         // SAFETY: promised to `new`; the lock keeps others out.

@@ -25,7 +25,7 @@ pub struct Carried {
     /// Names of the bodies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
-    /// The least and the greatest softening length, where each body has its own.
+    /// The least and the greatest softening length, if bodies have different ones.
     #[serde(skip)]
     pub softenings: Option<[f64; 2]>,
 }
@@ -43,11 +43,11 @@ pub struct BodyFile {
     pub usual_g: f64,
 }
 
-/// What begins a comment that holds [`Carried`] as JSON.
+/// The start of a comment that holds [`Carried`] as JSON.
 pub const MARK: &str = "# trisolar {";
 
 impl Carried {
-    /// Out of a specification of a run of bodies or of a cluster, as JSON; and the dimensions, if it has them.
+    /// Reads the values and the dimensions, if it has them, from the JSON of an N-body or cluster specification.
     pub fn from_specification(json: &Value) -> (Self, Option<u8>) {
         let number = |key: &str| json.get(key).and_then(Value::as_f64);
         let carried = Self {
@@ -61,29 +61,29 @@ impl Carried {
         (carried, dimensions.and_then(|d| u8::try_from(d).ok()))
     }
 
-    /// A line of comment for texts.
+    /// The comment line for text files.
     pub fn comment(&self) -> String {
         let json = serde_json::to_string(self).expect("plain numbers and names");
         format!("# trisolar {json}")
     }
 
-    /// What a line tells, if it is such a comment.
+    /// The values of a line, if it is such a comment.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in the comment.
     pub fn from_comment(line: &str) -> Option<Result<Self, String>> {
         if !line.starts_with(MARK) {
             return None;
         }
         let json = line.trim_start_matches("# trisolar ");
         let read = serde_json::from_str(json);
-        Some(read.map_err(|e| format!("what trisolar has written about the bodies: {e}")))
+        Some(read.map_err(|e| format!("the comment with values of the bodies: {e}")))
     }
 
-    /// That the numbers can be used, and that there is a name for each of `n` bodies.
+    /// Checks that the numbers are finite, and that there is a name for each of `n` bodies.
     ///
     /// # Errors
-    /// What is wrong.
+    /// A description of the error.
     pub fn check(&self, n: usize) -> Result<(), String> {
         for (name, number) in [
             ("g", self.g),

@@ -1,5 +1,4 @@
-//! Bodies from files: the text format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with what the files say beside the bodies
-//! ([`Carried`]).
+//! Bodies from files: the text format of Pacheco & Malensek (2021), CSV, npz and TIPSY ([`read`](fn@read)), with their other values ([`Carried`]).
 
 mod carried;
 mod read;
@@ -23,11 +22,11 @@ pub enum FileError {
     Place {
         /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Which character of the line, from 1.
+        /// The character of the line, from 1.
         column: usize,
-        /// What was found and what was expected.
+        /// What was found, and what was expected.
         reason: String,
     },
     /// The contents are inconsistent.
@@ -35,7 +34,7 @@ pub enum FileError {
     Contents {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// A description of the error.
         reason: String,
     },
 }

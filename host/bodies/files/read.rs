@@ -24,13 +24,13 @@ pub fn read_bodies(path: &Path) -> Result<(Bodies, u8), FileError> {
 
 /// Reads bodies and the other values of the file.
 ///
-/// - text: a body a line, `mass x y vx vy` or `mass x y z vx vy vz`, or with a name before these seven; `#` begins a comment, of
+/// - text: a body on each line, `mass x y vx vy` or `mass x y z vx vy vz`, or with a name before these seven; `#` begins a comment, of
 ///   which `# trisolar {…}` holds [`Carried`]
 /// - CSV: a line of names (`mass`, `x`, `y`, `vx`, `vy`, and `z`, `vz` for three dimensions, in any order, others are ignored),
-///   then a body a line. `name` names bodies; `g`, `softening`, `time` and `dt` are the same in every line
+///   then a body on each line. `name` names bodies; `g`, `softening`, `time` and `dt` are the same in every line
 /// - npz: arrays `mass` (n), `position` and `velocity` (n × 3 or n × 2); `time` and `spec.json` are
 ///   [`Carried`]
-/// - TIPSY: binary of either byte order; gas, dark matter and stars alike; G = 1, the time and the softening of dark matter and
+/// - TIPSY: binary of either byte order; with gas, dark matter and stars; G = 1, the time and the softening of dark matter and
 ///   stars are [`Carried`]
 ///
 /// # Errors
@@ -163,7 +163,10 @@ fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
             return Err(place.error(end, reason));
         }
         if let Some(surplus) = words.get(names.len()) {
-            return Err(place.error(surplus, format!("'{surplus}' is too much: {}", expected())));
+            return Err(place.error(
+                surplus,
+                format!("'{surplus}' is one value too many: {}", expected()),
+            ));
         }
         let (mut words, mut names) = (&words[..], names);
         if names.len() == NAMED.len() {
@@ -176,7 +179,7 @@ fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
         }
         push(&mut bodies, names, &numbers);
     }
-    // Numbers in their order are no names.
+    // Consecutive numbers are not names.
     let named = identities
         .iter()
         .enumerate()
@@ -185,13 +188,13 @@ fn textbook(path: &Path, text: &str) -> Result<BodyFile, FileError> {
         carried.names = Some(identities);
     }
     let columns = names.map_or(SPACE.len(), <[_]>::len);
-    // Those with names are a cluster's.
+    // Files with names come from clusters.
     let usual_g = if columns == NAMED.len() { 1.0 } else { SI_G };
     let dimensions = if columns == PLANE.len() { 2 } else { 3 };
     filled(path, bodies, dimensions, carried, usual_g)
 }
 
-/// Columns of a CSV that tell the same in every line.
+/// Columns of a CSV that have the same value in every line.
 const COMMON: [&str; 4] = ["g", "softening", "time", "dt"];
 
 fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
@@ -273,7 +276,7 @@ fn csv(path: &Path, text: &str) -> Result<BodyFile, FileError> {
     filled(path, bodies, if spatial { 3 } else { 2 }, carried, 1.0)
 }
 
-/// Reads bodies from an npz, whatever the name.
+/// Reads bodies from an npz with any name.
 ///
 /// # Errors
 /// As [`read()`].
@@ -322,7 +325,7 @@ pub fn npz(path: &Path) -> Result<BodyFile, FileError> {
     filled(path, bodies, dimensions, carried, 1.0)
 }
 
-/// What an npz tells beside its bodies, and in how many dimensions they move.
+/// The other values of an npz, and the number of dimensions.
 fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>), FileError> {
     let fail = |reason: String| contents(path, reason);
     let mut json = |name: &str| -> Result<Option<Value>, FileError> {
@@ -348,7 +351,7 @@ fn told_by_npz(file: &mut NpzReader, path: &Path) -> Result<(Carried, Option<u8>
     Ok((carried, dimensions))
 }
 
-/// When the bodies of a checkpoint are where they are.
+/// The time of the bodies of a checkpoint.
 fn time_of_checkpoint(checkpoint: &Value) -> Option<f64> {
     let specification = checkpoint.get("specification")?;
     let number = |key: &str| specification.get(key)?.as_f64();
@@ -357,7 +360,7 @@ fn time_of_checkpoint(checkpoint: &Value) -> Option<f64> {
     Some(time_of_step(start, step, number("dt")?))
 }
 
-/// The time after so many steps.
+/// The time after this many steps.
 pub fn time_of_step(start: f64, step: u64, dt: f64) -> f64 {
     start + step as f64 * dt
 }
@@ -370,7 +373,7 @@ fn filled(
     usual_g: f64,
 ) -> Result<BodyFile, FileError> {
     if bodies.is_empty() {
-        return Err(contents(path, "there are no bodies in it".into()));
+        return Err(contents(path, "it contains no bodies".into()));
     }
     let told = carried.check(bodies.len());
     told.map_err(|reason| contents(path, reason))?;

@@ -1,5 +1,5 @@
-//! TIPSY's binary snapshots: a header (time: f64; bodies, dimensions, gas, dark, stars: u32 each, filled up to 32 bytes
-//! or not), then gas (12 `f32` each), dark matter (9) and stars (11), each beginning with mass, position, velocity. Dark matter and
+//! TIPSY's binary snapshots: a header (time: f64; bodies, dimensions, gas, dark, stars: u32 each, with or without
+//! padding to 32 bytes), then gas (12 `f32` each), dark matter (9) and stars (11), each beginning with mass, position, velocity. Dark matter and
 //! stars end with softening length and potential. The unit of mass is such that G = 1.
 
 use super::Carried;
@@ -15,7 +15,7 @@ struct Header {
     big_endian: bool,
 }
 
-/// Reads bodies of all three kinds, in the file's order, and what is told of them.
+/// Reads bodies of all three kinds, in the file's order, and the other values.
 pub(super) fn read(bytes: &[u8]) -> Result<(Bodies, Carried), String> {
     let header = header(bytes)?;
     let number = |at: usize| {
@@ -38,7 +38,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Bodies, Carried), String> {
                 [word(1), word(2), word(3)],
                 [word(4), word(5), word(6)],
             );
-            // Gas has the length that its density is smoothed with there, which is another thing.
+            // Gas particles have their smoothing length there, which is not a softening length.
             if kind > 0 {
                 let own = word(words - 2);
                 let [least, greatest] = softenings.unwrap_or([own; 2]);
@@ -58,7 +58,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Bodies, Carried), String> {
     Ok((bodies, carried))
 }
 
-/// The byte order and the header's length are those with which the file has the length that its counts ask for.
+/// Finds the byte order and the length of the header for which the counts agree with the length of the file.
 fn header(bytes: &[u8]) -> Result<Header, String> {
     if bytes.len() < 28 {
         return Err(format!(
@@ -149,7 +149,7 @@ mod tests {
         for (big_endian, filled) in [(false, false), (false, true), (true, false), (true, true)] {
             let (bodies, carried) = read(&sample(big_endian, filled)).unwrap();
             assert_eq!((carried.g, carried.time), (Some(1.0), Some(1.5)));
-            // Of the dark particle and the star.
+            // The softening lengths of the dark particle and the star.
             assert_eq!(
                 (carried.softening, carried.softenings),
                 (None, Some([107.0, 209.0]))

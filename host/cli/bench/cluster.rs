@@ -50,7 +50,7 @@ pub(crate) struct Args {
 const CPU_PARTICLES: usize = 4096;
 /// Particles for the rates of a GPU.
 const GPU_PARTICLES: usize = 65536;
-/// How long forces are measured, at least (seconds).
+/// Shortest time for which forces are measured (seconds).
 const FORCE_TIME: f64 = 0.4;
 
 /// Forces of all particles on all.
@@ -62,7 +62,7 @@ struct Rate {
     particles: usize,
     seconds: f64,
     pairs_per_second: f64,
-    /// At 60, 97 or 144 operations a pair.
+    /// Floating-point operations per second, at 60, 97 or 144 operations per pair.
     flops: f64,
 }
 
@@ -73,9 +73,9 @@ struct Unit {
     order: u32,
     precision: &'static str,
     particles: usize,
-    /// Who makes block steps: host or device.
+    /// Whether host or device performs block steps.
     block_steps: &'static str,
-    /// How far it came (N-body units).
+    /// The time that it reached (N-body units).
     time: f64,
     blocks: u64,
     steps: u64,
@@ -87,11 +87,11 @@ struct Unit {
     split: [f64; 4],
 }
 
-/// Something that makes engines.
+/// A factory of engines.
 struct Maker<'a> {
     name: String,
     particles: usize,
-    /// Who can make block steps.
+    /// The places where block steps can be performed.
     block_steps: &'static [BlockSteps],
     make: Box<dyn Fn() -> Result<Box<dyn Engine + 'a>, HermiteError> + 'a>,
 }
@@ -216,7 +216,7 @@ fn cluster<'a>(
     Cluster::new(&start, (maker.make)()?).map_err(Failure::from)
 }
 
-/// Forces of all particles on all, until enough time has gone by.
+/// Measures the forces of all particles on all, for at least [`FORCE_TIME`].
 fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, Failure> {
     let n = maker.particles;
     let start = cluster(maker, order, precision, n)?;
@@ -225,7 +225,7 @@ fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, F
     engine.predict(0.0)?;
     let places: Vec<u32> = (0..n as u32).collect();
     let mut forces = vec![[start.stars()[0].taylor[0]; 4]; n];
-    // The first time the driver compiles, and memory is touched.
+    // In the first evaluation the driver compiles kernels, and memory is touched for the first time.
     engine.forces(&places, &mut forces)?;
     let begin = Instant::now();
     let mut times = 0;
@@ -246,7 +246,7 @@ fn rate(maker: &Maker<'_>, order: Order, precision: Precision) -> Result<Rate, F
     })
 }
 
-/// Runs from the start up to one N-body unit, or as far as it gets.
+/// Runs from the start to one N-body unit, or until the time limit.
 fn unit(
     maker: &Maker<'_>,
     by: BlockSteps,
@@ -310,7 +310,7 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
         ));
     }
     text.push_str(&format!(
-        "\n\nruns from the start, f64, block steps made by host or device; split: predict,\nforce, correct, rest in %{}\n{:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
+        "\n\nruns from the start, f64, block steps by host or device; split: predict,\nforce, correct, rest in %{}\n{:<11} {:>5} {:>7} {:<6} {:>7} {:>8} {:>8} {:>7}  split",
         engines(units), "engine", "order", "N", "by", "to time", "s a unit", "us/block", "Gflop/s"
     ));
     for u in units {
@@ -330,13 +330,13 @@ fn table(rates: &[Rate], units: &[Unit]) -> String {
     text
 }
 
-/// An engine's name up to the first comma, as far as the table has room.
+/// An engine's name up to the first comma, shortened to the width of the column.
 fn short(engine: &str) -> String {
     let name = engine.split(',').next().unwrap_or(engine);
     name.chars().take(11).collect()
 }
 
-/// The engines whose names are shortened in the table, a line each.
+/// The engines whose names are shortened in the table, each on a line.
 fn engines(units: &[Unit]) -> String {
     let mut names: Vec<&str> = units.iter().map(|u| u.engine.as_str()).collect();
     names.sort_unstable();

@@ -20,7 +20,7 @@ use crate::{Failure, interrupt, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Measure divergence maps: every engine beside the plain loop and the machine's limit"
+    about = "Measure divergence maps: every engine, the plain loop and the limit of the machine"
 )]
 pub(crate) struct Args {
     /// Pixels: width and height, or one number for a square [default: 100 on the CPU, 24 for its
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was measured of one engine.
+/// The measurements of one engine.
 #[derive(Debug, serde::Serialize)]
 struct Row {
     engine: String,
@@ -52,15 +52,15 @@ struct Row {
     rate: f64,
     /// Share of the limit of the same number of CPU threads.
     of_limit: Option<f64>,
-    /// How many times as fast as the plain loop.
+    /// Speed relative to the plain loop.
     of_plain: Option<f64>,
 }
 
 /// Pixels along a side for scalar lanes, where others are faster: the rate does not depend on it, the time does.
 const SCALAR_SIDE: u64 = 24;
-/// How long the limit is measured.
+/// Duration of the measurement of the limit.
 const PEAK_TIME: Duration = Duration::from_millis(500);
-/// How long the plain loop is measured, at most.
+/// Longest time for which the plain loop is measured.
 const PLAIN_TIME: Duration = Duration::from_secs(5);
 
 /// Measures and reports.
@@ -176,7 +176,7 @@ fn row(engine: String, pixels: u64, pixel_steps: u64, elapsed: Duration) -> Row 
     }
 }
 
-/// Pixels spread over the whole map, as many as fit the time; also returns what came out for each.
+/// Pixels spread over the whole map, as many as fit the time; also returns their values.
 fn measure_plain(valid: &Validated) -> Result<(Row, Vec<(u64, u32)>), Failure> {
     let pixels = valid.pixels();
     // A stride without a common factor visits every pixel once, far ones first.
@@ -218,7 +218,7 @@ fn common_factor(a: u64, b: u64) -> u64 {
 /// Every GPU on a map that keeps it busy.
 #[cfg(feature = "gpu")]
 fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failure> {
-    use trisolar::divergence::{DeviceEngine, FleetEngine, GpuChoice, RunOptions};
+    use trisolar::divergence::{DeviceEngine, GpuChoice, MultiDeviceEngine, RunOptions};
 
     let valid = args.specification(1000)?;
     let devices = trisolar::gpu::devices().map_err(EngineError::from)?;
@@ -245,8 +245,8 @@ fn measure_gpus(args: &Args, plain_rate: Option<f64>) -> Result<Vec<Row>, Failur
             gpus: GpuChoice::All,
             ..RunOptions::default()
         };
-        let (fleet, _) = FleetEngine::open(valid.pixels(), &all)?;
-        let (mut row, _) = measure(&fleet, &valid, format!("gpu, all {}", rows.len()))?;
+        let (multi_device, _) = MultiDeviceEngine::open(valid.pixels(), &all)?;
+        let (mut row, _) = measure(&multi_device, &valid, format!("gpu, all {}", rows.len()))?;
         row.of_plain = plain_rate.map(|plain| row.rate / plain);
         rows.push(row);
     }
@@ -306,7 +306,7 @@ fn table(
         ));
     }
     text.push_str(
-        "\n\nsteps/s: pixel-steps a second, each of which advances a system and its twin",
+        "\n\nsteps/s: pixel-steps per second; a pixel-step advances a system and its twin",
     );
     text
 }

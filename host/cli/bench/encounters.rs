@@ -62,7 +62,7 @@ fn order(text: &str) -> Result<Order, String> {
     }
 }
 
-/// What was measured.
+/// A measurement.
 #[derive(Debug, serde::Serialize)]
 struct Rate {
     engine: String,
@@ -75,7 +75,7 @@ struct Rate {
     kicks_per_second: f64,
     /// Kicks of an encounter on average.
     kicks: f64,
-    /// Records that differ from those of the engine before, of as many as both computed; none for the first.
+    /// Records that differ from those of the engine before, among those that both computed; `None` for the first.
     different: Option<u64>,
     compared: u64,
 }
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
             #[cfg(feature = "gpu")]
             if let Some(engine) = &gpu {
-                // The driver compiles the kernel when it is first asked for it.
+                // The driver compiles the kernel on first use.
                 let warm = spec(1024)?;
                 engine.integrate(&warm, &Progress::new("", true))?;
                 add("GPU".into(), engine, args.n)?;

@@ -175,7 +175,10 @@ mod on_gpu {
                 100.0 * row.occupancy
             ));
         }
-        text.push_str("\n\nratio: to the first rung at its best block size; result: compared with the last rung");
+        text.push_str(
+            "\n\nratio: speed relative to the first rung at its best block size;\n\
+             result: comparison with the last rung",
+        );
         text
     }
 }

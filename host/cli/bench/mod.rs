@@ -1,4 +1,4 @@
-//! `trisolar bench`: how fast this machine is, and how far from its limit.
+//! `trisolar bench`: measures the speed of this machine, and compares it with its limit.
 
 use clap::Subcommand;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Problem {
-    /// Divergence maps: every engine beside the plain loop and the machine's limit
+    /// Divergence maps: every engine, the plain loop and the limit of the machine
     Divergence(divergence::Args),
     /// The steps by which the divergence loop became fast, each a kernel, over block sizes
     Ladder(ladder::Args),

@@ -1,4 +1,4 @@
-//! What a run begins with: a start, or a checkpoint with everything that was asked for.
+//! The begin of a run: from a start, or from a checkpoint with all options of the run.
 
 use std::path::Path;
 
@@ -15,23 +15,23 @@ use crate::resume::{Resumed, Typed, with_paths};
 /// Groups of options in a checkpoint.
 const START: &str = "start";
 const OUTPUT: &str = "output";
-/// What reports need of the time before.
+/// Data of the earlier part of the run that reports need.
 pub(super) const REPORT: &str = "report";
 pub(super) const WORST: &str = "worst_step";
 
-/// A run that begins or goes on.
+/// A new or resumed run.
 pub(super) struct Begun {
     pub state: State,
-    /// When it ends and is looked at, on its own clock, which begins at 0.
+    /// Its end and its interval of diagnostics, on its own clock, which begins at 0.
     pub times: Times,
-    /// The energy error that is allowed.
+    /// The largest allowed energy error.
     pub max_error: Option<f64>,
     pub output: OutputArgs,
-    /// What the checkpoint, if there is to be one, says of the run.
+    /// The record of the run for the checkpoint, if there is one.
     pub record: Option<run::Record>,
-    /// What should be known.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Keeps other runs away from the outputs.
+    /// Keeps the outputs locked.
     pub claim: Claim,
 }
 
@@ -80,7 +80,7 @@ impl Begun {
             Some(path) => {
                 let mut record = run::Record::new("cluster", path);
                 record.set(START, &given)?;
-                // A checkpoint is renewed where it is.
+                // A checkpoint is renewed in place.
                 let kept = OutputArgs {
                     checkpoint: None,
                     ..output.clone()
@@ -102,7 +102,7 @@ impl Begun {
         })
     }
 
-    /// A run that goes on, with all that was asked for when it began.
+    /// A resumed run, with all options with which it began.
     pub(super) fn resume(args: &Args, typed: &Typed, path: &Path) -> Result<Self, Failure> {
         let read = || run::Record::read(path, "cluster").map_err(|e| refused(path, "--resume", &e));
         let record = read()?;
@@ -150,7 +150,7 @@ impl Begun {
                 checkpoint.series.pop();
             } else if times.end == had.end {
                 notes.push(format!(
-                    "the run had ended before, at time {last}; --end extends it"
+                    "the run has already ended, at time {last}; --end extends it"
                 ));
             }
         }

@@ -26,8 +26,8 @@ use begin::{Begun, REPORT, State, WORST};
 pub(crate) use options::Args;
 use outputs::{OutputArgs, plot_path};
 
-/// What to do about a large error of the energy.
-const ADVICE: &str = "take a smaller --eta or a --softening";
+/// The advice for a large energy error.
+const ADVICE: &str = "use a smaller --eta or a larger --softening";
 
 /// Columns of the recorded series before the Lagrange radii.
 const COLUMNS: [&str; 11] = [
@@ -71,24 +71,24 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 struct Run<'a> {
     args: &'a Args,
     times: Times,
-    /// The energy error that is allowed.
+    /// The largest allowed energy error.
     max_error: Option<f64>,
     output: OutputArgs,
-    /// What should be known about the run and the choice of devices.
+    /// Notes for the user about the run and the selected devices.
     notes: Vec<String>,
     cluster: Cluster<'a>,
     live: Live,
     series: Vec<Vec<f64>>,
-    /// Of the energy, once it was looked at.
+    /// The energy error, after its first evaluation.
     error: Option<EnergyError>,
     began: Instant,
     /// Operations and blocks before this process.
     before: (f64, u64, u64),
-    /// What a checkpoint says of the run, if there is to be one.
+    /// The record of the run for the checkpoint, if there is one.
     record: Option<run::Record>,
-    /// When the checkpoint is due.
+    /// Decides when a checkpoint is due.
     renewal: Renewal,
-    /// Keeps other runs away from the outputs.
+    /// Keeps the outputs locked.
     _claim: Claim,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What the clock shows at a time of the run's own.
+    /// The time on the clock of the file, from a time of the run's own clock.
     fn on_the_clock(&self, time: f64) -> f64 {
         self.cluster.specification().on_the_clock(time)
     }
@@ -290,7 +290,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Writes the checkpoint, if there is to be one.
+    /// Writes the checkpoint, if one is requested.
     fn save(&self) -> Result<(), Failure> {
         let Some(path) = &self.output.checkpoint else {
             return Ok(());
@@ -315,10 +315,12 @@ impl<'a> Run<'a> {
             Some(path) => {
                 let (path, time) = (path.display(), self.on_the_clock(self.cluster.time()));
                 format!(
-                    "note: {path} holds time {time}; --resume goes on from it: trisolar cluster --resume {path}"
+                    "note: {path} holds the run at time {time}; resume it with: trisolar cluster --resume {path}"
                 )
             }
-            None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
+            None => {
+                "note: the run cannot be resumed; --checkpoint FILE makes a run resumable".into()
+            }
         });
     }
 
@@ -363,12 +365,13 @@ impl<'a> Run<'a> {
         checked.map_err(Failure::Failed)
     }
 
-    /// What says that the run may not be what was meant.
+    /// Warnings: reasons why the run may not be what the user intended.
     fn warnings(&self) -> Vec<String> {
         let abrupt = self.cluster.abrupt().map(|worst| {
             format!(
-                "{} steps were more than 8 times too long; the worst at time {}: bodies {} and {}, {:.3e} apart. \
-                 Close pairs are not regularised: look at the energy error, take a smaller --eta or a --softening",
+                "{} steps were at least 8 times too long; the worst was at time {}: bodies {} and {} at a distance of \
+                 {:.3e}. \
+                 Close pairs are not regularised: check the energy error, and use a smaller --eta or a larger --softening",
                 report::grouped(self.cluster.counters().abrupt),
                 self.on_the_clock(worst.time),
                 worst.body,
@@ -380,7 +383,7 @@ impl<'a> Run<'a> {
         abrupt.into_iter().chain(error).collect()
     }
 
-    /// Writes all files of the end.
+    /// Writes all final files.
     fn write_results(&self, stars: &[Star]) -> Result<(), Failure> {
         for path in &self.output.out {
             let specification = self.cluster.specification();
@@ -461,7 +464,7 @@ impl<'a> Run<'a> {
                 y,
                 ..LinePlot::default()
             };
-            // Nothing that a logarithmic axis can show is no failure of the run.
+            // A plot without values that a logarithmic axis can show is not a failure.
             if series
                 .iter()
                 .all(|s| s.y.iter().all(|y| !(y.is_finite() && *y > 0.0)))
@@ -474,7 +477,7 @@ impl<'a> Run<'a> {
             "energy",
             &[
                 line(&time, &total, "since the start"),
-                line(&time, &local, "since the line before"),
+                line(&time, &local, "since the previous line"),
             ],
             axis("time", "", Division::Linear),
             axis("|dE/E|", "", Division::Logarithmic),
@@ -509,7 +512,11 @@ impl<'a> Run<'a> {
             "steps",
             &[line(&lengths, &share, "")],
             axis("time step", "time", Division::Logarithmic),
-            axis("share of steps up to it", "", Division::Logarithmic),
+            axis(
+                "share of steps up to this length",
+                "",
+                Division::Logarithmic,
+            ),
         )?;
         Ok(())
     }
@@ -618,7 +625,7 @@ impl<'a> Run<'a> {
         );
         if counters.regular_steps > 0 {
             let text = format!(
-                "{} regular steps, {:.1} neighbours in the mean, {} lists too long and taken again",
+                "{} regular steps, {:.1} neighbours on average, {} lists too long and built again",
                 report::grouped(counters.regular_steps),
                 counters.irregular_pairs as f64
                     / (counters.steps + counters.regular_steps).max(1) as f64,
@@ -660,7 +667,7 @@ fn error_of(series: &[Vec<f64>]) -> Option<EnergyError> {
     Some(error)
 }
 
-/// An energy that is no number, of particles that are somewhere.
+/// The failure of an energy that is not finite although all coordinates are.
 fn not_finite(time: f64, total: f64, stars: &[Star]) -> Failure {
     let bodies = Bodies {
         mass: stars.iter().map(|s| s.mass).collect(),
@@ -680,7 +687,7 @@ fn file_failed(error: FileError) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-/// What cannot be started from, in the words of the command line.
+/// A refused start, with the names of the options on the command line.
 fn refused_given(args: &Args, error: GivenError) -> Failure {
     match (error, &args.input) {
         (GivenError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),

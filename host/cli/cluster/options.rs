@@ -14,9 +14,9 @@ use crate::{Failure, values};
 #[command(
     args_override_self = true,
     after_help = "A run has the same bits for any number of threads and any instruction set.\n\
-                  Files of particles: .npz (mass, position, velocity) or text, a line a particle: id mass x y z vx vy vz;\n\
-                  and all that `trisolar nbody` reads. What a file tells is used: time, softening, names, and G, by which masses\n\
-                  are multiplied."
+                  Files of particles: .npz (mass, position, velocity), or text with a particle on each line: id mass x y z vx vy vz;\n\
+                  and all files that `trisolar nbody` reads. The time, softening, names and G of a file are used; masses\n\
+                  are multiplied by G."
 )]
 pub(crate) struct Args {
     /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY); any other name is text
@@ -46,8 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LENGTH", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     softening: Option<f64>,
     /// Accuracy parameter of the time step; at order 4 the square root of Aarseth's (Makino & Aarseth 1992) [default: 0.1, 0.5,
-    /// 0.75 at
-    /// order 4, 6, 8]
+    /// 0.75 at order 4, 6, 8]
     #[arg(long, value_name = "ETA", help_heading = "Integration", allow_hyphen_values = true, value_parser = values::number)]
     eta: Option<f64>,
     /// Accuracy parameter of the first step [default: 0.01, 0.1, 0.1 at order 4, 6, 8]

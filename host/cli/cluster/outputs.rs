@@ -22,8 +22,8 @@ pub(crate) struct OutputArgs {
     /// Write the diagnostics to an npz file
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub(super) series: Option<PathBuf>,
-    /// Keep a checkpoint of the run there: renewed with every line of diagnostics, about once a second, at the end and after
-    /// Ctrl-C; --resume goes on from it
+    /// Write a checkpoint of the run to this file, with every line of diagnostics, about once a second, at the end and after Ctrl-C;
+    /// --resume continues from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub(super) checkpoint: Option<PathBuf>,
     /// Draw energy error, radii and steps to PREFIX-energy.png, PREFIX-radii.png, PREFIX-steps.png
@@ -46,7 +46,7 @@ impl Paths for OutputArgs {
     }
 }
 
-/// What is drawn.
+/// The names of the plots.
 pub(super) const PLOTS: [&str; 3] = ["energy", "radii", "steps"];
 
 /// The file of a plot.
@@ -76,7 +76,7 @@ impl OutputArgs {
         Some(folder.join(format!("{number:05}.npz")))
     }
 
-    /// Files of the end, with the options that gave their names.
+    /// The final files, with the options that gave their names.
     pub(super) fn results(&self) -> Vec<(&'static str, PathBuf)> {
         let out = self.out.iter().map(|path| ("--out", path.clone()));
         let series = self.series.iter().map(|path| ("--series", path.clone()));
@@ -121,7 +121,7 @@ impl OutputArgs {
         let there = self.snapshots_there();
         if let (Some(folder), Some((_, path))) = (&self.snapshots, there.first()) {
             let reason = format!(
-                "there are snapshots of another run in it ({}); choose another folder, or remove them",
+                "the folder has snapshots of another run ({}); choose another folder, or remove them",
                 path.file_name().unwrap_or_default().display()
             );
             return Err(Refused::new("--snapshots", folder, reason).into());
@@ -129,8 +129,8 @@ impl OutputArgs {
         Ok(())
     }
 
-    /// Of a run that goes on and has so many snapshots: refuses files that it would overwrite and that are not its own. Says what has
-    /// happened to those that it has written. The last one may be missing if the run can write it again.
+    /// For a resumed run with this many snapshots: refuses files that it would overwrite and that are not its own, and returns notes about
+    /// changes of those that it has written. The last one may be missing if the run can write it again.
     pub(super) fn check_snapshots(
         &self,
         count: usize,
@@ -150,7 +150,7 @@ impl OutputArgs {
             };
             if let Some(what) = sum.difference(&path)? {
                 said.push(format!(
-                    "{}: {what}; the run has passed it and does not write it again",
+                    "{}: {what}; the run is past this snapshot and does not write it again",
                     path.display()
                 ));
             }

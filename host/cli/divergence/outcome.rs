@@ -153,7 +153,7 @@ impl Outcome {
         }
         if let Some(resumed) = self.resumed {
             let text = format!(
-                "{} pixels were there from an earlier run; time and rate are of the others",
+                "{} pixels are from an earlier run; time and rate are for the others",
                 report::grouped(resumed)
             );
             lines.add("resumed", &text);

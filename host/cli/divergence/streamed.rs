@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use trisolar::divergence::{
-    Computer, RunOptions, Specification, Statistics, Task, Validated, beside, resolution_of,
+    Executor, RunOptions, Specification, Statistics, Task, Validated, beside, resolution_of,
 };
 use trisolar::io::atomic::stage;
 use trisolar::output::{Output, Values};
@@ -16,13 +16,13 @@ use super::{Job, OUTPUT};
 use crate::progress::{Progress, Rest};
 use crate::{Failure, interrupt, report};
 
-/// How often what is done is made safe: at most this is computed again after the program was killed.
-const RECORDS: Duration = Duration::from_secs(4);
+/// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
+const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
 /// outputs from there.
 pub(super) fn run(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     job: &Job,
     resume: bool,
     options: &RunOptions,
@@ -34,12 +34,12 @@ pub(super) fn run(
     let missing = store.missing();
     let left = pixels(&missing);
     let there = valid.pixels() - left;
-    let mut outcome = compute(computer, valid, &store, &missing, options, quiet)?;
+    let mut outcome = compute(executor, valid, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
     if resume && !resumed {
         outcome
             .notes
-            .push("there was nothing to go on with: the map was begun anew".into());
+            .push("there was no unfinished map to resume; a new map was begun".into());
     }
 
     let mapped = store.values()?;
@@ -101,7 +101,7 @@ fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure
 
 /// Computes what is missing.
 fn compute(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     valid: &Validated,
     store: &Store,
     missing: &[Range<u64>],
@@ -112,7 +112,7 @@ fn compute(
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
         pixels: valid.pixels(),
         engine: "none",
-        device: "all pixels were there".into(),
+        device: "all pixels were already computed".into(),
         elapsed: Duration::ZERO,
         quantity: valid.specification().quantity,
         statistics: Statistics::default(),
@@ -138,9 +138,10 @@ fn compute(
     let before = (valid.pixels() - pixels(missing)).saturating_mul(steps);
     let rest = Rest::new(&progress, before);
     let task = Task::new(valid, missing, store);
-    let stream = || computer.stream(&task, options, &rest);
-    let (streamed, recorded) =
-        store.recording(RECORDS, || beside(valid, options.threads, &rest, stream));
+    let stream = || executor.stream(&task, options, &rest);
+    let (streamed, recorded) = store.recording(RECORD_INTERVAL, || {
+        beside(valid, options.threads, &rest, stream)
+    });
     progress.finish();
     let (streamed, resolution) = streamed.map_err(|error| match Failure::from(error) {
         Failure::Interrupted => {
@@ -171,7 +172,7 @@ fn kept(message: &str, store: &Store) -> Failure {
 fn how_to_go_on(store: &Store) -> String {
     let part = store.part();
     format!(
-        "what is computed is kept in {}; the same command with --resume goes on from there, and so does\n\
+        "the computed pixels are kept in {}; resume with the same command and --resume, or with\n\
          trisolar divergence --resume {}",
         part.display(),
         store::name_of(part).display()

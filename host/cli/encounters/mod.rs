@@ -8,13 +8,13 @@ use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
 use trisolar::encounters::store::{self, Begun, StoreError};
 use trisolar::encounters::{
-    self, Computer, Ensemble, Given, Portion, Summary, Validated, pictures,
+    self, Ensemble, Executor, Given, Portion, Summary, Validated, pictures,
 };
 use trisolar::io::IoError;
 use trisolar::run::{self, Claim, RecordError};
 
 use super::progress::Progress;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::report::{self, Lines};
 use super::resume::{Resumed, Typed, with_paths};
 use super::{Failure, config, interrupt};
@@ -247,13 +247,13 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
         threads: args.threads,
         gpus: args.gpus,
     };
-    let team = Team::join()?;
+    let team = Communicator::join()?;
     let points = || {
         let path = args.points_of_the_run().ok_or("there is no --points")?;
         Points::read(&path)
     };
-    let result = team.encounters(options.checked(), &points, |computer, options| {
-        run_on(args, typed, computer, &options)
+    let result = team.encounters(options.checked(), &points, |executor, options| {
+        run_on(args, typed, executor, &options)
     });
     team.end(result)
 }
@@ -261,7 +261,7 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
 fn run_on(
     args: &Args,
     typed: &Typed,
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     options: &RunOptions,
 ) -> Result<(), Failure> {
     let job = Job::new(args, typed)?;
@@ -270,10 +270,10 @@ fn run_on(
     job.save_config()?;
     let quiet = args.quiet || args.json;
     let outcome = match &job.streamed {
-        Some(main) => streamed::run(computer, &job, main, args, options, quiet)?,
+        Some(main) => streamed::run(executor, &job, main, args, options, quiet)?,
         None => {
             let progress = Progress::new("encounters", quiet);
-            let ensemble = encounters::run_on(computer, &job.valid, options, &progress);
+            let ensemble = encounters::run_on(executor, &job.valid, options, &progress);
             let ensemble = ensemble.map_err(|error| match error {
                 EngineError::OutOfMemory { .. } => Failure::Failed(format!(
                     "{error}\nhint: fewer runs (--n, --size) need less, and --stream keeps the records on the disk instead of in memory"

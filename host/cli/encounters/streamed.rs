@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use trisolar::divergence::RunOptions;
 use trisolar::encounters::store::{self, COMMAND, Store, StoreError};
-use trisolar::encounters::{Computer, Ensemble, Records, Streamed, Task};
+use trisolar::encounters::{Ensemble, Executor, Records, Streamed, Task};
 use trisolar::io::atomic::stage;
 use trisolar::run;
 
@@ -20,7 +20,7 @@ const RECORDS: Duration = Duration::from_secs(4);
 
 /// Computes records in the file beside `main`, one of the files that are to be written; then writes the outputs from there.
 pub(super) fn run(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     job: &Job,
     main: &Path,
     args: &Args,
@@ -30,7 +30,7 @@ pub(super) fn run(
     let (store, resumed) = open(main, job, args.resume.is_some())?;
     let missing = store.missing();
     let there = job.valid.runs() - count(&missing);
-    let mut streamed = compute(computer, job, &store, &missing, options, quiet, !args.quiet)?;
+    let mut streamed = compute(executor, job, &store, &missing, options, quiet, !args.quiet)?;
     if args.resume.is_some() && !resumed {
         let note = "there was nothing to go on with: the computation was begun anew";
         streamed.notes.push(note.into());
@@ -85,7 +85,7 @@ fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> 
 
 /// Computes what is missing.
 fn compute(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     job: &Job,
     store: &Store,
     missing: &[Range<u64>],
@@ -107,7 +107,7 @@ fn compute(
     let task = Task::new(&job.valid, missing, store);
     // After Ctrl-C what has ended is brought back from the devices and written down.
     let patient = interrupt::patient();
-    let (streamed, recorded) = store.recording(RECORDS, || computer.stream(&task, options, &rest));
+    let (streamed, recorded) = store.recording(RECORDS, || executor.stream(&task, options, &rest));
     drop(patient);
     progress.finish();
     let streamed = streamed.map_err(|error| match Failure::from(error) {

@@ -3,12 +3,13 @@
 
 use clap::Args as _;
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Integrator, Plane, Precision, Preset, Specification, Start};
+use trisolar::divergence::{
+    Given, Integrator, OneOrTwo, Plane, Precision, Preset, Specification, Start,
+};
 use trisolar::io::colour::ColourMap;
 use trisolar::zoom;
 
 use super::super::divergence::SpecificationArgs;
-use super::maps::view_of;
 
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
@@ -145,8 +146,8 @@ fn presets() -> Vec<Value> {
             "name": preset.name(), "specification": specification,
             "title": match preset { Preset::Headline => "Headline", Preset::Panorama => "Panorama" },
             "help": match preset {
-                Preset::Headline => "The published map: explicit Euler, 50000 steps.",
-                Preset::Panorama => "The repetitions to the right, 200000 steps.",
+                Preset::Headline => "The map of Badger's study: explicit Euler, 50000 steps.",
+                Preset::Panorama => "The repetitions of the structure to the right, 200000 steps.",
             },
             "view": view_of(&given).unwrap_or_else(|| headline.clone()),
         }));
@@ -154,7 +155,7 @@ fn presets() -> Vec<Value> {
     if let Some(center) = zoom::Preset::Document.center() {
         presets.push(json!({
             "name": "zoom", "title": "Target of the zoom", "specification": {},
-            "help": "Where the published zoom goes: keep zooming.",
+            "help": "The target of the zoom of Badger's study: keep zooming.",
             "view": { "center": center, "span": [1.25, 1.25] },
         }));
     }
@@ -237,4 +238,12 @@ pub(super) fn python(specification: &Specification) -> String {
         "import trisolar\n\nmap = trisolar.divergence(\n{})\nmap.plot()\n",
         keywords.concat()
     )
+}
+/// The rectangle that a preset gives, if it gives one.
+fn view_of(given: &Given) -> Option<Value> {
+    let span = match given.span? {
+        OneOrTwo::One(span) => [span; 2],
+        OneOrTwo::Two(span) => span,
+    };
+    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
 }

@@ -1,4 +1,4 @@
-//! Runs that are shown while they go on: `--live` of `trisolar nbody` and `trisolar cluster`.
+//! Live pictures of runs: `--live` of `trisolar nbody` and `trisolar cluster`.
 
 use std::time::{Duration, Instant};
 
@@ -10,30 +10,30 @@ use trisolar_explore::{About, Cloud, Content, LiveRun, Moment, Options, Server};
 use super::super::{Failure, interrupt, report};
 use super::ServeArgs;
 
-/// How long the last picture may take to reach those who watch.
-const LAST_PICTURE: Duration = Duration::from_millis(250);
-/// How long the wall clock should go between two looks at a cluster: less than between two pictures.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// Longest time for which the end of the run waits until the last picture reaches the clients.
+const LAST_PICTURE_TIME: Duration = Duration::from_millis(250);
+/// Intended time between two updates of a cluster, which is shorter than that between two pictures.
+const PICTURE_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time of a cluster until the second look; then as the wall clock says.
-const FIRST_LOOK: f64 = 1.0 / 1024.0;
+/// Time of a cluster until its second update; later intervals follow the wall clock.
+const FIRST_PICTURE_STEP: f64 = 1.0 / 1024.0;
 
 /// Shows a run.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Page")]
 pub(crate) struct LiveArgs {
-    /// Show the run in the browser while it goes on, at a link that is printed; its results are those of a run without
+    /// Show the run in the browser while it is computed, at a link that is printed; the results are those of a run without --live
     #[arg(long)]
     live: bool,
     #[command(flatten)]
     serve: ServeArgs,
 }
 
-/// A run that is shown, if it is to be.
+/// A run that may be shown.
 pub(crate) struct Live {
     shown: Option<(LiveRun, Server)>,
     start_energy: Option<f64>,
-    /// Time of a cluster between two looks.
+    /// Time of a cluster between two updates.
     look: f64,
 }
 
@@ -43,7 +43,7 @@ impl LiveArgs {
         self.live
     }
 
-    /// Begins to show a run.
+    /// Starts to show a run.
     ///
     /// # Errors
     /// The page cannot be served.
@@ -51,7 +51,7 @@ impl LiveArgs {
         let mut shown = None;
         if let Some(option) = self.serve.given().filter(|_| !self.live) {
             let message =
-                format!("{option} says where --live shows the run: give --live, or leave it out");
+                format!("{option} only has an effect with --live: add --live, or remove {option}");
             return Err(Failure::BadInput(message));
         }
         if self.live {
@@ -67,12 +67,12 @@ impl LiveArgs {
         Ok(Live {
             shown,
             start_energy: None,
-            look: FIRST_LOOK,
+            look: FIRST_PICTURE_STEP,
         })
     }
 }
 
-/// What a run of N bodies is.
+/// The description of an N-body run.
 pub(crate) fn about_nbody(name: &str, device: &str, problem: &nbody::Validated) -> About {
     let spec = problem.specification();
     About {
@@ -85,7 +85,7 @@ pub(crate) fn about_nbody(name: &str, device: &str, problem: &nbody::Validated) 
     }
 }
 
-/// What a run of a cluster is.
+/// The description of a cluster run.
 pub(crate) fn about_cluster(cluster: &Cluster<'_>, end: f64) -> About {
     let spec = cluster.specification();
     About {
@@ -132,14 +132,14 @@ impl Live {
         }
         let mut from = cluster.time();
         while from < time {
-            // Blocks are the same wherever the run is looked at.
+            // The block steps do not depend on the updates.
             let to = (from + self.look).min(time);
             let began = Instant::now();
             if !cluster.advance(to, go_on)? {
                 return Ok(false);
             }
             let took = began.elapsed();
-            self.look = if took > BETWEEN_LOOKS {
+            self.look = if took > PICTURE_INTERVAL {
                 self.look / 2.0
             } else {
                 self.look * 1.5
@@ -222,11 +222,11 @@ impl Live {
         Ok(())
     }
 
-    /// Says to those who watch that the run has ended.
+    /// Tells the clients that the run has ended.
     pub(crate) fn finish(&self) {
         if let Some((run, _)) = &self.shown {
             run.finish();
-            std::thread::sleep(LAST_PICTURE);
+            std::thread::sleep(LAST_PICTURE_TIME);
         }
     }
 }

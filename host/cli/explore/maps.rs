@@ -1,4 +1,4 @@
-//! Maps of the library as the explorer's server asks for them: tiles, lines, and a view in other forms.
+//! Maps of the library for the explorer's server: tiles, lines, and a view in other forms.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Computer as _, Devices, EngineError, Given, GpuChoice, Monitor, OneOrTwo, Points,
-    Quantity, RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
+    Backend, Devices, EngineError, Executor as _, Given, GpuChoice, Monitor, Points, Quantity,
+    RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
 };
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::{config, machine, output};
@@ -19,10 +19,10 @@ use trisolar_explore::{
 use super::super::Failure;
 use super::{declaration, orbit};
 
-/// The most steps of a pixel: an orbit of so many takes seconds.
+/// Largest number of steps of a pixel; an orbit with this many takes seconds.
 const MAX_STEPS: u64 = 100_000_000;
 
-/// What is computed on, and how fast it is to begin with.
+/// The devices, and their expected speed.
 enum Place {
     Cpu { threads: usize },
     Gpus { names: Vec<String> },
@@ -37,7 +37,7 @@ pub(super) struct Maps {
 
 impl Maps {
     /// # Errors
-    /// GPUs that are asked for are not there, or do not go with the backend.
+    /// Requested GPUs do not exist, or contradict the backend.
     pub fn new(options: RunOptions) -> Result<Self, Failure> {
         let devices = Devices::new();
         devices.check(&options)?;
@@ -65,7 +65,7 @@ impl Maps {
         })
     }
 
-    /// What is computed on, in words.
+    /// The devices in words.
     pub fn device(&self) -> String {
         match &self.place {
             Place::Cpu { threads: 1 } => format!("{}, 1 thread", machine::cpu_name()),
@@ -172,7 +172,7 @@ impl FromPage for Given {
         // One at a time, so that a refusal names the parameter.
         for (name, one) in object {
             if !known.contains(name) {
-                let allowed = format!("there is no such parameter; there are {}", known.join(", "));
+                let allowed = format!("unknown parameter; must be one of {}", known.join(", "));
                 return Err(Refusal::new(name, one, allowed));
             }
             let alone = json!({ name: one });
@@ -447,15 +447,6 @@ impl Sink for ToTiles<'_> {
         }
         Ok(())
     }
-}
-
-/// The rectangle that a preset gives, if it gives one.
-pub(super) fn view_of(given: &Given) -> Option<Value> {
-    let span = match given.span? {
-        OneOrTwo::One(span) => [span; 2],
-        OneOrTwo::Two(span) => span,
-    };
-    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use trisolar::nbody::{Bodies, Diagnostics};
 use trisolar_explore::{Cancel, Ended, Orbit};
 
 /// Steps between two questions whether anybody still waits: some milliseconds.
-const SLICE: u64 = 1 << 14;
+const STEPS_PER_SLICE: u64 = 1 << 14;
 
 /// The orbit of the map's only pixel, with so many samples.
 ///
@@ -110,7 +110,7 @@ impl<'a> Trace<'a> {
         let last = self.samples as u64 - 1;
         let mut next = 0_u64;
         for step in 0..=steps {
-            if step.is_multiple_of(SLICE) && self.cancel.cancelled() {
+            if step.is_multiple_of(STEPS_PER_SLICE) && self.cancel.cancelled() {
                 return Err(Ended::Cancelled);
             }
             self.look_at_pairs(&I::positions(&twins.a), step);

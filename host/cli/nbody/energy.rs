@@ -1,4 +1,4 @@
-//! The energy error of a run: what is evaluated on its way, and what is reported at the end.
+//! The energy error of a run: its evaluation and its report.
 
 use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
@@ -10,8 +10,8 @@ use super::options::Args;
 use super::outputs::Outputs;
 use super::start::Start;
 
-/// What the user can do about a large error.
-const ADVICE: &str = "take smaller steps (--dt), a --softening or another --integrator";
+/// The advice for a large error.
+const ADVICE: &str = "use a smaller --dt, a larger --softening or another --integrator";
 
 /// The energy of a run.
 pub(super) struct Energy<'a> {
@@ -25,12 +25,12 @@ pub(super) struct Energy<'a> {
     error: Option<EnergyError>,
     /// The latest total.
     total: f64,
-    /// Why it is not known, if it cannot be.
+    /// The reason why it is not known.
     unknown: Option<String>,
 }
 
 impl<'a> Energy<'a> {
-    /// For a run that begins, or that goes on after the looks in `start`.
+    /// For a new run, or for one that is resumed after the records in `start`.
     pub(super) fn new(
         args: &Args,
         start: &'a Start,

@@ -1,4 +1,4 @@
-//! `trisolar nbody`: bodies that all pull each other, from a model, a file or a checkpoint to their last step.
+//! `trisolar nbody`: integrates bodies that all attract each other, from a model, a file or a checkpoint to the last step.
 
 mod energy;
 mod given;
@@ -20,17 +20,18 @@ use self::energy::Energy;
 pub(crate) use self::options::Args;
 use self::options::{Format, OutputArgs};
 use self::outputs::Outputs;
-use self::plan::{Bits, Plan};
+use self::plan::{Bits, RecordPlan};
 use self::record::Record;
 use self::start::Start;
 use super::explore::live;
 use super::progress::Progress;
-use super::ranks::Team;
+use super::ranks::Communicator;
 use super::resume::{Resumed, Typed, plain, with_paths};
 use super::{Failure, interrupt, report};
 
-/// Bodies up to which the summary has all diagnostics of every look. Of more it has the energies of the start and of the end.
-const FEW: usize = 20_000;
+/// Number of bodies up to which the summary has all diagnostics of every record. For more bodies it has the energies at the start and at
+/// the end.
+const MAX_BODIES_FOR_DIAGNOSTICS: usize = 20_000;
 
 /// Groups of options in a checkpoint.
 const START: &str = "start";
@@ -39,32 +40,32 @@ const COMPUTATION: &str = "computation";
 
 /// Integrates and reports.
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
-    let team = Team::join()?;
-    Workers::limit_process(team.threads(args.threads));
-    let result = run_as(args, typed, &team);
-    team.end(result)
+    let communicator = Communicator::join()?;
+    Workers::limit_process(communicator.threads(args.threads));
+    let result = run_as(args, typed, &communicator);
+    communicator.end(result)
 }
 
-/// A run that begins or goes on, on the rank that reads, writes and reports.
+/// A new or resumed run, on the rank that reads, writes and reports.
 struct Begun {
     start: Start,
     outputs: Outputs,
-    plan: Plan,
-    /// What the checkpoint, if there is to be one, says of the run.
+    plan: RecordPlan,
+    /// The record of the run for the checkpoint, if there is one.
     record: Option<run::Record>,
-    /// Keeps other runs away from the outputs.
+    /// Keeps the outputs locked.
     _claim: Claim,
 }
 
-fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
-    // Rank 0 reads, and tells the others.
+fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<(), Failure> {
+    // Rank 0 reads and sends the result to the others.
     let mut read = None;
-    let bytes = team.share(|| {
+    let bytes = communicator.share(|| {
         let begun = match args.resume.clone() {
-            Some(path) => resume(&mut args, typed, &path, team)?,
-            None => begin(&mut args, team)?,
+            Some(path) => resume(&mut args, typed, &path, communicator)?,
+            None => begin(&mut args, communicator)?,
         };
-        let bytes = if team.size() > 1 {
+        let bytes = if communicator.size() > 1 {
             begun.start.to_bytes(&begun.plan)
         } else {
             Vec::new()
@@ -75,9 +76,9 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     interrupt::watch()?;
     let Some(begun) = read else {
         let (start, plan) = Start::from_bytes(&bytes)?;
-        return follow(&args, &start, &plan, team);
+        return follow(&args, &start, &plan, communicator);
     };
-    let (engine, mut notes) = engine(&args, &begun.start, &begun.plan, team)?;
+    let (engine, mut notes) = engine(&args, &begun.start, &begun.plan, communicator)?;
     let Begun {
         start,
         outputs,
@@ -89,7 +90,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     let spec = start.problem.specification();
     if let (Some(run), None) = (&mut record, &args.resume) {
         let bits = Bits::new(
-            &options(&args, &plan, team),
+            &options(&args, &plan, communicator),
             spec,
             start.problem.bodies().len(),
             engine.name(),
@@ -98,7 +99,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     }
     if start.from.step == spec.steps {
         notes.push(format!(
-            "the run had ended before, after {} steps; --steps extends it",
+            "the run has already ended, after {} steps; --steps extends it",
             spec.steps
         ));
     }
@@ -118,9 +119,9 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
         run: record,
         renewal: Renewal::default(),
     };
-    // What a checkpoint has seen is not looked at again.
+    // A state that the checkpoint has recorded is not recorded again.
     if start.from.step == 0 && nothing_seen {
-        // At once: an older checkpoint of that name is not this run's.
+        // Written at once, because an older checkpoint of that name belongs to another run.
         record.write_checkpoint()?;
         record.look(&start.from)?;
     } else {
@@ -141,7 +142,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
             if live.wants_cloud() || snapshot.step == spec.steps {
                 live.show_bodies(&snapshot, spec);
             }
-            if pause == Pause::Look {
+            if pause == Pause::Record {
                 record.look(&snapshot)?;
             }
             record.pause(snapshot, lower)
@@ -151,7 +152,7 @@ fn run_as(mut args: Args, typed: &Typed, team: &Team) -> Result<(), Failure> {
     let seconds = began.elapsed().as_secs_f64();
     let ended = outcome.map_err(ended).and_then(|()| record.finish());
     if let Err(failure) = ended {
-        // What has been computed is not lost.
+        // Save the computed steps.
         record.save()?;
         if !args.quiet {
             report::to_stderr(&how_to_go_on(
@@ -173,16 +174,21 @@ fn how_to_go_on(checkpoint: Option<&Path>, step: u64) -> String {
         Some(path) => {
             let path = path.display();
             format!(
-                "note: {path} holds step {step}; --resume goes on from it: trisolar nbody --resume {path}"
+                "note: {path} holds the run at step {step}; resume it with: trisolar nbody --resume {path}"
             )
         }
-        None => "note: the run cannot be resumed; --checkpoint FILE would have kept it".into(),
+        None => "note: the run cannot be resumed; --checkpoint FILE makes a run resumable".into(),
     }
 }
 
-/// Takes part in a run that another rank looks at.
-fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Failure> {
-    let (engine, _) = engine(args, start, plan, team)?;
+/// Takes part in a run that another rank records.
+fn follow(
+    args: &Args,
+    start: &Start,
+    plan: &RecordPlan,
+    communicator: &Communicator,
+) -> Result<(), Failure> {
+    let (engine, _) = engine(args, start, plan, communicator)?;
     let outcome = nbody::integrate_with_pauses(
         engine.as_ref(),
         &start.problem,
@@ -192,17 +198,17 @@ fn follow(args: &Args, start: &Start, plan: &Plan, team: &Team) -> Result<(), Fa
         &mut |_, _, _| Ok(()),
     );
     outcome.map_err(|error| match error {
-        // Rank 0 says it.
+        // Rank 0 reports it.
         RunError::NotFinite(_) => Failure::Elsewhere(1),
         error => ended(error),
     })
 }
 
-/// How to compute, as the command line says.
-fn asked(args: &Args, team: &Team) -> Options {
+/// The options of the computation on the command line.
+fn asked(args: &Args, communicator: &Communicator) -> Options {
     Options {
         backend: args.backend,
-        threads: team.threads(args.threads),
+        threads: communicator.threads(args.threads),
         schedule: args.schedule,
         partials: args.partials,
         device: args.device,
@@ -211,18 +217,18 @@ fn asked(args: &Args, team: &Team) -> Options {
 }
 
 /// How to compute.
-fn options(args: &Args, plan: &Plan, team: &Team) -> Options {
-    plan.bits.over(asked(args, team))
+fn options(args: &Args, plan: &RecordPlan, communicator: &Communicator) -> Options {
+    plan.bits.over(asked(args, communicator))
 }
 
 fn engine(
     args: &Args,
     start: &Start,
-    plan: &Plan,
-    team: &Team,
+    plan: &RecordPlan,
+    communicator: &Communicator,
 ) -> Result<(Box<dyn nbody::Engine>, Vec<String>), Failure> {
-    let options = options(args, plan, team);
-    match team.ranks() {
+    let options = options(args, plan, communicator);
+    match communicator.ranks() {
         Some(ranks) => {
             let engine = nbody::engine_on_ranks(&start.problem, &options, ranks);
             Ok((engine.map_err(failed)?, Vec::new()))
@@ -231,9 +237,9 @@ fn engine(
     }
 }
 
-/// What the user asks for, checked, and warned about.
-fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
-    refuse_gpus(args, team)?;
+/// Begins a new run: checks the options and prints warnings.
+fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure> {
+    refuse_gpus(args, communicator)?;
     let outputs = Outputs::new(&args.output)?;
     let mut declared = outputs.declared();
     for (option, path) in [("--config", &args.config), ("--input", &args.given.input)] {
@@ -264,12 +270,12 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
         given::save(&start.given, path)?;
     }
     warn(args, &start);
-    let plan = Plan {
+    let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits: Bits {
-            // Ranks keep those of rows.
-            partials: match team.size() {
+            // Ranks keep partial sums of rows.
+            partials: match communicator.size() {
                 1 => args.partials,
                 _ => Partials::Rows,
             },
@@ -285,7 +291,7 @@ fn begin(args: &mut Args, team: &Team) -> Result<Begun, Failure> {
     })
 }
 
-/// What a checkpoint says of a run that begins.
+/// The record of a new run.
 fn record(
     path: &Path,
     given: &Given,
@@ -294,7 +300,7 @@ fn record(
 ) -> Result<run::Record, Failure> {
     let mut record = run::Record::new("nbody", path);
     record.set(START, given)?;
-    // A checkpoint is renewed where it is.
+    // A checkpoint is renewed in place.
     let output = OutputArgs {
         checkpoint: None,
         ..output.clone()
@@ -304,9 +310,14 @@ fn record(
     Ok(record)
 }
 
-/// A run that goes on, with all that was asked for when it began.
-fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Begun, Failure> {
-    refuse_gpus(args, team)?;
+/// A resumed run, with all options with which it began.
+fn resume(
+    args: &mut Args,
+    typed: &Typed,
+    path: &Path,
+    communicator: &Communicator,
+) -> Result<Begun, Failure> {
+    refuse_gpus(args, communicator)?;
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
     let mut given: Given = record.get(START)?;
@@ -332,9 +343,9 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
         elsewhere: &["max_error"],
     })?;
     given.max_error = args.max_error()?.or(given.max_error);
-    if team.size() > 1 && bits.partials == Partials::Threads {
+    if communicator.size() > 1 && bits.partials == Partials::Threads {
         let reason = format!(
-            "the run of {} has --partials threads, which is for one process; leave mpirun out",
+            "the run of {} has --partials threads, which works in one process only; start it without mpirun",
             path.display()
         );
         return Err(Failure::BadInput(reason));
@@ -357,7 +368,7 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
     }
     args.output = output;
     warn(args, &start);
-    let plan = Plan {
+    let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
         bits,
@@ -371,22 +382,23 @@ fn resume(args: &mut Args, typed: &Typed, path: &Path, team: &Team) -> Result<Be
     })
 }
 
-/// A checkpoint that cannot be gone on with.
+/// A checkpoint that cannot be resumed.
 fn refused(path: &Path, error: run::RecordError) -> Failure {
     Refused::new("--resume", path, error).into()
 }
 
-fn refuse_gpus(args: &Args, team: &Team) -> Result<(), Failure> {
-    let options = asked(args, team);
+fn refuse_gpus(args: &Args, communicator: &Communicator) -> Result<(), Failure> {
+    let options = asked(args, communicator);
     options.check()?;
-    if team.size() > 1 && args.backend == Backend::Gpu {
+    if communicator.size() > 1 && args.backend == Backend::Gpu {
         let reason = "bodies shared among MPI ranks are integrated on CPUs: auto or cpu";
         return Err(Failure::value("gpu", "--backend", reason));
     }
-    if team.size() > 1
+    if communicator.size() > 1
         && let Some((option, given)) = options.asked_for_gpus()
     {
-        let reason = "bodies shared among MPI ranks are integrated on CPUs; leave it out";
+        let reason =
+            "bodies that are divided among MPI ranks are integrated on CPUs; remove the option";
         return Err(Failure::value(
             &given.to_string(),
             &format!("--{option}"),
@@ -401,7 +413,7 @@ fn warn(args: &Args, start: &Start) {
         for warning in start.problem.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
         }
-        // The summary says them, and the JSON object.
+        // The summary and the JSON object contain them.
         if args.output.format == Format::Textbook {
             for note in start.problem.notes() {
                 report::to_stderr(&format!("note: {note}"));
@@ -410,10 +422,10 @@ fn warn(args: &Args, start: &Start) {
     }
 }
 
-/// Whether all diagnostics are found at every look. With a checkpoint no matter how it is reported: another report may be wanted when
-/// the run is resumed.
+/// Whether all diagnostics are computed at every record. With a checkpoint this does not depend on the report, which may be another one
+/// when the run is resumed.
 fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
-    let few = start.problem.bodies().len() <= FEW;
+    let few = start.problem.bodies().len() <= MAX_BODIES_FOR_DIAGNOSTICS;
     let summary = args.output.format == Format::Summary;
     outputs.want_energy() || (summary && few && energy.at_ends())
 }
@@ -430,7 +442,7 @@ fn ended(error: RunError<Failure>) -> Failure {
 fn failed(error: EngineError) -> Failure {
     match error {
         EngineError::OutOfMemory { .. } => {
-            Failure::Failed(format!("{error}\nhint: fewer bodies (--n) need less"))
+            Failure::Failed(format!("{error}\nhint: use fewer bodies (--n)"))
         }
         error => error.into(),
     }

@@ -18,9 +18,9 @@ use super::given::{GivenArgs, steps};
     args_override_self = true,
     after_help = "Lengths, times and masses are in any consistent units; --g ties them together.\n\
                   In f64 a run has the same bits on every CPU and GPU, for any number of threads and MPI ranks.\n\
-                  Start files: .csv (mass,x,y,z,vx,vy,vz), .npz (mass, position, velocity), .tipsy or .bin (TIPSY), any other: text,\n\
-                  a body a line, mass x y vx vy, mass x y z vx vy vz, or name mass x y z vx vy vz.\n\
-                  What a file tells is used: G, softening, time, time step, names, dimensions. Options go before it; a note then says so."
+                  Start files: .csv (mass,x,y,z,vx,vy,vz), .npz (mass, position, velocity), .tipsy or .bin (TIPSY); any other name is text\n\
+                  with a body on each line: mass x y vx vy, mass x y z vx vy vz, or name mass x y z vx vy vz.\n\
+                  The values of a file are used: G, softening, time, time step, names, dimensions. Options override them, with a note."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

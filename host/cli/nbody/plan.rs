@@ -11,17 +11,17 @@ use trisolar::run::Paths;
 use super::super::explore::live::LiveArgs;
 use super::options::{Args, OutputArgs};
 
-/// Looks of a run whose files show it over time, unless the user says how many.
-const LOOKS: u64 = 1000;
-/// Pulls between two pauses for a checkpoint: about a second of a core.
-const PULLS: u64 = 1_000_000_000;
-/// Pulls between two pauses for a picture of --live, on a CPU and on a GPU: some milliseconds.
-const LIVE_PULLS: [u64; 2] = [4_000_000, 4_000_000_000];
+/// Default number of records of a run with files over time.
+const DEFAULT_RECORDS: u64 = 1000;
+/// Pairs between two pauses for a checkpoint: about a second of a core.
+const PAIRS_PER_PAUSE: u64 = 1_000_000_000;
+/// Pairs between two pauses for a picture of --live, on a CPU and on a GPU: some milliseconds.
+const LIVE_PAIRS_PER_PAUSE: [u64; 2] = [4_000_000, 4_000_000_000];
 
-/// When bodies are looked at and when they are saved, and what the last bits depend on.
+/// When bodies are recorded and saved, and the options on which the last bits depend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Plan {
-    /// Steps between looks.
+pub(super) struct RecordPlan {
+    /// Steps between records.
     pub every: u64,
     /// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
     pub pause: u64,
@@ -99,7 +99,7 @@ impl Bits {
     }
 }
 
-impl Plan {
+impl RecordPlan {
     /// Steps between looks, and between pauses for checkpoints and the pictures of a live run.
     pub(super) fn pauses(
         &self,
@@ -107,7 +107,7 @@ impl Plan {
         engine: &dyn Engine,
         problem: &Validated,
     ) -> [u64; 2] {
-        let pulls = LIVE_PULLS[usize::from(engine.name() == "gpu")];
+        let pulls = LIVE_PAIRS_PER_PAUSE[usize::from(engine.name() == "gpu")];
         let picture = steps_of(pulls, problem.specification(), problem.bodies().len());
         let pause = match live.is_on() {
             true => self.pause.min(picture),
@@ -125,7 +125,7 @@ impl OutputArgs {
             || self.plots.is_some()
             || self.animation.is_some();
         self.every
-            .or_else(|| over_time.then(|| steps.div_ceil(LOOKS)))
+            .or_else(|| over_time.then(|| steps.div_ceil(DEFAULT_RECORDS)))
     }
 
     /// Steps between pauses for checkpoints.
@@ -133,7 +133,7 @@ impl OutputArgs {
         if self.checkpoint.is_none() {
             return u64::MAX;
         }
-        steps_of(PULLS, spec, n)
+        steps_of(PAIRS_PER_PAUSE, spec, n)
     }
 }
 

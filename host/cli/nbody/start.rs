@@ -12,7 +12,7 @@ use trisolar::nbody::{
 use super::super::Failure;
 use super::given;
 use super::options::{Args, Format};
-use super::plan::Plan;
+use super::plan::RecordPlan;
 
 /// A problem and where in it to begin.
 pub(super) struct Start {
@@ -144,12 +144,12 @@ struct Head {
     specification: Specification,
     step: u64,
     name: String,
-    plan: Plan,
+    plan: RecordPlan,
 }
 
 impl Start {
     /// As bytes for other processes.
-    pub(super) fn to_bytes(&self, plan: &Plan) -> Vec<u8> {
+    pub(super) fn to_bytes(&self, plan: &RecordPlan) -> Vec<u8> {
         let head = Head {
             specification: self.problem.specification().clone(),
             step: self.from.step,
@@ -168,7 +168,7 @@ impl Start {
     }
 
     /// From [`to_bytes`](Self::to_bytes) of the same program.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, Plan), Failure> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, RecordPlan), Failure> {
         let broken = || Failure::Failed("what rank 0 sent is incomplete".into());
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
         let (head, numbers) = rest

@@ -1,4 +1,4 @@
-//! Encounters in the self test: the records of every engine, of starts of every kind.
+//! Encounters in the self test: the records of every engine for all kinds of starts.
 
 use std::time::Instant;
 

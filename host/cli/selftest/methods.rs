@@ -22,7 +22,7 @@ fn lively() -> Specification {
     }
 }
 
-/// Those that give the same bits on every engine.
+/// The methods that give the same bits on every engine.
 fn methods() -> impl Iterator<Item = Specification> {
     Quantity::ALL.iter().flat_map(|quantity| {
         let base = || Specification {
@@ -72,7 +72,7 @@ fn points(grid: &Specification, columns: usize) -> Result<Points, SpecError> {
 pub(super) fn cases() -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for s in methods() {
-        // Divergence, the default, goes without saying.
+        // Divergence is the default and is not named.
         let quantity = match s.quantity {
             Quantity::Divergence => String::new(),
             quantity => format!("{quantity}, "),
@@ -101,7 +101,7 @@ fn given(s: &Specification, columns: usize) -> Result<super::Validated, SpecErro
     s.clone().validate_points(points(s, columns)?)
 }
 
-/// A line a map, and one for each engine that differs.
+/// A line for each map, and one for each engine that differs.
 pub(super) fn table(spreads: &[Spread], outcomes: &[Outcome]) -> String {
     let mut text = String::from("quantities, precisions and integrators\n");
     for spread in spreads.iter().filter(|s| s.brief) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use trisolar::divergence::{EngineError, Unattended};
 use trisolar::nbody::{
-    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, Model, NbodyKernel, Plan, Precision,
+    Bodies, CpuEngine, DeviceEngine, Engine, Integrator, LaunchPlan, Model, NbodyKernel, Precision,
     Schedule, Solver, Specification, Validated,
 };
 use trisolar::simd::Simd;
@@ -17,11 +17,11 @@ use crate::{Failure, interrupt};
 const SIZES: [usize; 5] = [3, 33, 129, 513, 1111];
 /// Largest number of bodies for the emulator, which is slow.
 const EMULATED: usize = 129;
-/// Numbers of bodies of which only GPUs and the widest lanes are asked for.
+/// Number of bodies that only GPUs and the widest lanes compute.
 const LARGE: usize = 5000;
 const STEPS: u64 = 3;
 
-/// What an engine made of a run.
+/// The result of an engine.
 #[derive(Debug)]
 pub(super) struct Outcome {
     problem: String,
@@ -49,7 +49,7 @@ impl Outcome {
     }
 }
 
-/// Runs everything this machine has.
+/// Runs all engines of this machine.
 pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
     let mut list = Vec::new();
     let mut gpus = Gpus::open()?;
@@ -129,7 +129,7 @@ fn compare(
     Ok(found.ok())
 }
 
-/// Vectors that differ in a bit, or hold what is not a number.
+/// Number of vectors that differ in a bit or are not finite.
 fn differences(found: &Bodies, expected: &Bodies) -> usize {
     let of = |b: &Bodies| -> Vec<[f64; 3]> {
         let vectors = b.position.iter().chain(&b.velocity);
@@ -171,14 +171,14 @@ fn emulated(
     list: &mut Vec<Outcome>,
 ) -> Result<(), Failure> {
     for kernel in kernels(problem) {
-        let engine = DeviceEngine::emulated(Plan::new(kernel), Some(1));
+        let engine = DeviceEngine::emulated(LaunchPlan::new(kernel), Some(1));
         let name = format!("emulator, {}", kernel.name());
         compare(name, &engine, problem, Some(expected), list)?;
     }
     Ok(())
 }
 
-/// The GPUs there are, opened once: kernels are compiled when they are first used.
+/// The GPUs, opened once because kernels are compiled when they are first used.
 struct Gpus {
     each: Vec<DeviceEngine>,
     together: Option<DeviceEngine>,
@@ -186,7 +186,7 @@ struct Gpus {
 
 impl Gpus {
     fn open() -> Result<Self, Failure> {
-        // That there is no GPU is said elsewhere.
+        // A missing GPU is reported elsewhere.
         let devices = trisolar::gpu::devices().unwrap_or_default();
         let all: Vec<u32> = devices.iter().map(|d| d.index).collect();
         let each = all.iter().map(|index| DeviceEngine::gpu(*index));
@@ -198,8 +198,8 @@ impl Gpus {
         })
     }
 
-    /// Every kernel on the first GPU in launches of different shapes, what is chosen on all of them, and all together. Without an
-    /// expectation the first result is what the others are compared with.
+    /// Checks every kernel on the first GPU in launches of different shapes, the default kernel on each GPU, and all GPUs together. Without
+    /// an expectation the others are compared with the first result.
     fn check(
         &mut self,
         problem: &Validated,
@@ -215,7 +215,7 @@ impl Gpus {
         for (index, engine) in self.each.iter_mut().enumerate() {
             for kernel in kernels(problem).filter(|_| index == 0) {
                 for (block, splits, rows) in [(128, 1, u32::MAX), (64, u32::MAX, 1)] {
-                    engine.set_plan(Some(Plan {
+                    engine.set_plan(Some(LaunchPlan {
                         kernel,
                         block,
                         splits,
@@ -232,9 +232,9 @@ impl Gpus {
             engine.set_plan(None);
             check("all gpus, as chosen".into(), engine)?;
             if problem.specification().solver == Solver::Reduced {
-                engine.set_plan(Some(Plan {
+                engine.set_plan(Some(LaunchPlan {
                     rows: 1,
-                    ..Plan::new(NbodyKernel::Reduced)
+                    ..LaunchPlan::new(NbodyKernel::Reduced)
                 }));
                 check("all gpus, row by row".into(), engine)?;
             }

@@ -1,4 +1,4 @@
-//! Pixels under way on the CPU: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
+//! Continues pixels on the CPU: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use kernels_gpu::lanes::{Ended, LaneState, Pixel, PixelSource, ResumableSource};
 use kernels_gpu::quantity::{Divergence, Quantity};
 use kernels_gpu::{PerLane, Real};
 
-use super::super::batches::{Batches, SLICE, Work};
-use super::super::cpu::{CpuEngine, Shared};
+use super::super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
+use super::super::cpu::CpuEngine;
 use super::super::queue::Share;
 use super::{Item, Resuming, Stepper};
 use crate::Value as _;
@@ -18,7 +18,7 @@ use trisolar_simd::Simd;
 impl Stepper for CpuEngine {
     fn step(&self, task: &Resuming<'_>, share: Share<'_>) -> Result<(), EngineError> {
         let job = task.spec.job(0, 0);
-        let shared = Shared::new(self, task.spec, &job, share);
+        let shared = Shared::new(self.workers(), task.spec, &job, share);
         if !shared.begin() {
             return share.check();
         }
@@ -32,7 +32,7 @@ impl Stepper for CpuEngine {
 /// The state of pixels in the lanes of `R`.
 type State<R> = <Divergence as Quantity>::State<R, ExplicitEuler>;
 
-/// Items from where they are.
+/// Continues items from their states.
 impl Work for &Resuming<'_> {
     type Value = Item;
 
@@ -116,7 +116,7 @@ fn worker<R: Real<Lane = f64>>(
     let mut lanes = LaneState::<Divergence, ExplicitEuler, R>::fresh(shared.job);
     let mut source = Batches::new(shared, task);
     loop {
-        let went = lanes.resume(shared.job, SLICE, &mut source);
+        let went = lanes.resume(shared.job, ROUNDS_PER_SLICE, &mut source);
         if !source.go_on(thread, &mut lanes, went)? {
             return Ok(());
         }

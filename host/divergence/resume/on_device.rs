@@ -1,4 +1,4 @@
-//! Pixels under way on a device: a portion at a time, there and back.
+//! Continues pixels on a device: copies a portion to the device, computes it and copies it back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use kernels_gpu::quantity::Divergence;
 
 use super::super::device::{DeviceEngine, Shape, wait};
 use super::super::queue::Share;
-use super::super::team::Worker as _;
+use super::super::scheduler::Worker as _;
 use super::{Item, Resuming, Stepper};
 use crate::Value as _;
 use trisolar_device::{Buffer, Device, Entry, Grid, Queue};
 use trisolar_run::EngineError;
 
-/// What a launch takes.
-const SLICE: Duration = Duration::from_millis(50);
+/// Duration of a launch.
+const LAUNCH_TIME: Duration = Duration::from_millis(50);
 
 const _: () = assert!(size_of::<Item>() == 24 * 8 + 2 * 4);
 
@@ -36,7 +36,7 @@ fn portions(
     if !share.ready() {
         return share.check();
     }
-    // Twice what is resident, so that threads whose pixel has ended find another one.
+    // Twice the number of resident threads, so that threads whose pixel has ended find another one.
     let least = 2 * engine.capacity(task.spec.specification());
     let least = least.min(list.items.len() as u64);
     let (mut rate, mut done) = (0.0, 0);
@@ -86,7 +86,7 @@ impl<'a> List<'a> {
             .min(shape.blocks);
         let kept = size_of::<Thread<Divergence, ExplicitEuler, f64>>();
         let words = ((blocks * shape.block) as usize * kept).div_ceil(size_of::<u64>());
-        // A power of two, so that a frame finds the buffers of the one before.
+        // A power of two, so that a frame can use the buffers of the previous frame.
         let room = (task.pixels().max(1).next_power_of_two()).min(shape.batch) as usize;
         Ok(Self {
             device,
@@ -99,7 +99,7 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Launches until these items are at their ends; `done` others were before.
+    /// Launches until these items are finished; `done` items were finished before.
     fn step(
         &mut self,
         items: &mut [Item],
@@ -107,13 +107,13 @@ impl<'a> List<'a> {
         share: &Share<'_>,
     ) -> Result<(), EngineError> {
         self.items.upload(items)?;
-        // All ones: threads that have not asked for an item yet.
+        // All bits set: threads that have not asked for an item yet.
         self.threads.fill(0xff)?;
         self.counters.fill(0)?;
         let count = items.len() as u32;
         let job = self.task.spec.job(0, count);
         let all = u64::from(count) * u64::from(job.steps);
-        let slice = self.shape.slice.unwrap_or(SLICE).as_nanos() as u64;
+        let slice = self.shape.slice.unwrap_or(LAUNCH_TIME).as_nanos() as u64;
         let block = self.shape.block;
         let grid = Grid::new(self.blocks.min(count.div_ceil(block)), block);
         loop {
@@ -132,7 +132,7 @@ impl<'a> List<'a> {
             wait(&self.device.mark(Queue::Compute)?, share)?;
             let mut read = vec![0; self.counters.len()];
             self.counters.download(&mut read)?;
-            // The first counter: steps accounted for.
+            // The first counter is the number of steps.
             share.report(done * u64::from(job.steps) + read[0]);
             if read[0] == all {
                 break;

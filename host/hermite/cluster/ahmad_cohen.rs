@@ -15,19 +15,19 @@ use kernels_gpu::physics::summation::partial_sums::partial_sums;
 use rayon::prelude::*;
 
 use super::{Cluster, Counters, ZERO};
+use crate::aosoa::AosoaBuffer;
 use crate::cpu::predict_packets;
 use crate::cpu_force::{AllPairs, forces_on};
-use crate::packets::Packets;
 use crate::spec::AhmadCohen;
 use crate::{Engine, Forces, HermiteError, Lists, Order, Precision, Schedule, Star};
 use trisolar_run::Workers;
 
-/// Active particles from which on several threads sum irregular forces.
-const PARALLEL: usize = 64;
-/// How often a radius is made smaller because its list does not fit, before the list is left empty.
-const MOST_TRIES: usize = 64;
+/// Number of active particles from which several threads sum irregular forces.
+const MIN_PARALLEL_PARTICLES: usize = 64;
+/// Largest number of times that a radius is reduced because its list does not fit; after that the list is left empty.
+const MAX_TRIES: usize = 64;
 /// Largest change of a radius between two lists.
-const GROWTH: f64 = 1.25;
+const MAX_RADIUS_CHANGE: f64 = 1.25;
 
 /// The two parts of a particle's force.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,11 +46,11 @@ pub struct Parts {
     pub step: f64,
 }
 
-/// What the scheme keeps beside the particles.
+/// The data of the scheme beside the particles.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) parts: Vec<Parts>,
-    /// Particles whose last steps the engine does not know.
+    /// Particles whose last steps have not been sent to the engine.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
 }
@@ -71,7 +71,7 @@ impl State {
         }
     }
 
-    /// Tells the engine what it does not know.
+    /// Sends the particles of `stale` to the engine.
     pub(super) fn flush(
         &mut self,
         engine: &mut dyn Engine,
@@ -100,7 +100,7 @@ struct Irregular {
     end: [Vec3<f64>; 2],
 }
 
-/// Acceleration and jerk that the particles of a list give another at `time`.
+/// Sums the acceleration and jerk of a particle by those of a list at `time`.
 struct Sum<'a> {
     stars: &'a [Star],
     time: f64,
@@ -111,12 +111,12 @@ struct Sum<'a> {
 /// Memory for one particle's neighbours.
 #[derive(Default)]
 struct Scratch {
-    stars: Packets,
-    predicted: Packets,
+    stars: AosoaBuffer,
+    predicted: AosoaBuffer,
 }
 
 impl Sum<'_> {
-    /// In the order of summation of all forces, with the particle itself, without mass, before its neighbours.
+    /// The order of summation is that of all forces. The particle itself comes before its neighbours, with mass 0.
     fn pull(&self, place: u32, neighbours: &[u32], scratch: &mut Scratch) -> Irregular {
         let n = neighbours.len() + 1;
         let sums = partial_sums(n);
@@ -157,7 +157,7 @@ impl Sum<'_> {
         places: &[u32],
         list: impl Fn(usize) -> &'b [u32] + Sync,
     ) -> Vec<Irregular> {
-        if places.len() < PARALLEL || self.workers.threads() == 1 {
+        if places.len() < MIN_PARALLEL_PARTICLES || self.workers.threads() == 1 {
             let mut scratch = Scratch::default();
             let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut scratch);
             return places.iter().enumerate().map(one).collect();
@@ -173,7 +173,7 @@ impl Sum<'_> {
     }
 }
 
-/// By which factor a radius with this many neighbours should change.
+/// The factor by which a radius with this many neighbours should change.
 fn change(wanted: u32, found: usize) -> f64 {
     libm::cbrt(f64::from(wanted) / found.max(1) as f64)
 }
@@ -233,7 +233,7 @@ impl Cluster<'_> {
         let mut found = vec![Vec::new(); places.len()];
         let mut wanted: Vec<usize> = (0..places.len()).collect();
         let mut lists = Lists::default();
-        for attempt in 0..MOST_TRIES {
+        for attempt in 0..MAX_TRIES {
             let sought: Vec<u32> = wanted.iter().map(|w| places[*w]).collect();
             let radii2: Vec<f64> = wanted.iter().map(|w| radii[*w] * radii[*w]).collect();
             self.engine
@@ -258,7 +258,7 @@ impl Cluster<'_> {
         Ok(found)
     }
 
-    /// Splits the forces at time 0, which the particles have, and chooses first steps.
+    /// Splits the forces of the particles at time 0 and chooses the first steps.
     pub(super) fn start_ahmad_cohen(&mut self) -> Result<(), HermiteError> {
         let options = self.options();
         let n = self.stars.len();
@@ -272,7 +272,7 @@ impl Cluster<'_> {
         let radius = scale * libm::cbrt(f64::from(options.neighbours) / n as f64);
         let mut radii = vec![radius; n];
         let mut lists = self.lists(&all, &mut radii)?;
-        // Outer particles have few neighbours in the radius of inner ones.
+        // Outer particles have few neighbours within the radius that suits inner particles.
         for _ in 0..20 {
             let few = |list: &Vec<u32>| {
                 list.len() * 2 < (options.neighbours as usize).min(n.saturating_sub(1))
@@ -285,7 +285,7 @@ impl Cluster<'_> {
                 break;
             }
             let mut wider: Vec<f64> = (places.iter())
-                .map(|p| radii[*p as usize] * GROWTH)
+                .map(|p| radii[*p as usize] * MAX_RADIUS_CHANGE)
                 .collect();
             let found = self.lists(&places, &mut wider)?;
             for ((place, radius), list) in places.iter().zip(wider).zip(found) {
@@ -336,7 +336,7 @@ impl Cluster<'_> {
             .unwrap_or_else(|| lowest_step(self.specification.max_step, time))
     }
 
-    /// One block.
+    /// Performs one block step.
     pub(super) fn step_ahmad_cohen(&mut self) -> Result<usize, HermiteError> {
         let start = Instant::now();
         let mut active = std::mem::take(&mut self.active);
@@ -420,7 +420,7 @@ impl Cluster<'_> {
                     failed = failed.or(Some(*place as usize));
                 }
             }
-            // A particle whose regular step ends now gets a new one, and the shorter of both.
+            // A particle whose regular step ends now gets a new regular step, and the shorter of the two as its step.
             if parts.time + parts.step > time {
                 moved.step = moved.step.min(parts.step);
             }
@@ -435,7 +435,7 @@ impl Cluster<'_> {
     }
 
     /// Sums all forces on the particles whose regular steps end, corrects them for the change of the regular part, and
-    /// splits anew with new lists.
+    /// splits the forces again with new lists.
     fn regular_steps(
         &mut self,
         state: &mut State,
@@ -460,7 +460,7 @@ impl Cluster<'_> {
             .map(|place| {
                 let parts = &state.parts[*place as usize];
                 let factor = change(options.neighbours, parts.neighbours.len());
-                parts.radius * factor.clamp(1.0 / GROWTH, GROWTH)
+                parts.radius * factor.clamp(1.0 / MAX_RADIUS_CHANGE, MAX_RADIUS_CHANGE)
             })
             .collect();
         let lists = self.lists(&places, &mut radii)?;
@@ -477,7 +477,7 @@ impl Cluster<'_> {
         for (at, (neighbours, pull)) in lists.into_iter().zip(split).enumerate() {
             let (k, force) = (due[at], forces[at]);
             let parts = &mut state.parts[places[at] as usize];
-            // Against the neighbours that the regular part was split from.
+            // The same neighbours that were subtracted from the regular part at its start.
             let end = rest(n, &parts.neighbours, force, &pulls[k]);
             let dt = time - parts.time;
             let c = correction(parts.regular, end, dt, 1.0 / dt);
@@ -486,7 +486,7 @@ impl Cluster<'_> {
             moved.taylor[1] = moved.taylor[1] + c.velocity;
             moved.taylor[2] = force[0];
             moved.taylor[3] = force[1];
-            // Where nearly all of the force is the neighbours', the rest is what their sums leave of rounding.
+            // If the neighbours exert nearly all of the force, the rest consists of rounding errors of their sums.
             let x = derivatives(end, &c);
             let allowed = criterion(4, &x, options.eta_regular);
             let mut step = quantised(allowed, longest, shortest);

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::{Cluster, Counters, Split};
-use crate::engine::{Ended, Route, Stretch};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
 use crate::{Engine, HermiteError, Schedule, Specification};
 
 /// Whether the host or the device performs block steps. The bits are the same.
@@ -30,10 +30,10 @@ impl BlockSteps {
 /// Selects whether the host or the device performs block steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockStep {
-    /// The device where it can, which is faster, or else the host.
+    /// The device if it can, because it is faster; otherwise the host.
     #[default]
     Auto,
-    /// As named.
+    /// The named one.
     By(BlockSteps),
 }
 
@@ -61,7 +61,7 @@ impl FromStr for BlockStep {
     }
 }
 
-/// Where the particles are as they are now.
+/// Where the current state of the particles is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Current {
     Host,
@@ -70,7 +70,7 @@ pub(super) enum Current {
 }
 
 impl Specification {
-    /// Why an engine does not make whole block steps of such a run by itself, if it does not.
+    /// The reason why an engine cannot perform whole block steps of this run; `None` if it can.
     pub(crate) fn no_block_steps(&self, engine: &dyn Engine) -> Option<String> {
         if self.ahmad_cohen.is_some() {
             let reason = "the Ahmad–Cohen scheme sums the forces of neighbours on the host";
@@ -81,7 +81,7 @@ impl Specification {
 }
 
 impl Cluster<'_> {
-    /// Chooses who makes block steps in [`advance`](Self::advance).
+    /// Selects whether host or device performs block steps in [`advance`](Self::advance).
     ///
     /// # Errors
     /// [`HermiteError::NoBlockSteps`] if the engine or the scheme does not allow it.
@@ -102,7 +102,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Who makes block steps in [`advance`](Self::advance).
+    /// Whether host or device performs block steps in [`advance`](Self::advance).
     pub fn block_steps(&self) -> BlockSteps {
         self.block_steps
     }
@@ -145,7 +145,7 @@ impl Cluster<'_> {
         go_on: &mut dyn FnMut(f64) -> bool,
     ) -> Result<bool, HermiteError> {
         loop {
-            match self.stretch(time)? {
+            match self.perform_block_steps(time)? {
                 Ended::AtEnd => return Ok(true),
                 Ended::ForNow => {}
                 Ended::ForHost => {
@@ -159,7 +159,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Time of the last block, wherever it was made.
+    /// Time of the last block step, on host or device.
     fn last_time(&self) -> f64 {
         match self.current {
             Current::Device => self.device_time,
@@ -167,22 +167,22 @@ impl Cluster<'_> {
         }
     }
 
-    fn stretch(&mut self, end: f64) -> Result<Ended, HermiteError> {
-        let route = Route {
+    fn perform_block_steps(&mut self, end: f64) -> Result<Ended, HermiteError> {
+        let request = BlockStepRequest {
             specification: &self.specification,
             time: self.last_time(),
             end,
             stars: (self.current == Current::Host).then_some(&self.stars[..]),
         };
-        let stretch = self.engine.stretch(&route)?;
+        let outcome = self.engine.perform_block_steps(&request)?;
         self.current = Current::Device;
-        self.device_time = stretch.time;
-        self.counters.add(&stretch);
-        self.split.add(&stretch.split);
-        Ok(stretch.ended)
+        self.device_time = outcome.time;
+        self.counters.add(&outcome);
+        self.split.add(&outcome.split);
+        Ok(outcome.ended)
     }
 
-    /// Fetches the particles if they are on the device only.
+    /// Fetches the particles if their current state is on the device only.
     fn bring_home(&mut self) -> Result<(), HermiteError> {
         if self.current == Current::Device {
             self.engine.fetch(&mut self.stars)?;
@@ -196,14 +196,14 @@ impl Cluster<'_> {
 }
 
 impl Counters {
-    fn add(&mut self, stretch: &Stretch) {
-        self.blocks += stretch.blocks;
-        self.steps += stretch.steps;
-        self.noisy += stretch.noisy;
-        self.clamped += stretch.clamped;
+    fn add(&mut self, outcome: &BlockStepOutcome) {
+        self.blocks += outcome.blocks;
+        self.steps += outcome.steps;
+        self.noisy += outcome.noisy;
+        self.clamped += outcome.clamped;
         for (to, from) in [
-            (&mut self.active, &stretch.active),
-            (&mut self.lengths, &stretch.lengths),
+            (&mut self.active, &outcome.active),
+            (&mut self.lengths, &outcome.lengths),
         ] {
             for (bin, n) in from.iter().enumerate().filter(|(_, n)| **n > 0) {
                 Self::count(to, bin, *n);

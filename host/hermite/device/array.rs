@@ -5,25 +5,25 @@ use std::sync::Arc;
 use trisolar_device::{Buffer, Device, HostBuffer, Plain, Queue};
 use trisolar_run::EngineError;
 
-/// Numbers of an array up to which it has a mirror in page-locked memory.
-const MOST_MIRRORED: usize = 1 << 22;
+/// Largest number of values of an array that has a mirror in page-locked memory.
+const MAX_MIRRORED_VALUES: usize = 1 << 22;
 
-/// An array on a device, and its mirror on the host for copies that nobody waits for.
+/// An array on a device, and its mirror on the host for asynchronous copies.
 pub(super) struct Array<T: Plain> {
     memory: Buffer<T>,
     mirror: Option<HostBuffer<T>>,
-    /// Whether the mirror may still be copied from or to.
+    /// Whether a copy from or to the mirror may be in progress.
     busy: bool,
 }
 
 impl<T: Plain + Default> Array<T> {
-    /// Zeros; `mirrored` if they often go to or from the host.
+    /// An array of zeros; `mirrored` if it is often copied to or from the host.
     pub fn new(
         device: &Arc<dyn Device>,
         length: usize,
         mirrored: bool,
     ) -> Result<Self, EngineError> {
-        let mirror = (mirrored && length <= MOST_MIRRORED)
+        let mirror = (mirrored && length <= MAX_MIRRORED_VALUES)
             .then(|| HostBuffer::new(device, length, T::default()))
             .transpose()?;
         Ok(Self {
@@ -33,12 +33,12 @@ impl<T: Plain + Default> Array<T> {
         })
     }
 
-    /// The first value, as a kernel argument.
+    /// The address of the first value, as a kernel argument.
     pub fn as_ptr(&self) -> *const T {
         self.memory.as_ptr()
     }
 
-    /// The first value, as an argument of a kernel that writes.
+    /// The address of the first value, as an argument of a kernel that writes.
     pub fn as_mut_ptr(&self) -> *mut T {
         self.memory.as_mut_ptr()
     }
@@ -69,7 +69,7 @@ impl<T: Plain + Default> Array<T> {
         Ok(())
     }
 
-    /// The values that were asked for, after all launches.
+    /// The values of the queued reading, after all launches.
     pub fn get(&mut self, values: &mut [T]) -> Result<(), EngineError> {
         let Some(mirror) = &self.mirror else {
             return Ok(self.memory.download(values)?);
@@ -83,7 +83,7 @@ impl<T: Plain + Default> Array<T> {
 
 impl<T: Plain> Drop for Array<T> {
     fn drop(&mut self) {
-        // The mirror must outlive what is queued. Nothing can be done about a failure: the device is lost.
+        // The mirror must outlive queued copies. A failure is ignored, because the device is lost.
         if self.busy {
             let _ = self.memory.device().synchronise();
         }

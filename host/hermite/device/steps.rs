@@ -1,4 +1,4 @@
-//! Whole block steps on a device: what it needs beyond forces, launches, and how the stars come back.
+//! Whole block steps on a device: their buffers and launches, and the transfer of the stars to the host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -15,21 +15,21 @@ use kernels_gpu::hermite::step::halvings;
 use kernels_gpu::kernels::HermiteSteps;
 
 use super::array::Array;
-use super::{DeviceEngine, Memory, records, shape};
+use super::{DeviceEngine, DeviceMemory, records, shape};
 use crate::cluster::accuracy;
-use crate::engine::{Ended, Route, Stretch};
+use crate::engine::{BlockStepOutcome, BlockStepRequest, Ended};
 use crate::{HermiteError, Order, Precision, Split, Star};
 use trisolar_device::{Device, Entry, Grid};
 use trisolar_run::EngineError;
 
 /// Largest number of block steps in a launch, so that cancellation is checked between launches.
-const MOST_BLOCKS: u64 = 1024;
+const MAX_BLOCK_STEPS: u64 = 1024;
 /// Largest number of pairs in a launch: about a second on a slow device, so that a display is not blocked for longer.
-const MOST_PAIRS: u64 = 2_000_000_000;
-/// Threads of a block at least.
-const LEAST_THREADS: u32 = 64;
+const MAX_PAIRS: u64 = 2_000_000_000;
+/// Least number of threads per block.
+const MIN_BLOCK_THREADS: u32 = 64;
 
-/// What a device needs for whole block steps.
+/// The buffers of a device for whole block steps.
 pub(super) struct Resident {
     rest: Array<f64>,
     moved: Array<f64>,
@@ -87,7 +87,7 @@ fn rest_of(stars: &[Star], order: usize) -> Vec<f64> {
     host
 }
 
-/// How many stars have steps of each length.
+/// Number of stars with steps of each length.
 fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
     let mut levels = [0; LEVELS as usize];
     for star in stars {
@@ -97,8 +97,8 @@ fn levels_of(stars: &[Star], longest: f64) -> [u32; LEVELS as usize] {
 }
 
 impl DeviceEngine {
-    /// Why there are no block steps on these devices, if there are none.
-    pub(super) fn no_stretch(&self) -> Option<String> {
+    /// The reason why these devices cannot perform block steps; `None` if they can.
+    pub(super) fn why_no_block_steps(&self) -> Option<String> {
         match &self.devices[..] {
             [device] if device.is_cooperative().unwrap_or(false) => None,
             [_] => Some("it cannot launch grids whose blocks wait for each other".into()),
@@ -106,9 +106,12 @@ impl DeviceEngine {
         }
     }
 
-    /// As [`Engine::stretch`](crate::Engine::stretch).
-    pub(super) fn make_stretch(&mut self, route: &Route<'_>) -> Result<Stretch, HermiteError> {
-        if let Some(reason) = self.no_stretch() {
+    /// As [`Engine::perform_block_steps`](crate::Engine::perform_block_steps).
+    pub(super) fn launch_block_steps(
+        &mut self,
+        request: &BlockStepRequest<'_>,
+    ) -> Result<BlockStepOutcome, HermiteError> {
+        if let Some(reason) = self.why_no_block_steps() {
             return Err(HermiteError::NoBlockSteps {
                 device: self.devices[0].info().name.clone(),
                 reason,
@@ -124,11 +127,11 @@ impl DeviceEngine {
                 memory.bodies,
             )?,
         };
-        let report = memory.stretch(&mut resident, route, block);
+        let report = memory.launch_steps(&mut resident, request, block);
         memory.resident = Some(resident);
-        let mut stretch = told(&report?);
-        share_out(&mut stretch, begin);
-        Ok(stretch)
+        let mut outcome = told(&report?);
+        share_out(&mut outcome, begin);
+        Ok(outcome)
     }
 
     /// As [`Engine::fetch`](crate::Engine::fetch).
@@ -163,24 +166,24 @@ impl DeviceEngine {
     }
 }
 
-impl Memory {
+impl DeviceMemory {
     /// Performs one launch and returns its report.
-    fn stretch(
+    fn launch_steps(
         &mut self,
         resident: &mut Resident,
-        route: &Route<'_>,
+        request: &BlockStepRequest<'_>,
         least: u32,
     ) -> Result<Vec<f64>, EngineError> {
         let p = self.order.number() as usize;
-        let spec = route.specification;
-        if let Some(stars) = route.stars {
+        let spec = request.specification;
+        if let Some(stars) = request.stars {
             self.stars.put(&records(stars, p))?;
             resident.rest.put(&rest_of(stars, p))?;
             resident.levels.put(&levels_of(stars, spec.max_step))?;
         }
         resident.control.put(&[0; CONTROL])?;
         resident.report.put(&[0.0; REPORT])?;
-        // The list of active places is the kernel's now.
+        // The kernel overwrites the list of active places.
         self.listed.clear();
         let part = self.out[0].0;
         let force = self.launch(part, 0, self.force_softening2);
@@ -190,10 +193,10 @@ impl Memory {
             accuracy: accuracy(spec),
             longest: spec.max_step,
             shortest: spec.min_step.unwrap_or(0.0),
-            time: route.time,
-            end: route.end,
-            most_blocks: MOST_BLOCKS,
-            most_pairs: MOST_PAIRS,
+            time: request.time,
+            end: request.end,
+            most_blocks: MAX_BLOCK_STEPS,
+            most_pairs: MAX_PAIRS,
             bodies: self.bodies as u32,
             iterations: spec.iterations,
             few: self.few,
@@ -212,7 +215,9 @@ impl Memory {
             resident.control.as_ptr().cast(),
             resident.report.as_ptr().cast(),
         );
-        let threads = lanes::threads(force.parts()).max(least).max(LEAST_THREADS);
+        let threads = lanes::threads(force.parts())
+            .max(least)
+            .max(MIN_BLOCK_THREADS);
         let (words, _) = shape(self.order, self.precision);
         let shared =
             lanes::shared_bytes(values, force.parts()).max(tiles::shared_bytes(words, threads));
@@ -229,11 +234,11 @@ impl Memory {
     }
 }
 
-/// The report of a launch.
-fn told(report: &[f64]) -> Stretch {
+/// Reads the report of a launch.
+fn told(report: &[f64]) -> BlockStepOutcome {
     let number = |at: usize| report[at].to_bits();
     let list = |from: usize, to: usize| (from..to).map(number).collect();
-    Stretch {
+    BlockStepOutcome {
         time: report[TIME],
         blocks: number(BLOCKS),
         steps: number(STEPS),
@@ -251,19 +256,19 @@ fn told(report: &[f64]) -> Stretch {
     }
 }
 
-/// Deals the time since `begin` to the parts of a block step in the proportion of the device's cycles; copies and the wait
-/// for the launch are in all of them.
-fn share_out(stretch: &mut Stretch, begin: Instant) {
-    let all = stretch.cycles.iter().sum::<u64>();
+/// Divides the time since `begin` among the parts of a block step in proportion to the device's cycles; all parts include copies
+/// and the wait for the launch.
+fn share_out(outcome: &mut BlockStepOutcome, begin: Instant) {
+    let all = outcome.cycles.iter().sum::<u64>();
     let elapsed = begin.elapsed();
     if all == 0 {
-        stretch.split.schedule = elapsed;
+        outcome.split.schedule = elapsed;
         return;
     }
-    let [predict, force, correct] = stretch
+    let [predict, force, correct] = outcome
         .cycles
         .map(|c| elapsed.mul_f64(c as f64 / all as f64));
-    stretch.split = Split {
+    outcome.split = Split {
         predict,
         force,
         correct,

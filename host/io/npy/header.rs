@@ -1,7 +1,7 @@
 //! The header of a npy file: a dictionary in Python's notation, of which only `numpy.save`'s three keys are allowed.
 //!
-//! Own code, because the crates that read it take a Python parser with a C build script along, and panic on a shape
-//! whose product overflows. Format: numpy.lib.format, versions 1.0 to 3.0.
+//! This is own code because the crates that read it depend on a Python parser with a C build script, and panic on a shape whose
+//! product overflows. Format: numpy.lib.format, versions 1.0 to 3.0.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Data begin at a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub descr: String,
@@ -41,8 +41,8 @@ pub(super) fn encode(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of a header at most; 64 axes take a thirtieth of it.
-const LONGEST: u64 = 1 << 16;
+/// Largest number of bytes of a header; 64 axes need a thirtieth of it.
+const MAX_HEADER_BYTES: u64 = 1 << 16;
 
 impl Header {
     /// Reads up to the first value.
@@ -69,9 +69,9 @@ impl Header {
                 )));
             }
         };
-        if length > LONGEST {
+        if length > MAX_HEADER_BYTES {
             return Err(malformed(&format!(
-                "its header is said to have {length} bytes, and those of arrays have at most {LONGEST}"
+                "its header claims {length} bytes, and the header of an array has at most {MAX_HEADER_BYTES}"
             )));
         }
         let mut text = String::new();

@@ -31,7 +31,7 @@ pub struct ClassMap<'a> {
     pub classes: &'a [Class],
     /// The class of each pixel, row-major, the top row first.
     pub of_pixels: &'a [u8],
-    /// The value of each pixel: the lowest are the brightest, in equal ratios. What is not above zero is as bright as the lowest.
+    /// The value of each pixel: the lowest are the brightest, in equal ratios. Values that are not above zero are as bright as the lowest.
     pub values: &'a [f64],
 }
 
@@ -102,7 +102,7 @@ pub fn classes(
         return Err(refuse("a map needs a class and a value for each pixel"));
     }
     if (map.of_pixels.iter()).any(|class| usize::from(*class) >= map.classes.len()) {
-        return Err(refuse("a pixel has a class that there is not"));
+        return Err(refuse("a pixel has a class that does not exist"));
     }
     for axis in [&labels.x, &labels.y] {
         if !(axis.centre.is_finite() && axis.span.is_finite() && axis.span > 0.0) {

@@ -5,24 +5,24 @@ use crate::canvas::Canvas;
 use crate::colour::{Rgb, Scale};
 
 /// The longer side a plotted map may have.
-const LONGEST: usize = 3200;
+const MAX_SIDE_PIXELS: usize = 3200;
 /// The longer side a plotted map shall have at least.
-const SHORTEST: usize = 900;
+const MIN_SIDE_PIXELS: usize = 900;
 /// A map longer than this many times its width is stretched.
-const LONGEST_ASPECT: f64 = 8.0;
+const MAX_ASPECT: f64 = 8.0;
 
 /// How many pixels wide and high a map is drawn, for the ratio `aspect` of its spans (x / y).
 pub(super) fn size(width: usize, height: usize, aspect: f64) -> (usize, usize) {
     let longer = width.max(height);
     let resize = |n: usize| {
-        if longer < SHORTEST {
-            n * ((SHORTEST + longer / 2) / longer)
+        if longer < MIN_SIDE_PIXELS {
+            n * ((MIN_SIDE_PIXELS + longer / 2) / longer)
         } else {
-            n.div_ceil(longer.div_ceil(LONGEST))
+            n.div_ceil(longer.div_ceil(MAX_SIDE_PIXELS))
         }
     };
     let own = width as f64 / height as f64;
-    let limited = aspect.clamp(1.0 / LONGEST_ASPECT, LONGEST_ASPECT);
+    let limited = aspect.clamp(1.0 / MAX_ASPECT, MAX_ASPECT);
     if (own / limited - 1.0).abs() < 1e-6 {
         return (resize(width), resize(height));
     }

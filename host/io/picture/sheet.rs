@@ -11,31 +11,31 @@ use crate::npy::data_error;
 use crate::ticks::Ticks;
 use crate::{IoError, png_file};
 
-/// What a contact sheet shows.
+/// The contents of a contact sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tiles {
     /// Width and height of every map, in values.
     pub size: [usize; 2],
     /// Ratio of the spans of every map, horizontal to vertical.
     pub aspect: f64,
-    /// How they are arranged, and what is written beside them.
+    /// The arrangement and the labels.
     pub labels: TileLabels,
-    /// Above all; may be empty.
+    /// The title above all maps; may be empty.
     pub title: String,
-    /// What the colours stand for.
+    /// The meaning of the colours.
     pub value: String,
 }
 
-/// Which maps a sheet shows.
+/// The arrangement of the maps of a sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TileLabels {
     /// As many as there are texts, side by side, each with its text above it.
     Each(Vec<String>),
     /// A matrix, row by row.
     Matrix {
-        /// What is written to the left of each row.
+        /// The text to the left of each row.
         rows: Vec<String>,
-        /// What is written above each column.
+        /// The text above each column.
         columns: Vec<String>,
     },
 }
@@ -51,27 +51,27 @@ impl TileLabels {
 }
 
 /// The longer side of a tile.
-const TILE: f64 = 260.0;
+const TILE_PIXELS: f64 = 260.0;
 /// Width of a sheet divided by its height, about.
-const SHAPE: f64 = 1.4;
+const SHEET_ASPECT: f64 = 1.4;
 
 /// The longer side of a tile of a matrix with many rows or columns.
-const SMALLEST_TILE: f64 = 24.0;
+const MIN_TILE_PIXELS: f64 = 24.0;
 /// Pixels of a matrix's longer side, as long as its tiles do not become too small.
-const MATRIX: f64 = 8192.0;
+const MATRIX_PIXELS: f64 = 8192.0;
 
-/// That a sheet can be drawn: before its maps are computed.
+/// Checks that a sheet can be drawn, before its maps are computed.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it cannot.
 pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
     if tiles.labels.count() == 0 {
         return Err("a sheet needs at least one map".into());
     }
-    let (width, height) = Plan::new(tiles, look).size();
+    let (width, height) = SheetLayout::new(tiles, look).size();
     let bytes = 4 * u64::from(width) * u64::from(height);
     let available = crate::memory::available();
-    if width.max(height) > LONGEST || (available > 0 && bytes > available) {
+    if width.max(height) > MAX_SIDE_PIXELS || (available > 0 && bytes > available) {
         return Err(format!(
             "the sheet of {width}x{height} pixels would be too large; vary over fewer values"
         ));
@@ -80,14 +80,14 @@ pub fn check_sheet(tiles: &Tiles, look: &Look) -> Result<(), String> {
 }
 
 /// The longest side of a picture (pixels).
-const LONGEST: u32 = 1 << 20;
+const MAX_SIDE_PIXELS: u32 = 1 << 20;
 
 /// Writes a contact sheet. `values` gives the values of a map by its number; it is called once for each, in order.
 ///
 /// With [`ColourRange::Whole`] each map has its own range.
 ///
 /// # Errors
-/// Those of `values`, [`IoError::Data`] if a map has not the number of values that `tiles` says, and a failed write.
+/// Those of `values`, [`IoError::Data`] if a map does not have the number of values of `tiles`, and a failed write.
 pub fn sheet(
     path: impl AsRef<Path>,
     tiles: &Tiles,
@@ -98,7 +98,7 @@ pub fn sheet(
     let path = path.as_ref();
     let refuse = |reason: &str| data_error(path, reason.to_owned());
     check_sheet(tiles, look).map_err(|reason| refuse(&reason))?;
-    let plan = Plan::new(tiles, look);
+    let plan = SheetLayout::new(tiles, look);
     let mut canvas = plan
         .canvas()
         .ok_or_else(|| refuse("the sheet is too large; vary over fewer values"))?;
@@ -118,8 +118,8 @@ pub fn sheet(
     png_file::write_canvas(path, &canvas, specification)
 }
 
-/// Where everything is.
-struct Plan {
+/// The positions of all parts.
+struct SheetLayout {
     columns: usize,
     rows: usize,
     /// Whether rows and columns have labels, instead of the maps.
@@ -129,15 +129,15 @@ struct Plan {
     style: Style,
 }
 
-impl Plan {
+impl SheetLayout {
     fn new(tiles: &Tiles, look: &Look) -> Self {
         let aspect = tiles.aspect.clamp(0.125, 8.0);
         let count = tiles.labels.count();
         let (columns, tile) = match &tiles.labels {
-            TileLabels::Each(_) => (columns(count, aspect), TILE),
+            TileLabels::Each(_) => (columns(count, aspect), TILE_PIXELS),
             TileLabels::Matrix { rows, columns } => {
                 let longer = rows.len().max(columns.len()) as f64;
-                let tile = (MATRIX / longer).clamp(SMALLEST_TILE, TILE);
+                let tile = (MATRIX_PIXELS / longer).clamp(MIN_TILE_PIXELS, TILE_PIXELS);
                 (columns.len(), tile)
             }
         };
@@ -318,9 +318,9 @@ impl Plan {
     }
 }
 
-/// How many maps there are side by side: about as [`SHAPE`] asks for, with few empty places.
+/// How many maps there are side by side: about as [`SHEET_ASPECT`] asks for, with few empty places.
 fn columns(count: usize, aspect: f64) -> usize {
-    let ideal = ((count as f64 * SHAPE / aspect).sqrt().round() as usize).clamp(1, count);
+    let ideal = ((count as f64 * SHEET_ASPECT / aspect).sqrt().round() as usize).clamp(1, count);
     let near = ideal.saturating_sub(1).max(1)..=(ideal + 1).min(count);
     let empty = |columns: &usize| count.next_multiple_of(*columns) - count;
     near.min_by_key(|columns| (empty(columns), columns.abs_diff(ideal)))

@@ -6,14 +6,14 @@ use gif::{DisposalMethod, Encoder, Repeat};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::space::{VIEW, bounds, paths, triad};
+use super::space::{VIEW_DEGREES, bounds, paths, triad};
 use super::{
     Canvas, Frame, IoError, Orbits, Style, Ticks, Trajectory, below_frame, data_error, fitting,
     grid, heading, horizontal_axis, left_of_frame, project, vertical_axis,
 };
 use crate::atomic::write_with;
 
-/// From where bodies are seen.
+/// The viewpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
@@ -28,14 +28,14 @@ pub enum View {
     Space,
 }
 
-/// Pictures at most.
-const FRAMES: usize = 200;
-/// The part of the pictures that a tail lasts.
+/// Largest number of pictures.
+const MAX_FRAMES: usize = 200;
+/// Length of a tail as a fraction of the pictures.
 const TAIL: f64 = 0.12;
-/// Hundredths of a second that each is shown.
+/// Duration of each picture in hundredths of a second.
 const DELAY: u16 = 5;
 /// The side of the panel in pixels.
-const SIDE: f32 = 420.0;
+const PANEL_PIXELS: f32 = 420.0;
 
 /// Draws the bodies moving along their paths, which have as many points as `times`, evenly chosen if they are many.
 ///
@@ -57,7 +57,7 @@ pub fn animation(
         ));
     }
     let scene = Scene::new(bodies, orbits, view).ok_or_else(|| failed("no position is finite"))?;
-    let count = times.len().min(FRAMES);
+    let count = times.len().min(MAX_FRAMES);
     let last = times.len() - 1;
     let pictures: Option<Vec<gif::Frame<'_>>> = (0..count)
         .into_par_iter()
@@ -90,7 +90,7 @@ pub fn animation(
     })
 }
 
-/// What all pictures have in common.
+/// The data that all pictures share.
 struct Scene<'a> {
     bodies: &'a [Trajectory<'a>],
     orbits: &'a Orbits,
@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
         };
         let ticks = self
             .centre
-            .map(|c| fitting(SIDE, s, true, |n| Ticks::linear(c, self.span, n)));
+            .map(|c| fitting(PANEL_PIXELS, s, true, |n| Ticks::linear(c, self.span, n)));
         let left = match axes {
             Some([_, b]) => s.margin() + left_of_frame(&ticks[b], s),
             None => s.margin(),
@@ -136,20 +136,20 @@ impl<'a> Scene<'a> {
         let top = s.margin() + s.title() * 1.3 + s.gap();
         let below = if axes.is_some() { below_frame(s) } else { 0.0 };
         let mut canvas = Canvas::new(
-            (left + SIDE + 2.0 * s.margin()) as u32,
-            (top + SIDE + below + s.margin()) as u32,
+            (left + PANEL_PIXELS + 2.0 * s.margin()) as u32,
+            (top + PANEL_PIXELS + below + s.margin()) as u32,
             theme.background(),
         )?;
         let frame = Frame {
             x: left.round(),
             y: top.round(),
-            width: SIDE,
-            height: SIDE,
+            width: PANEL_PIXELS,
+            height: PANEL_PIXELS,
         };
         let title = [format!("{} t = {time:.2}", self.orbits.title)
             .trim()
             .to_owned()];
-        heading(&mut canvas, &title, frame.x + SIDE / 2.0, s);
+        heading(&mut canvas, &title, frame.x + PANEL_PIXELS / 2.0, s);
         let tails: Vec<Trajectory<'_>> = self
             .bodies
             .iter()
@@ -172,10 +172,10 @@ impl<'a> Scene<'a> {
                 vertical_axis(&mut canvas, frame, &ticks[b], &label(b), s, |at| 1.0 - at);
             }
             None => {
-                let azimuth = VIEW.0 + 360.0 * turn;
+                let azimuth = VIEW_DEGREES.0 + 360.0 * turn;
                 paths(&mut canvas, frame, &tails, theme, |p| {
                     // The diagonal of the cube around all positions fits from every side.
-                    project(relative(p), azimuth, VIEW.1).map(|v| v / 3.0_f64.sqrt())
+                    project(relative(p), azimuth, VIEW_DEGREES.1).map(|v| v / 3.0_f64.sqrt())
                 });
                 triad(&mut canvas, frame, s, azimuth);
             }

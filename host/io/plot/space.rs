@@ -17,7 +17,7 @@ pub struct Trajectory<'a> {
     pub points: &'a [[f64; 3]],
 }
 
-/// What is written around orbits.
+/// The texts around orbits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Orbits {
     /// Above; may be empty.
@@ -29,11 +29,11 @@ pub struct Orbits {
 }
 
 /// The side of a panel in pixels.
-const SIDE: f32 = 460.0;
-/// From where the fourth panel looks, in degrees.
-pub(super) const VIEW: (f64, f64) = (-60.0, 25.0);
+const PANEL_PIXELS: f32 = 460.0;
+/// Azimuth and elevation of the fourth panel's viewpoint, in degrees.
+pub(super) const VIEW_DEGREES: (f64, f64) = (-60.0, 25.0);
 
-/// Where a point is seen from afar (orthographic): to the right and upwards, in the units of the point.
+/// Projects a point orthographically: coordinates to the right and upwards, in the units of the point.
 ///
 /// The eye is at `azimuth` degrees from the x axis towards y, `elevation` degrees above the x-y plane, and z is up.
 pub fn project(point: [f64; 3], azimuth: f64, elevation: f64) -> [f64; 2] {
@@ -66,17 +66,17 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
         unit: 1.0,
         theme: orbits.theme,
     };
-    let ticks = centre.map(|c| fitting(SIDE, s, true, |n| Ticks::linear(c, span, n)));
+    let ticks = centre.map(|c| fitting(PANEL_PIXELS, s, true, |n| Ticks::linear(c, span, n)));
     let numbers = ticks
         .iter()
         .max_by(|a, b| widest(a, 1.0).total_cmp(&widest(b, 1.0)))
         .ok_or("no axis")?;
     let left = s.margin() + left_of_frame(numbers, s);
     let names: Vec<&str> = bodies.iter().map(|b| b.name).collect();
-    let title = wrap(&orbits.title, s.title(), 2.0 * SIDE + left);
+    let title = wrap(&orbits.title, s.title(), 2.0 * PANEL_PIXELS + left);
     let top = s.margin() + title.len() as f32 * s.title() * 1.3 + 1.5 * s.gap();
-    let column = (left + SIDE).round();
-    let row = (SIDE + below_frame(s) + 2.0 * s.gap()).round();
+    let column = (left + PANEL_PIXELS).round();
+    let row = (PANEL_PIXELS + below_frame(s) + 2.0 * s.gap()).round();
     let width = 2.0 * column + s.margin() + legend_width(&names, s).max(s.number());
     let mut canvas = Canvas::new(
         width as u32,
@@ -89,8 +89,8 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let panel = |i: usize| Frame {
         x: left.round() + (i % 2) as f32 * column,
         y: top.round() + (i / 2) as f32 * row,
-        width: SIDE,
-        height: SIDE,
+        width: PANEL_PIXELS,
+        height: PANEL_PIXELS,
     };
     for (i, (a, b)) in [(0, 1), (0, 2), (1, 2)].into_iter().enumerate() {
         let frame = panel(i);
@@ -106,7 +106,7 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let frame = panel(3);
     let seen = |p: [f64; 3]| {
         let relative = [0, 1, 2].map(|k| (p[k] - centre[k]) / span);
-        project(relative, VIEW.0, VIEW.1)
+        project(relative, VIEW_DEGREES.0, VIEW_DEGREES.1)
     };
     let reach = bodies
         .iter()
@@ -117,8 +117,8 @@ fn draw(bodies: &[Trajectory<'_>], orbits: &Orbits) -> Result<Canvas, String> {
     let seen = |p: [f64; 3]| seen(p).map(|v| v * 0.45 / reach);
     paths(&mut canvas, frame, bodies, orbits.theme, seen);
     canvas.outline(frame, s.line(), orbits.theme.frame());
-    triad(&mut canvas, frame, s, VIEW.0);
-    legend(&mut canvas, [frame.x + SIDE, panel(1).y], &names, s);
+    triad(&mut canvas, frame, s, VIEW_DEGREES.0);
+    legend(&mut canvas, [frame.x + PANEL_PIXELS, panel(1).y], &names, s);
     Ok(canvas)
 }
 
@@ -175,7 +175,7 @@ pub(super) fn triad(canvas: &mut Canvas, frame: Frame, s: &Style, azimuth: f64) 
         ("y", [0.0, 1.0, 0.0]),
         ("z", [0.0, 0.0, 1.0]),
     ] {
-        let [u, v] = project(axis, azimuth, VIEW.1).map(|d| d as f32);
+        let [u, v] = project(axis, azimuth, VIEW_DEGREES.1).map(|d| d as f32);
         let at = |r: f32| [from[0] + r * u, from[1] - r * v];
         canvas.line(&[from, at(length)], 1.5, s.theme.frame(), frame);
         canvas.text(name, at(length * 1.3), s.text(s.number(), Align::Centre));

@@ -3,17 +3,18 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::solvers::{self, Field, ROW, Sums, T};
-use super::team::Shared;
+use super::field::{FEW, Field, ROW, Sums, T, TOGETHER};
+use super::pool::SharedSlice;
+use super::solvers;
 use super::vector::Vector;
 
-/// [`solvers::basic`] for a number of bodies from one on, in lanes.
-pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[Shared<'_>; 3]);
+/// [`solvers::basic`] for some bodies from the first given one on, in lanes.
+pub(super) type BasicEntry = unsafe fn(&Field<'_>, usize, usize, &[SharedSlice<'_>; 3]);
 /// [`solvers::reduced`] of a row, in lanes.
 pub(super) type ReducedEntry =
     unsafe fn(&Field<'_>, usize, &mut dyn FnMut(usize, &Sums<T>)) -> Sums<ROW>;
 
-/// to += h · by for as many numbers as both have, up to whole vectors.
+/// to += h · by for all numbers of whole vectors.
 pub(super) type AdvanceEntry = unsafe fn(&mut [f64], &[f64], f64);
 
 /// The solvers in one instruction set, in two and three dimensions.
@@ -23,7 +24,7 @@ pub(super) struct Entries {
     pub reduced: [ReducedEntry; 2],
     /// to += h · by, fused, for whole vectors.
     pub advance: AdvanceEntry,
-    /// Bodies that [`basic`](Self::basic) takes side by side.
+    /// Bodies that [`basic`](Self::basic) computes together.
     pub width: usize,
 }
 
@@ -36,21 +37,23 @@ fn advance_in<V: Vector>(to: &mut [f64], by: &[f64], h: f64) {
     }
 }
 
-/// With the dimensions that a plane is computed in: 3 gives it the same bits, and saves code where speed matters less.
+/// The last argument is the number of dimensions in which plane problems are computed: 3 gives the same bits, and less code where
+/// speed matters less.
 macro_rules! entries {
     ($($(#[$cfg:meta])* $name:ident, $vector:ty, $plane:literal $(, $feature:literal)?;)*) => {$(
         $(#[$cfg])*
         pub(super) mod $name {
             #[allow(unused_imports)]
             use super::{
-                Entries, Field, FloatFloat, ROW, Real, Shared, Sums, T, Vector, advance_in, solvers,
+                Entries, FEW, Field, FloatFloat, ROW, Real, SharedSlice, Sums, T, TOGETHER, Vector, advance_in,
+                solvers,
             };
 
             pub(in super::super) const LANES: Entries = Entries {
                 basic: [basic::<$plane>, basic::<3>],
                 reduced: [reduced::<$plane>, reduced::<3>],
                 advance,
-                width: solvers::TOGETHER * <$vector as Real>::LANES,
+                width: TOGETHER * <$vector as Real>::LANES,
             };
 
             /// # Safety
@@ -61,21 +64,21 @@ macro_rules! entries {
             }
 
             /// # Safety
-            /// The machine has the instruction set, and nobody else uses the bodies' places in `out`.
+            /// The machine has the instruction set, and no other thread uses the bodies' places in `out`.
             $(#[target_feature(enable = $feature)])?
             #[allow(unused_unsafe)]
             unsafe fn basic<const D: usize>(
                 f: &Field<'_>,
                 first: usize,
                 count: usize,
-                out: &[Shared<'_>; 3],
+                out: &[SharedSlice<'_>; 3],
             ) {
                 // SAFETY: the caller's promise.
                 unsafe {
                     if <$vector>::FEW_REGISTERS {
-                        basic_of::<D, { solvers::FEW }>(f, first, count, out);
+                        basic_of::<D, { FEW }>(f, first, count, out);
                     } else {
-                        basic_of::<D, { solvers::TOGETHER }>(f, first, count, out);
+                        basic_of::<D, { TOGETHER }>(f, first, count, out);
                     }
                 }
             }
@@ -88,7 +91,7 @@ macro_rules! entries {
                 f: &Field<'_>,
                 first: usize,
                 count: usize,
-                out: &[Shared<'_>; 3],
+                out: &[SharedSlice<'_>; 3],
             ) {
                 const WIDTH: usize = <$vector as Real>::LANES;
                 for i in (first..first + count).step_by(M * WIDTH) {

@@ -1,11 +1,12 @@
 //! The CPU engine: threads × SIMD lanes, in the order of summation of [`kernels_gpu::physics::summation::all_pairs`].
 
 mod entries;
+mod field;
 mod moves;
+mod pool;
 mod ranks;
 mod solvers;
 mod sums;
-mod team;
 mod tile;
 mod vector;
 
@@ -16,9 +17,9 @@ use kernels_gpu::physics::softening::softening_floor_f32;
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use self::entries::{BasicEntry, Entries, ReducedEntry};
+use self::field::{Field, ROW};
+use self::pool::{Pool, SharedSlice};
 use self::ranks::Shares;
-use self::solvers::{Field, ROW};
-use self::team::{Shared, Team};
 use super::engine::{Integration, LowerParts, Run, saved_pairs};
 use super::{Bodies, Engine, Partials, Precision, Schedule, Solver, Validated};
 use trisolar_run::Ranks;
@@ -26,30 +27,30 @@ use trisolar_run::Workers;
 use trisolar_run::{EngineError, Monitor};
 use trisolar_simd::Simd;
 
-/// Memory for the sums of rows that are computed at the same time, before they are added up.
-const ROWS_BYTES: usize = 256 << 20;
+/// Bytes of memory for the sums of rows that are computed at the same time, before they are added up.
+const MAX_ROW_SUM_BYTES: usize = 256 << 20;
 /// Bodies that a thread takes at a time in the basic solver.
-const BLOCK: usize = 64;
+const BODIES_PER_UNIT: usize = 64;
 
 /// Integrates on the CPU.
 #[derive(Debug)]
 pub struct CpuEngine {
-    team: Team,
+    pool: Pool,
     partials: Partials,
     ranks: Option<Rc<dyn Ranks>>,
 }
 
 impl CpuEngine {
-    /// With this many threads (`None`: as many as the process may use), rows dealt to them as `schedule` says, and the
-    /// fastest lanes there are.
+    /// With this many threads (`None`: as many as the process may use), which share rows by `schedule`, and the fastest
+    /// lanes of this machine.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not give that many.
+    /// [`EngineError::Threads`] if the system cannot start that many.
     pub fn new(threads: Option<usize>, schedule: Schedule) -> Result<Self, EngineError> {
         Self::with_simd(threads, schedule, Simd::best())
     }
 
-    /// With lanes of the caller's choice, out of [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -59,31 +60,31 @@ impl CpuEngine {
         simd: Simd,
     ) -> Result<Self, EngineError> {
         Ok(Self {
-            team: Team::new(Workers::with_simd(threads, simd)?, schedule),
+            pool: Pool::new(Workers::with_simd(threads, simd)?, schedule),
             partials: Partials::default(),
             ranks: None,
         })
     }
 
-    /// With the reduced solver's partial sums kept like this.
+    /// Sets where the reduced solver keeps partial sums.
     pub fn with_partials(self, partials: Partials) -> Self {
         Self { partials, ..self }
     }
 
-    /// As one of several processes that share the bodies; each of them has such an engine. Partial sums are those of rows.
+    /// Makes the engine one of several processes that share the bodies, each of which has such an engine. Partial sums are those of rows.
     pub fn with_ranks(self, ranks: Rc<dyn Ranks>) -> Self {
         let ranks = (ranks.size() > 1).then_some(ranks);
         Self { ranks, ..self }
     }
 
-    /// Bytes that the reduced solver takes for partial sums of `n` bodies.
+    /// Bytes that the reduced solver needs for partial sums of `n` bodies.
     pub fn partials_bytes(&self, n: usize) -> usize {
         self.planes_of_partials(n, Solver::Reduced) * n.next_multiple_of(ROW) * size_of::<f64>()
     }
 
     fn planes_of_partials(&self, n: usize, solver: Solver) -> usize {
         let padded = n.next_multiple_of(ROW);
-        let threads = self.team.threads();
+        let threads = self.pool.threads();
         match (solver, self.partials) {
             (Solver::Basic, _) => 0,
             (Solver::Reduced, Partials::Threads) if self.ranks.is_none() => 3 * threads,
@@ -91,7 +92,7 @@ impl CpuEngine {
                 let row = 3 * padded * size_of::<f64>();
                 // Ranks must agree on it, even if they have different numbers of threads.
                 let least = if self.ranks.is_some() { 1 } else { 2 * threads };
-                let wanted = (ROWS_BYTES / row).max(least);
+                let wanted = (MAX_ROW_SUM_BYTES / row).max(least);
                 3 * wanted.min(padded / ROW)
             }
             _ => 0,
@@ -105,12 +106,12 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = self.team.threads();
+        let threads = self.pool.threads();
         let s = if threads == 1 { "" } else { "s" };
         let schedule = if threads == 1 {
             String::new()
         } else {
-            format!(", {} schedule", self.team.schedule().name())
+            format!(", {} schedule", self.pool.schedule().name())
         };
         let ranks = match &self.ranks {
             Some(ranks) => format!("{} MPI ranks, each ", ranks.size()),
@@ -119,7 +120,7 @@ impl Engine for CpuEngine {
         format!(
             "{}, {}, {ranks}{threads} thread{s}{schedule}",
             trisolar_run::machine::cpu_name(),
-            self.team.workers().simd()
+            self.pool.workers().simd()
         )
     }
 
@@ -135,7 +136,7 @@ impl Engine for CpuEngine {
     }
 }
 
-/// Bodies under way on the CPU.
+/// A run on the CPU.
 struct CpuRun<'a> {
     engine: &'a CpuEngine,
     lanes: Entries,
@@ -144,12 +145,12 @@ struct CpuRun<'a> {
     planar: bool,
     softening2: f64,
     n: usize,
-    /// Planes of n numbers, filled up to whole rows.
+    /// Planes of n numbers, padded to whole rows.
     x: [Vec<f64>; 3],
     v: [Vec<f64>; 3],
     a: [Vec<f64>; 3],
     g: Vec<f64>,
-    /// Whether all bodies have the same strength.
+    /// Whether all bodies have the same G·m.
     equal: bool,
     mass: Vec<f64>,
     /// What the integrator saves.
@@ -157,7 +158,7 @@ struct CpuRun<'a> {
     /// Partial sums of the reduced solver: of rows, or of threads.
     partials: Vec<f64>,
     shares: Shares,
-    /// The bodies of this rank, all if there are no others.
+    /// The bodies of this rank; all bodies if there are no other ranks.
     own: Vec<Range<usize>>,
 }
 
@@ -189,7 +190,7 @@ impl<'a> CpuRun<'a> {
         };
         let planes = |of: &[[f64; 3]]| [plane(of, 0), plane(of, 1), plane(of, 2)];
         let mut x = planes(&bodies.position);
-        // Bodies that fill up lie on the x axis beyond all others.
+        // Padding bodies lie on the x axis beyond all others.
         let far = bodies.farthest();
         for (p, x) in x[0][n..].iter_mut().enumerate() {
             *x = far * (2.0 + p as f64 / ROW as f64);
@@ -214,7 +215,7 @@ impl<'a> CpuRun<'a> {
         }
         Ok(Self {
             engine,
-            lanes: lanes(engine.team.workers().simd(), spec.precision),
+            lanes: lanes(engine.pool.workers().simd(), spec.precision),
             integration: Integration::new(spec),
             solver: spec.solver,
             planar: spec.dimensions == 2,
@@ -243,7 +244,7 @@ impl<'a> CpuRun<'a> {
         }
     }
 
-    /// The positions of other ranks' bodies.
+    /// Receives the positions of other ranks' bodies.
     fn learn_positions(&mut self) {
         let Some(ranks) = &self.engine.ranks else {
             return;
@@ -261,21 +262,24 @@ impl<'a> CpuRun<'a> {
 
     fn basic(&mut self, basic: BasicEntry, lanes: &Entries) {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
-        let out = self.a.each_mut().map(|a| Shared::new(a));
+        let out = self.a.each_mut().map(|a| SharedSlice::new(a));
         for own in &self.own {
-            self.engine.team.each(own.len().div_ceil(BLOCK), |block| {
-                let first = own.start + block * BLOCK;
-                let count = BLOCK.min((own.end - first).next_multiple_of(lanes.width));
-                // SAFETY: every block has bodies of its own; the planes are filled up to whole rows, and a CpuEngine holds only
-                // instruction sets that the machine has.
-                unsafe { basic(&field, first, count, &out) };
-            });
+            self.engine
+                .pool
+                .each(own.len().div_ceil(BODIES_PER_UNIT), |block| {
+                    let first = own.start + block * BODIES_PER_UNIT;
+                    let count =
+                        BODIES_PER_UNIT.min((own.end - first).next_multiple_of(lanes.width));
+                    // SAFETY: every block has bodies of its own; the planes are padded to whole rows, and a CpuEngine holds only instruction
+                    // sets that the machine has.
+                    unsafe { basic(&field, first, count, &out) };
+                });
         }
     }
 
     fn reduced(&mut self, reduced: ReducedEntry) {
         let field = field(&self.x, (&self.g, self.equal), self.n, self.softening2);
-        let team = &self.engine.team;
+        let pool = &self.engine.pool;
         let sums = self.a.each_mut();
         if let Some(ranks) = &self.engine.ranks {
             let rows = sums::Rows::new(&mut self.partials, sums[0].len());
@@ -286,11 +290,11 @@ impl<'a> CpuRun<'a> {
                 rows,
                 &self.shares,
                 ranks.as_ref(),
-                team,
+                pool,
             );
         }
         if self.engine.partials == Partials::Threads {
-            return sums::textbook(&field, reduced, sums, &mut self.partials, team);
+            return sums::textbook(&field, reduced, sums, &mut self.partials, pool);
         }
         let [ax, ay, az] = sums;
         for a in [&mut *ax, &mut *ay, &mut *az] {
@@ -300,7 +304,7 @@ impl<'a> CpuRun<'a> {
             let rows = 0..field.n.div_ceil(ROW);
             sums::serial(&field, reduced, [ax, ay, az], rows);
         } else {
-            sums::parallel(&field, reduced, [ax, ay, az], &mut self.partials, team);
+            sums::parallel(&field, reduced, [ax, ay, az], &mut self.partials, pool);
         }
     }
 }
@@ -318,7 +322,7 @@ fn lanes(simd: Simd, precision: Precision) -> Entries {
         (Precision::F64, Simd::Avx512) => entries::avx512::LANES,
         (Precision::F32, Simd::Scalar) => entries::single::LANES,
         (Precision::FloatFloat, Simd::Scalar) => entries::double::LANES,
-        // Bodies travel within vectors of 8 lanes at most.
+        // Bodies move within vectors of at most 8 lanes.
         #[cfg(target_arch = "x86_64")]
         (Precision::F32, _) => entries::single_avx2::LANES,
         #[cfg(target_arch = "x86_64")]
@@ -344,8 +348,8 @@ fn field<'a>(
     }
 }
 
-/// The groups of rows of this rank: what they do is added to the sums that come from the rank of the group before and handed on
-/// to that of the next.
+/// The groups of rows of this rank: their forces are added to the sums that arrive from the rank of the previous group, and the
+/// sums are sent to the rank of the next group.
 fn relay(
     f: &Field<'_>,
     reduced: ReducedEntry,
@@ -353,14 +357,14 @@ fn relay(
     mut rows: sums::Rows<'_>,
     shares: &Shares,
     ranks: &dyn Ranks,
-    team: &Team,
+    pool: &Pool,
 ) {
     let (all, padded) = (f.n.div_ceil(ROW), ax.len());
     let groups = all.div_ceil(shares.group);
     for group in (ranks.rank()..groups).step_by(ranks.size()) {
         let first = group * shares.group;
         let count = shares.group.min(all - first);
-        rows.compute(f, reduced, (first, count), team);
+        rows.compute(f, reduced, (first, count), pool);
         let from = first * ROW;
         let length = padded - from;
         if group == 0 {
@@ -377,7 +381,7 @@ fn relay(
                 a[from..].copy_from_slice(sums);
             }
         }
-        rows.add(f.n, [&mut *ax, &mut *ay, &mut *az], team);
+        rows.add(f.n, [&mut *ax, &mut *ay, &mut *az], pool);
         if group + 1 < groups {
             let behind = from + count * ROW;
             let sums = [&*ax, &*ay, &*az].map(|a| &a[behind..]).concat();
@@ -389,7 +393,7 @@ fn relay(
 
 impl Run for CpuRun<'_> {
     fn advance(&mut self, steps: u64, monitor: &dyn Monitor) -> Result<u64, EngineError> {
-        // A step of few bodies is shorter than a look at the clock or at the monitor.
+        // A step of few bodies takes less time than reading the clock or calling the monitor.
         let pairs = (self.n * self.n) as u64;
         let stride = (1_000_000 / pairs.max(1)).clamp(1, 4096);
         let mut done = 0;

@@ -9,8 +9,8 @@ use super::CpuRun;
 use super::entries::AdvanceEntry;
 use trisolar_run::EngineError;
 
-/// Lanes of a vector at most.
-const MOST_LANES: usize = 8;
+/// Largest number of lanes of a vector.
+const MAX_LANES: usize = 8;
 
 /// to += h · by, fused, in every plane, for some bodies.
 fn advance(
@@ -23,11 +23,11 @@ fn advance(
     for (to, by) in to.iter_mut().zip(by) {
         for range in bodies {
             let (to, by) = (&mut to[range.clone()], &by[range.clone()]);
-            let whole = to.len() - to.len() % MOST_LANES;
+            let whole = to.len() - to.len() % MAX_LANES;
             let (to, rest) = to.split_at_mut(whole);
             let (by, rest_by) = by.split_at(whole);
-            // The last ones fill a vector with zeros: bodies that fill up planes must not move.
-            let (mut last, mut last_by) = ([0.0; MOST_LANES], [0.0; MOST_LANES]);
+            // The last numbers are padded to a vector with zeros, because padding bodies must not move.
+            let (mut last, mut last_by) = ([0.0; MAX_LANES], [0.0; MAX_LANES]);
             last[..rest.len()].copy_from_slice(rest);
             last_by[..rest.len()].copy_from_slice(rest_by);
             // SAFETY: a CpuEngine holds only instruction sets that the machine has.
@@ -71,7 +71,7 @@ impl System for CpuRun<'_> {
     fn combine(&mut self, combinations: &[Combination<'_>]) -> Result<(), EngineError> {
         for combination in combinations {
             for vector in 0..2 {
-                // Out of the way: the terms are other vectors.
+                // Taken out, because the terms borrow the other vectors.
                 let mut to = std::mem::take(self.target(combination.to, vector));
                 if combination.from != combination.to.into() {
                     set(&mut to, self.vector(combination.from, vector), self.n);
@@ -89,7 +89,7 @@ impl System for CpuRun<'_> {
 }
 
 impl CpuRun<'_> {
-    /// The first or second vector of a pair; none for zeros.
+    /// The first or second vector of a pair; `None` for zeros.
     fn vector(&self, pair: Pair, vector: usize) -> Option<&[Vec<f64>; 3]> {
         Some(match pair {
             Pair::State => [&self.x, &self.v][vector],

@@ -9,25 +9,25 @@
 use std::ops::Range;
 
 use super::super::Solver;
-use super::solvers::ROW;
+use super::field::ROW;
 use trisolar_run::Ranks;
 
-/// Groups of rows that each rank has, if there are enough rows: they differ in work, and many small ones even that out.
-const TURNS: usize = 8;
-/// Bodies are dealt by so many in the basic solver.
-const UNIT: usize = 64;
+/// Number of groups of rows per rank, if there are enough rows. Groups differ in work, and many small groups balance it.
+const GROUPS_PER_RANK: usize = 8;
+/// Number of bodies in the units that the basic solver distributes.
+const BODIES_PER_UNIT: usize = 64;
 
-/// Who has which bodies.
+/// The distribution of bodies over ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
-    /// Of each rank, ascending.
+    /// The bodies of each rank, ascending.
     pub of: Vec<Vec<Range<usize>>>,
     /// Rows of a group in the reduced solver.
     pub group: usize,
 }
 
 impl Shares {
-    /// All bodies to one.
+    /// Gives all bodies to one process.
     pub(super) fn alone(n: usize) -> Self {
         let all = 0..n;
         Self {
@@ -36,14 +36,17 @@ impl Shares {
         }
     }
 
-    /// `at_once` is how many rows a rank has memory for.
+    /// `at_once` is the number of rows for which a rank has memory.
     pub(super) fn new(n: usize, size: usize, solver: Solver, at_once: usize) -> Self {
         let rows = n.div_ceil(ROW);
-        let group = rows.div_ceil(TURNS * size).clamp(1, at_once.max(1));
+        let group = rows
+            .div_ceil(GROUPS_PER_RANK * size)
+            .clamp(1, at_once.max(1));
         let of = (0..size).map(|rank| match solver {
             Solver::Basic => {
-                let units = n.div_ceil(UNIT);
-                let [first, end] = [rank, rank + 1].map(|r| (r * units / size * UNIT).min(n));
+                let units = n.div_ceil(BODIES_PER_UNIT);
+                let [first, end] =
+                    [rank, rank + 1].map(|r| (r * units / size * BODIES_PER_UNIT).min(n));
                 let block = std::iter::once(first..end);
                 block.filter(|b| !b.is_empty()).collect()
             }
@@ -98,7 +101,7 @@ pub(super) fn gather(ranks: &dyn Ranks, shares: &Shares, planes: &mut [Vec<f64>]
     }
 }
 
-/// The same by passing parts around the ring.
+/// As [`gather`], by passing parts around the ring.
 pub(super) fn pass_around(ranks: &dyn Ranks, shares: &Shares, planes: &mut [Vec<f64>]) {
     let (rank, size) = (ranks.rank(), ranks.size());
     let mut held = pack(planes, &shares.of[rank]);

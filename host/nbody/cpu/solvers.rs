@@ -4,50 +4,11 @@
 use std::ops::Range;
 
 use kernels_gpu::Vec3;
-use kernels_gpu::device::DeviceNumber;
 use kernels_gpu::physics::pair::{one_sided, pull, separation};
-use kernels_gpu::physics::summation::all_pairs::TILE;
 
+use super::field::{FEW, Field, ROW, Sums, T, TOGETHER};
 use super::tile::{Row, tile};
 use super::vector::Vector;
-
-/// Bodies of a tile.
-pub(super) const T: usize = TILE as usize;
-/// Bodies of a row.
-pub(super) const ROW: usize = T * K;
-/// Bodies of a row over those of a tile.
-pub(super) const K: usize = <f64 as DeviceNumber>::LANE_BODIES;
-/// Vectors of bodies that meet others together: enough independent work to hide the latencies of a weight, and an even number,
-/// since the seeds of two fill one vector.
-pub(super) const TOGETHER: usize = 8;
-
-/// Vectors of bodies that are pulled together by another where there are [few registers](Vector::FEW_REGISTERS).
-pub(super) const FEW: usize = 4;
-
-/// What the pulls depend on. The slices have at least n numbers, filled up to whole rows with bodies of strength 0 that
-/// lie apart from each other and from all others.
-#[derive(Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub x: &'a [f64],
-    pub y: &'a [f64],
-    pub z: &'a [f64],
-    /// G·m.
-    pub g: &'a [f64],
-    pub n: usize,
-    pub chunk: usize,
-    pub softening2: f64,
-    /// Whether all n bodies have the same strength G·m, so that a pair can multiply by it once for both bodies.
-    pub equal: bool,
-}
-
-/// Sums of a tile or a row, a component each.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Sums<const N: usize>(pub [[f64; N]; 3]);
-
-impl<const N: usize> Sums<N> {
-    pub(super) const ZERO: Self = Self([[0.0; N]; 3]);
-}
 
 /// Vectors of bodies from `at` on.
 #[inline(always)]
@@ -64,7 +25,7 @@ fn positions<V: Vector, const M: usize>(f: &Field<'_>, at: usize) -> [Vec3<V>; M
     p
 }
 
-/// The pulls by some bodies on the `M` vectors of them from `i` on: the sums `a` grow.
+/// Adds the accelerations of the `M` vectors of bodies from `i` on by some bodies to `a`.
 #[inline(always)]
 fn pulls_by<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
@@ -73,7 +34,7 @@ fn pulls_by<V: Vector, const D: usize, const M: usize>(
     by: Range<usize>,
     a: &mut [Vec3<V>; M],
 ) {
-    // Those that are among the pulled ones, in between.
+    // The range of bodies that are also among the accelerated ones.
     let own = i.clamp(by.start, by.end)..(i + M * V::LANES).clamp(by.start, by.end);
     pulls_by_others::<V, D, M>(f, p, by.start..own.start, a);
     let softening2 = V::from_f64(f.softening2);
@@ -91,7 +52,7 @@ fn pulls_by<V: Vector, const D: usize, const M: usize>(
     pulls_by_others::<V, D, M>(f, p, own.end..by.end, a);
 }
 
-/// [`pulls_by`] for bodies that are not among the pulled ones.
+/// [`pulls_by`] for bodies that are not among the accelerated ones.
 #[inline(always)]
 fn pulls_by_others<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
@@ -115,7 +76,7 @@ fn body<V: Vector>(f: &Field<'_>, j: usize) -> Vec3<V> {
     }
 }
 
-/// The pulls by all bodies on the `M` vectors of them from `i` on.
+/// The accelerations of the `M` vectors of bodies from `i` on by all bodies.
 #[inline(always)]
 pub(super) fn basic<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,
@@ -136,7 +97,7 @@ pub(super) fn basic<V: Vector, const D: usize, const M: usize>(
     total
 }
 
-/// The pulls between row `row` and all bodies that do not lie before it. Returns Q of the row's bodies; P of each tile
+/// The forces between row `row` and all bodies that do not lie before it. Returns Q of the row's bodies; P of each tile
 /// behind the row goes to `behind`, with the number of the tile's first body.
 #[inline(always)]
 pub(super) fn reduced<V: Vector, const D: usize>(
@@ -163,7 +124,7 @@ pub(super) fn reduced<V: Vector, const D: usize>(
             base = row_end;
         }
         while base < end {
-            // What fills up has strength 0.
+            // Padding bodies have mass 0.
             let equal = f.equal && base + T <= f.n;
             // (No function pointer: it would not be inlined into a function with this instruction set.)
             let sums = if equal {
@@ -183,7 +144,7 @@ pub(super) fn reduced<V: Vector, const D: usize>(
     q
 }
 
-/// The pulls of some bodies of the row on all of it.
+/// The forces of some bodies of the row on the whole row.
 #[inline(always)]
 fn within<V: Vector, const D: usize, const M: usize>(
     f: &Field<'_>,

@@ -2,13 +2,13 @@
 //! bodies behind them are added in the order of the rows, except by [`textbook`].
 
 use super::entries::ReducedEntry;
-use super::solvers::{Field, ROW, Sums, T};
-use super::team::{Shared, Team};
+use super::field::{Field, ROW, Sums, T};
+use super::pool::{Pool, SharedSlice};
 
-/// Bodies that a thread sums up at a time.
+/// Bodies whose sums a thread adds up at a time.
 const BLOCK: usize = 64;
 
-/// Rows one after the other, added to the sums as they come.
+/// Computes rows one after the other and adds each to the sums.
 pub(super) fn serial(
     f: &Field<'_>,
     reduced: ReducedEntry,
@@ -26,7 +26,7 @@ pub(super) fn serial(
         // SAFETY: a CpuEngine holds only instruction sets that the machine has.
         let q = unsafe { reduced(f, row, &mut behind) };
         for (a, q) in [&mut *ax, &mut *ay, &mut *az].into_iter().zip(&q.0) {
-            // All rows before have been added: A is complete.
+            // All previous rows have been added, so A is complete.
             for (a, q) in a[row * ROW..].iter_mut().zip(q) {
                 *a += q;
             }
@@ -34,7 +34,7 @@ pub(super) fn serial(
     }
 }
 
-/// What some consecutive rows do, each in memory of its own.
+/// The forces of some consecutive rows, each in an array of its own.
 pub(super) struct Rows<'a> {
     /// P: rows × 3 × padded.
     memory: &'a mut [f64],
@@ -42,13 +42,13 @@ pub(super) struct Rows<'a> {
     own: Vec<Sums<ROW>>,
     /// Length of a plane.
     padded: usize,
-    /// Which rows these are.
+    /// The first of these rows.
     first: usize,
     count: usize,
 }
 
 impl<'a> Rows<'a> {
-    /// In `memory`, whose planes have `padded` numbers.
+    /// Rows in `memory`, whose planes have `padded` numbers.
     pub(super) fn new(memory: &'a mut [f64], padded: usize) -> Self {
         let at_once = memory.len() / (3 * padded);
         Self {
@@ -60,25 +60,25 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// How many rows fit.
+    /// Number of rows that fit.
     pub(super) fn at_once(&self) -> usize {
         self.own.len()
     }
 
-    /// The pulls between `count` rows from `first` on and everything behind.
+    /// Computes the forces between `count` rows from `first` on and all bodies behind them.
     pub(super) fn compute(
         &mut self,
         f: &Field<'_>,
         reduced: ReducedEntry,
         (first, count): (usize, usize),
-        team: &Team,
+        pool: &Pool,
     ) {
         (self.first, self.count) = (first, count);
         let padded = self.padded;
-        let p = Shared::new(self.memory);
-        // As plain numbers: 3 × ROW a row.
-        let q = Shared::new(flat(&mut self.own));
-        team.each(count, |index| {
+        let p = SharedSlice::new(self.memory);
+        // As plain numbers: 3 × ROW per row.
+        let q = SharedSlice::new(flat(&mut self.own));
+        pool.each(count, |index| {
             let mut behind = |base: usize, sums: &Sums<T>| {
                 for (d, sums) in sums.0.iter().enumerate() {
                     // SAFETY: every row has planes of its own.
@@ -93,15 +93,15 @@ impl<'a> Rows<'a> {
         });
     }
 
-    /// Adds what has been computed to the sums of the bodies from the first row on, body by body in the order of the rows. What
-    /// the rows before did has been added already.
-    pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], team: &Team) {
+    /// Adds the computed forces to the sums of the bodies from the first row on, body by body in the order of the rows. The forces of
+    /// the previous rows have already been added.
+    pub(super) fn add(&mut self, n: usize, sums: [&mut Vec<f64>; 3], pool: &Pool) {
         let (first, count, padded) = (self.first, self.count, self.padded);
-        let p = Shared::new(self.memory);
-        let q = Shared::new(flat(&mut self.own));
-        let out = sums.map(|a| Shared::new(a));
+        let p = SharedSlice::new(self.memory);
+        let q = SharedSlice::new(flat(&mut self.own));
+        let out = sums.map(|a| SharedSlice::new(a));
         let start = first * ROW / BLOCK;
-        team.each_sum(n.div_ceil(BLOCK) - start, |block| {
+        pool.each_sum(n.div_ceil(BLOCK) - start, |block| {
             let base = (start + block) * BLOCK;
             let row = base / ROW;
             for (d, out) in out.iter().enumerate() {
@@ -123,21 +123,21 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows side by side: first each into memory of its own, then summed up.
+/// Computes rows in parallel, each in an array of its own, and then adds them up.
 pub(super) fn parallel(
     f: &Field<'_>,
     reduced: ReducedEntry,
     [ax, ay, az]: [&mut Vec<f64>; 3],
     memory: &mut [f64],
-    team: &Team,
+    pool: &Pool,
 ) {
     let mut part = Rows::new(memory, ax.len());
     let rows = f.n.div_ceil(ROW);
     let mut first = 0;
     while first < rows {
         let count = part.at_once().min(rows - first);
-        part.compute(f, reduced, (first, count), team);
-        part.add(f.n, [&mut *ax, &mut *ay, &mut *az], team);
+        part.compute(f, reduced, (first, count), pool);
+        part.add(f.n, [&mut *ax, &mut *ay, &mut *az], pool);
         first += count;
     }
 }
@@ -150,11 +150,11 @@ pub(super) fn textbook(
     reduced: ReducedEntry,
     sums: [&mut Vec<f64>; 3],
     memory: &mut [f64],
-    team: &Team,
+    pool: &Pool,
 ) {
     let padded = sums[0].len();
-    let own = Shared::new(memory);
-    team.threads_with_units(f.n.div_ceil(ROW), |thread, rows| {
+    let own = SharedSlice::new(memory);
+    pool.threads_with_units(f.n.div_ceil(ROW), |thread, rows| {
         let mut planes = [0, 1, 2].map(|d| {
             // SAFETY: every thread has planes of its own.
             unsafe { own.range((3 * thread + d) * padded, padded) }
@@ -177,13 +177,13 @@ pub(super) fn textbook(
             }
         }
     });
-    let out = sums.map(|a| Shared::new(a));
-    team.each_sum(padded / BLOCK, |block| {
+    let out = sums.map(|a| SharedSlice::new(a));
+    pool.each_sum(padded / BLOCK, |block| {
         for (d, out) in out.iter().enumerate() {
             // SAFETY: every block has bodies of its own.
             let a = unsafe { out.range(block * BLOCK, BLOCK) };
             a.fill(0.0);
-            for thread in 0..team.threads() {
+            for thread in 0..pool.threads() {
                 // SAFETY: nobody writes any more.
                 let from = unsafe { own.range((3 * thread + d) * padded + block * BLOCK, BLOCK) };
                 a.iter_mut().zip(from).for_each(|(a, p)| *a += *p);

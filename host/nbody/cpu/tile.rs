@@ -5,17 +5,17 @@ use kernels_gpu::Vec3;
 use kernels_gpu::physics::pair::{self, separation};
 use kernels_gpu::physics::summation::all_pairs::partner;
 
-use super::solvers::{Field, K, ROW, Sums, T, TOGETHER};
+use super::field::{Field, K, ROW, Sums, T, TOGETHER};
 use super::vector::Vector;
 
-/// Vectors of lanes whose bodies meet together.
+/// Number of vectors whose pairs are evaluated together.
 const GROUPS: usize = TOGETHER / K;
 
-/// The bodies of a row, in places of their own: vectors of planes may lie across two lines of the cache.
+/// A copy of the bodies of a row, because vectors of planes may extend over two cache lines.
 #[repr(align(64))]
 pub(super) struct Row {
     p: [[f64; ROW]; 3],
-    /// Their strengths, negated: a vector unit would need an instruction for each sign.
+    /// -G·m of the bodies, because a vector unit would need an instruction for each change of sign.
     minus_g: [f64; ROW],
 }
 
@@ -35,8 +35,8 @@ impl Row {
     }
 }
 
-/// A tile's bodies, their strengths and the sums of the pulls on them, as they travel: lane l holds what belongs to lane
-/// l ⊕ [`partner`]`(s)`, except for whole vectors, which stay and are looked up.
+/// The bodies of a tile with G·m and the sums of the forces on them, which move along the row: lane l holds the values of lane
+/// l ⊕ [`partner`]`(s)`, except for whole vectors, which stay and are indexed.
 #[repr(align(64))]
 struct Travellers {
     p: [[f64; T]; 3],
@@ -65,8 +65,8 @@ impl Travellers {
     }
 }
 
-/// The pulls between the row and the tile from body `base` on. Those on the row are added to `a`, those on the tile returned.
-/// `EQUAL` if all of them have the same strength.
+/// The forces between the row and the tile from body `base` on. Those on the row are added to `a`, those on the tile are returned.
+/// `EQUAL` if all bodies have the same G·m.
 #[inline(always)]
 pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
     f: &Field<'_>,
@@ -85,7 +85,7 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
         a: [[0.0; T]; 3],
     };
     let softening2 = V::from_f64(f.softening2);
-    // Steps that differ in the lanes' exchange within vectors, and those that only pair other vectors.
+    // Some steps exchange lanes within vectors, the others only pair other vectors.
     let (lanes, vectors) = (V::LANES, T / V::LANES);
     for low in 0..lanes {
         match partner((low * vectors) as u32) ^ partner((low.max(1) - 1) as u32 * vectors as u32) {
@@ -100,7 +100,7 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
         for high in 0..vectors {
             let across = partner(high as u32) as usize;
             for b in (0..vectors).step_by(2 * GROUPS) {
-                // The weights of both are begun before any is made use of: neither has to wait for the other.
+                // Both r⁻³ are begun before one is used, so that neither waits for the other.
                 let at = [(b * lanes, across), ((b + GROUPS) * lanes, across)];
                 let one = meet::<V, D>(row, &t, at[0], softening2);
                 let two = meet::<V, D>(row, &t, at[1], softening2);
@@ -123,7 +123,7 @@ pub(super) fn tile<V: Vector, const D: usize, const EQUAL: bool>(
     Sums(t.a)
 }
 
-/// Separations of bodies that meet, and their squares.
+/// Separations of pairs, and their squares.
 struct Met<V> {
     d: [Vec3<V>; TOGETHER],
     r2: [V; TOGETHER],
@@ -137,7 +137,7 @@ fn place<V: Vector>(q: usize, (lane, across): (usize, usize)) -> (usize, usize) 
     ((q % K) * T + lane, lane ^ across)
 }
 
-/// Bodies of the row in [`GROUPS`] vectors of lanes meet theirs of the tile.
+/// Evaluates the separations of bodies of the row in [`GROUPS`] vectors from their partners of the tile.
 #[inline(always)]
 fn meet<V: Vector, const D: usize>(
     row: &Row,
@@ -194,7 +194,7 @@ fn store<V: Vector, const D: usize, const N: usize>(v: Vec3<V>, to: &mut [[f64; 
     }
 }
 
-/// Separations of bodies that have met: those kept, or the same numbers computed [again](Vector::SEPARATIONS_AGAIN).
+/// Separations of pairs: the stored ones, or the same numbers computed [again](Vector::SEPARATIONS_AGAIN).
 #[inline(always)]
 fn separations<V: Vector, const D: usize>(
     row: &Row,
@@ -206,14 +206,14 @@ fn separations<V: Vector, const D: usize>(
     if V::SEPARATIONS_AGAIN {
         let row = forgotten(row);
         for (q, d) in d.iter_mut().enumerate() {
-            // (The squares are not made use of, and so not computed.)
+            // (The squares are not used, so the compiler removes them.)
             (*d, _) = apart::<V, D>(row, t, place::<V>(q, at), V::zero());
         }
     }
     d
 }
 
-/// The same, but the compiler does not know: it would take what has been computed from it.
+/// The same value, hidden from the compiler, which would otherwise reuse the previous results.
 #[inline(always)]
 #[allow(clippy::pointers_in_nomem_asm_block)] // Nothing is read through it there.
 fn forgotten<T>(x: &T) -> &T {
@@ -230,7 +230,7 @@ fn forgotten<T>(x: &T) -> &T {
     x
 }
 
-/// The pulls of bodies that have met on each other.
+/// Adds the forces of pairs on both of their bodies.
 #[inline(always)]
 fn pull<V: Vector, const D: usize, const EQUAL: bool>(
     row: &Row,

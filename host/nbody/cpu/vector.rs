@@ -7,25 +7,25 @@
 use kernels_gpu::Real;
 use kernels_gpu::number::FloatFloat;
 
-use super::solvers::TOGETHER;
+use super::field::TOGETHER;
 
 /// Lanes that are loaded from and stored to slices of `f64`.
 pub(super) trait Vector: Real {
     /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the inverse cubes.
     const FEW_REGISTERS: bool;
-    /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: where they do
-    /// not fit into the registers, and subtractions are cheaper than stores.
+    /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: because they
+    /// do not fit into the registers, and subtractions are cheaper than stores.
     const SEPARATIONS_AGAIN: bool;
     /// [`inv_cubes_or_zero`](Real::inv_cubes_or_zero) of r² among which some zeros are expected: those of bodies with themselves.
     #[inline(always)]
     fn inv_cubes_of_some_zero<const K: usize>(r2: [Self; K]) -> [Self; K] {
         Self::inv_cubes(r2)
     }
-    /// Inverse cubes that have been begun.
+    /// Inverse cubes whose computation has begun.
     type Begun: Copy;
-    /// Begins the inverse cubes of these r²: the half of the work in which each instruction waits for the one before.
+    /// Begins the inverse cubes of these r²: the half of the work in which each instruction depends on the previous one.
     fn begin(r2: &[Self; TOGETHER]) -> Self::Begun;
-    /// Ends what was begun with these r².
+    /// Completes the inverse cubes of these r².
     fn end(r2: &[Self; TOGETHER], begun: Self::Begun) -> [Self; TOGETHER];
     /// As many numbers from a slice as there are lanes.
     fn load(from: &[f64]) -> Self;
@@ -66,7 +66,7 @@ impl Vector for f64 {
 mod lanes {
     use kernels_gpu::number::inv_cube::{Seeded, inv_cube_or_zero};
 
-    use super::super::solvers::TOGETHER;
+    use super::super::field::TOGETHER;
     use super::Vector;
     use trisolar_simd::{F64x4, F64x8};
 
@@ -75,7 +75,7 @@ mod lanes {
             impl Vector for $name {
                 // 16 of 4 lanes, 32 of 8.
                 const FEW_REGISTERS: bool = $n == 4;
-                // Stores of 8 lanes take two cycles; of 4 lanes one, and keeping is faster.
+                // A store of 8 lanes takes two cycles; a store of 4 lanes takes one, so keeping them is faster.
                 const SEPARATIONS_AGAIN: bool = $n == 8;
 
                 #[inline(always)]
@@ -130,7 +130,7 @@ mod lanes {
     }
 }
 
-/// `f32` numbers side by side that can be had one by one.
+/// Vectors of `f32` whose numbers can be read one by one.
 trait Singles: Copy {
     const COUNT: usize;
     fn put(from: &[f32]) -> Self;
@@ -168,8 +168,8 @@ impl Singles for trisolar_simd::F32x8 {
     }
 }
 
-/// The most `f32` numbers side by side.
-const MOST: usize = 8;
+/// Largest number of `f32` lanes.
+const MAX_F32_LANES: usize = 8;
 
 macro_rules! vector_of_singles {
     ($($single:ty),*) => {$(
@@ -188,7 +188,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn load(from: &[f64]) -> Self {
-                let mut a = [0.0; MOST];
+                let mut a = [0.0; MAX_F32_LANES];
                 for (a, x) in a.iter_mut().zip(&from[..<$single as Singles>::COUNT]) {
                     *a = *x as f32;
                 }
@@ -197,7 +197,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn store(self, to: &mut [f64]) {
-                let mut a = [0.0; MOST];
+                let mut a = [0.0; MAX_F32_LANES];
                 self.get(&mut a);
                 for (x, a) in to[..<$single as Singles>::COUNT].iter_mut().zip(a) {
                     *x = f64::from(a);
@@ -221,7 +221,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn load(from: &[f64]) -> Self {
-                let (mut high, mut low) = ([0.0; MOST], [0.0; MOST]);
+                let (mut high, mut low) = ([0.0; MAX_F32_LANES], [0.0; MAX_F32_LANES]);
                 let from = &from[..<$single as Singles>::COUNT];
                 for ((high, low), x) in high.iter_mut().zip(&mut low).zip(from) {
                     *high = *x as f32;
@@ -232,7 +232,7 @@ macro_rules! vector_of_singles {
 
             #[inline(always)]
             fn store(self, to: &mut [f64]) {
-                let (mut high, mut low) = ([0.0; MOST], [0.0; MOST]);
+                let (mut high, mut low) = ([0.0; MAX_F32_LANES], [0.0; MAX_F32_LANES]);
                 let parts = self.parts();
                 parts.0.get(&mut high);
                 parts.1.get(&mut low);

@@ -1,8 +1,9 @@
-//! The engine of devices, GPUs or emulators: one or several, everything queued in order; the host only waits so that it can be stopped.
+//! The engine of one or several devices, GPUs or emulators. All work is queued in order; the host only waits so that it can cancel.
 //!
-//! Several devices hold all bodies each and move a part of them; before accelerations they exchange positions. With `basic` a device
-//! sums all pulls on its own bodies. With `reduced` it sweeps its own rows; then the devices add up one after the other, in the order
-//! of the rows, each continuing the sums of the one before: the same order, and bits, as on a single device.
+//! Each of several devices holds all bodies and moves a part of them; they exchange positions before accelerations are computed.
+//! With `basic` a device sums all forces on its own bodies. With `reduced` it sweeps its own rows; then the devices add up one after
+//! the other, in the order of the rows, each continuing the sums of the previous one. The order and the bits are thus those of a
+//! single device.
 
 mod part;
 mod share;
@@ -16,34 +17,34 @@ use kernels_gpu::integrator::system::Combination;
 use kernels_gpu::number::{FastF32, FloatFloat};
 use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
-use self::part::{Part, Range};
+use self::part::{DevicePart, Range};
 use super::engine::{Integration, LowerParts, Run};
-use super::kernel::{Arrays, NbodyKernel, Number, Plan, row_length};
+use super::kernel::{Arrays, LaunchPlan, NbodyKernel, Number, row_length};
 use super::{Bodies, Engine, Precision, Solver, Validated};
 use trisolar_device::{Device, Moment, Queue};
 use trisolar_run::{EngineError, Monitor, machine};
 
-/// Memory for the partial sums of the reduced solver's rows, unless all of them need less.
-const ROWS_BYTES: u64 = 16 << 30;
-/// Interactions that are queued on a GPU before the host looks whether to stop: some hundredths of a second.
-const QUEUED: u64 = 50_000_000_000;
+/// Largest number of bytes for the partial sums of the reduced solver's rows.
+const MAX_ROW_SUM_BYTES: u64 = 16 << 30;
+/// Interactions that are queued on a GPU before the host checks for cancellation: some hundredths of a second.
+const MAX_QUEUED_PAIRS: u64 = 50_000_000_000;
 
-/// Bodies up to which many steps are taken in one launch.
-const FEW: usize = 256;
-/// Ranges of the bodies in which one device hands its sums to the next.
-const HANDED_OVER: u32 = 8;
+/// Number of bodies up to which many steps are taken in one launch.
+const MAX_BODIES_FOR_MANY_STEPS: usize = 256;
+/// Number of ranges of bodies in which one device passes its sums to the next.
+const EXCHANGE_RANGES: u32 = 8;
 
 /// Integrates on devices: GPUs, or the emulator of the grid.
 #[derive(Debug)]
 pub struct DeviceEngine {
     devices: Vec<Arc<dyn Device>>,
-    plan: Option<Plan>,
-    /// Interactions that are queued before the host looks whether to stop.
+    plan: Option<LaunchPlan>,
+    /// Interactions that are queued before the host checks for cancellation.
     queued: u64,
 }
 
 impl DeviceEngine {
-    /// On the GPU of this number, with the kernel that suits the number of bodies.
+    /// The engine of the GPU with this number, with the kernel that suits the number of bodies.
     ///
     /// # Errors
     /// [`EngineError::NoGpu`] or [`EngineError::Gpu`].
@@ -51,25 +52,25 @@ impl DeviceEngine {
         Self::gpus(&[number])
     }
 
-    /// On these GPUs together. Their number changes no bit of a result.
+    /// The engine of these GPUs together. Their number changes no bit of a result.
     ///
     /// # Errors
     /// As [`gpu`](Self::gpu).
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no devices.
     pub fn gpus(numbers: &[u32]) -> Result<Self, EngineError> {
         let devices = numbers.iter().map(|number| trisolar_device::open(*number));
         Self::on(devices.collect::<Result<_, _>>()?)
     }
 
-    /// On these devices together.
+    /// The engine of these devices together.
     ///
     /// # Errors
-    /// [`EngineError::Gpu`] if they cannot be made to reach each other.
+    /// [`EngineError::Gpu`] if they cannot access each other's memory.
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no devices.
     pub fn on(devices: Vec<Arc<dyn Device>>) -> Result<Self, EngineError> {
         assert!(!devices.is_empty());
         for one in &devices {
@@ -82,20 +83,20 @@ impl DeviceEngine {
         Ok(Self {
             devices,
             plan: None,
-            queued: QUEUED,
+            queued: MAX_QUEUED_PAIRS,
         })
     }
 
-    /// Under the emulator of the grid, with threads in a random order that `seed` decides.
-    pub fn emulated(plan: Plan, seed: Option<u64>) -> Self {
+    /// The engine on the emulator of the grid, with threads in a random order with this seed.
+    pub fn emulated(plan: LaunchPlan, seed: Option<u64>) -> Self {
         Self::emulated_on(1, plan, seed)
     }
 
-    /// Under so many emulators together.
+    /// The engine on several emulators together.
     ///
     /// # Panics
-    /// Without any.
-    pub fn emulated_on(devices: usize, plan: Plan, seed: Option<u64>) -> Self {
+    /// If there are no devices.
+    pub fn emulated_on(devices: usize, plan: LaunchPlan, seed: Option<u64>) -> Self {
         assert!(devices > 0);
         let emulator = || Arc::new(machine::emulator().seed(seed)) as Arc<dyn Device>;
         Self {
@@ -106,17 +107,17 @@ impl DeviceEngine {
     }
 
     /// Sets the kernel and launch; `None` selects them by the number of bodies.
-    pub fn set_plan(&mut self, plan: Option<Plan>) {
+    pub fn set_plan(&mut self, plan: Option<LaunchPlan>) {
         self.plan = plan;
     }
 
-    /// What this engine uses for `n` bodies.
-    pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> Plan {
+    /// The plan that this engine uses for `n` bodies.
+    pub fn plan(&self, solver: Solver, precision: Precision, n: usize) -> LaunchPlan {
         self.plan.unwrap_or_else(|| {
             if self.devices.len() == 1 && few(solver, precision, n) {
-                return Plan {
+                return LaunchPlan {
                     block: 64,
-                    ..Plan::new(NbodyKernel::Steps)
+                    ..LaunchPlan::new(NbodyKernel::Steps)
                 };
             }
             let own = n.div_ceil(self.devices.len());
@@ -130,19 +131,19 @@ impl DeviceEngine {
     }
 }
 
-/// Whether a step of so many bodies is over before the next kernel is launched.
+/// Whether a step of this many bodies takes less time than the launch of the next kernel.
 fn few(solver: Solver, precision: Precision, n: usize) -> bool {
     match solver {
-        Solver::Basic => n <= FEW,
+        Solver::Basic => n <= MAX_BODIES_FOR_MANY_STEPS,
         // In a single row both solvers sum in the same order.
         Solver::Reduced => n <= row_length(precision) as usize,
     }
 }
 
 /// The kernel and launch for a number of bodies that a GPU moves: measured on an H200, see docs/nbody-gpu.md.
-fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u32) -> Plan {
+fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u32) -> LaunchPlan {
     if solver == Solver::Reduced {
-        return Plan::new(NbodyKernel::Reduced);
+        return LaunchPlan::new(NbodyKernel::Reduced);
     }
     let kernel = match (precision, own) {
         (_, 0..8192) => NbodyKernel::Tile1,
@@ -150,11 +151,11 @@ fn suitable(solver: Solver, precision: Precision, own: usize, multiprocessors: u
         (Precision::F64, _) => NbodyKernel::Tile4,
         (Precision::FloatFloat, _) => NbodyKernel::Tile2,
     };
-    let plan = Plan::new(kernel);
+    let plan = LaunchPlan::new(kernel);
     let bodies = kernel.tile_of(precision).map_or(1, |t| t.bodies);
     let blocks = (own as u32).div_ceil(plan.block * bodies);
-    // Enough blocks for several waves; then the last one, which is not full, hardly counts.
-    Plan {
+    // Enough blocks for several waves, so that the last wave, which is not full, has little effect.
+    LaunchPlan {
         splits: (multiprocessors * 32).div_ceil(blocks),
         ..plan
     }
@@ -208,15 +209,15 @@ impl Engine for DeviceEngine {
     }
 }
 
-/// Bodies under way on devices.
+/// A run on devices.
 struct DeviceRun<S: Number> {
-    plan: Plan,
-    /// As that of the engine.
+    plan: LaunchPlan,
+    /// As in [`DeviceEngine`].
     queued: u64,
     integration: Integration,
     mass: Vec<f64>,
     host: Arrays<S>,
-    parts: Vec<Part<S>>,
+    parts: Vec<DevicePart<S>>,
     /// Rounds of the reduced solver.
     rounds: usize,
 }
@@ -224,7 +225,7 @@ struct DeviceRun<S: Number> {
 impl<S: Number> DeviceRun<S> {
     fn new(
         engine: &DeviceEngine,
-        plan: Plan,
+        plan: LaunchPlan,
         problem: &Validated,
         bodies: &Bodies,
         lower: Option<&LowerParts>,
@@ -233,7 +234,7 @@ impl<S: Number> DeviceRun<S> {
         let host = Arrays::<S>::new(spec, bodies, lower, plan.kernel);
         let devices = engine.devices.len() as u32;
         let memory = engine.devices.iter().map(|d| d.info().memory_bytes).min();
-        let most = ROWS_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
+        let most = MAX_ROW_SUM_BYTES.min(memory.unwrap_or(0) / 4) / size_of::<S>() as u64;
         let rounds = if plan.kernel == NbodyKernel::Reduced {
             share::rounds(host.padded / S::ROW, S::ROW, devices, most, plan.rows)
         } else {
@@ -243,7 +244,7 @@ impl<S: Number> DeviceRun<S> {
         for (index, device) in engine.devices.iter().enumerate() {
             let rows: Vec<share::Rows> = rounds.iter().map(|round| round[index]).collect();
             let own = if rounds.is_empty() {
-                // Whole rows: a body's own device does not depend on what it is computed with.
+                // Whole rows, so that the device of a body does not depend on the kernel.
                 let cut = |device: u32| {
                     let rows = u64::from(host.padded / S::ROW) * u64::from(device);
                     ((rows / u64::from(devices)) as u32 * S::ROW).min(host.n)
@@ -260,7 +261,7 @@ impl<S: Number> DeviceRun<S> {
                 };
                 rows.iter().map(of).collect()
             };
-            parts.push(Part::new(device, plan, problem, &host, own, rows)?);
+            parts.push(DevicePart::new(device, plan, problem, &host, own, rows)?);
         }
         let mut run = Self {
             plan,
@@ -283,7 +284,7 @@ impl<S: Number> DeviceRun<S> {
         Ok(())
     }
 
-    /// Brings the positions of every device's own bodies to all others.
+    /// Copies the positions of every device's own bodies to all others.
     fn exchange(&mut self) -> Result<(), EngineError> {
         let count = self.parts.len();
         if count == 1 {
@@ -300,7 +301,7 @@ impl<S: Number> DeviceRun<S> {
                 }
             }
         }
-        // Nobody may move its bodies before the others have read them.
+        // No device may move its bodies before the others have read them.
         for one in 0..count {
             for other in (0..count).filter(|other| *other != one) {
                 self.parts[one]
@@ -316,12 +317,12 @@ impl<S: Number> DeviceRun<S> {
             for part in &mut self.parts {
                 part.sweep(&self.host, round)?;
             }
-            // Range by range: while a device adds up one, the next device has the one before.
+            // Range by range: while a device adds up one range, the next device adds up the previous one.
             let first = self.parts[0].first(round);
             let ranges = if self.parts.len() == 1 {
                 1
             } else {
-                HANDED_OVER
+                EXCHANGE_RANGES
             };
             let count = (self.host.n - first).div_ceil(ranges);
             for first in (first..self.host.n).step_by(count as usize) {
@@ -339,7 +340,7 @@ impl<S: Number> DeviceRun<S> {
             return self.parts[0].gather(&self.host, round, None, range);
         }
         for index in 0..count {
-            // The first device of a later round continues what the last one of the round before has left.
+            // The first device of a later round continues the sums of the last device of the previous round.
             let before = (index + count - 1) % count;
             let [part, before] = self
                 .parts
@@ -401,7 +402,7 @@ impl<S: Number> Run for DeviceRun<S> {
         let device = self.parts[0].device.clone();
         let mut queued = 0;
         let mut done = 0;
-        // One part is always queued behind the one that runs, so the device does not wait for the host.
+        // One part is always queued behind the running one, so that the device does not wait for the host.
         let mut running: Option<(Moment, u64)> = None;
         while done < steps {
             let count = stride.min(steps - queued);
@@ -425,7 +426,7 @@ impl<S: Number> Run for DeviceRun<S> {
                 monitor.progress(done, steps);
             }
         }
-        // The others are about as far.
+        // The other devices have made about the same progress.
         self.synchronise()?;
         Ok(steps)
     }
@@ -451,7 +452,7 @@ impl<S: Number> Run for DeviceRun<S> {
     }
 }
 
-/// Waits for a mark without holding a core, asking the monitor meanwhile.
+/// Waits for an event without occupying a core, and calls the monitor meanwhile.
 fn wait(mark: &Moment, monitor: &dyn Monitor) -> Result<(), EngineError> {
     while !mark.reached()? {
         if monitor.cancelled() {

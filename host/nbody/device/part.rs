@@ -1,4 +1,4 @@
-//! What one device does: its arrays, its kernels, its part of the work.
+//! The arrays, kernels and work of one device.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use kernels_gpu::physics::summation::all_pairs::chunk_length;
 
 use super::share::Rows;
 use crate::engine::{Integration, saved_pairs};
-use crate::kernel::{Accelerate, Arrays, NbodyKernel, Number, Plan, linear_jobs, operations};
+use crate::kernel::{Accelerate, Arrays, LaunchPlan, NbodyKernel, Number, linear_jobs, operations};
 use crate::{Precision, Validated};
 use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
 use trisolar_run::EngineError;
 
-/// Threads of a block that moves bodies or adds up sums.
-const MOVING: u32 = 256;
-/// Threads that a multiprocessor shall hold of a kernel that fills the registers: each then has up to 128 of them. `f64`
-/// needs more.
-const RESIDENT: [u32; 2] = [512, 384];
+/// Threads per block of kernels that move bodies or add up sums.
+const MOVE_BLOCK_THREADS: u32 = 256;
+/// Resident threads per multiprocessor for kernels that use many registers, for `f32` and `f64`: each `f32` thread then has up to
+/// 128 registers; `f64` needs more.
+const RESIDENT_THREADS: [u32; 2] = [512, 384];
 
 /// Bodies from `first` on, `count` of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,19 +32,19 @@ pub(super) struct Range {
     pub count: u32,
 }
 
-/// What takes many steps in one launch.
-struct Steps<S: Number> {
+/// The data of launches with many steps.
+struct ManySteps<S: Number> {
     operations: Buffer<Operation<S>>,
     arrived: Buffer<u32>,
     blocks: u32,
 }
 
-/// A device with all bodies, some of which are its own to pull and move.
-pub(super) struct Part<S: Number> {
+/// A device with all bodies, which accelerates and moves some of them.
+pub(super) struct DevicePart<S: Number> {
     pub device: Arc<dyn Device>,
-    plan: Plan,
+    plan: LaunchPlan,
     accelerate: Accelerate<S>,
-    /// What the kernel of accelerations is compiled for.
+    /// The launches for which the kernel of accelerations is compiled.
     residency: Option<Residency>,
     pub x: Buffer<Body<S>>,
     pub v: Buffer<Body<S>>,
@@ -55,17 +55,17 @@ pub(super) struct Part<S: Number> {
     sums: Option<Buffer<Body<S>>>,
     /// P and Q of the reduced solver.
     partials: Option<[Buffer<S>; 2]>,
-    steps: Option<Steps<S>>,
+    steps: Option<ManySteps<S>>,
     /// The bodies it moves.
     pub own: Vec<Range>,
     /// Its rows, round by round.
     rounds: Vec<Rows>,
 }
 
-impl<S: Number> Part<S> {
+impl<S: Number> DevicePart<S> {
     pub fn new(
         device: &Arc<dyn Device>,
-        plan: Plan,
+        plan: LaunchPlan,
         problem: &Validated,
         host: &Arrays<S>,
         own: Vec<Range>,
@@ -102,7 +102,7 @@ impl<S: Number> Part<S> {
         let residency = (fills && S::PRECISION != Precision::FloatFloat)
             .then(|| residency(&plan, size_of::<S>()));
         let accelerate = S::accelerate(plan.kernel);
-        // So that the driver compiles none of them in the midst of a run.
+        // Loaded here, so that the driver compiles no kernel during a run.
         match accelerate {
             Accelerate::Basic(entry) => device.prepare(entry, residency)?,
             Accelerate::Reduced(entry) => device.prepare(entry, residency)?,
@@ -134,13 +134,13 @@ impl<S: Number> Part<S> {
         Ok(part)
     }
 
-    /// What is needed to take many steps in one launch, if that is asked for and possible.
+    /// The data of launches with many steps, if they are requested and possible.
     fn for_steps(
         device: &Arc<dyn Device>,
-        plan: &Plan,
+        plan: &LaunchPlan,
         problem: &Validated,
         units: u32,
-    ) -> Result<Option<Steps<S>>, EngineError> {
+    ) -> Result<Option<ManySteps<S>>, EngineError> {
         if plan.kernel != NbodyKernel::Steps || !device.is_cooperative()? {
             return Ok(None);
         }
@@ -149,7 +149,7 @@ impl<S: Number> Part<S> {
         };
         let resident =
             device.resident_blocks(Entry::of::<NbodySteps<S>>(), Grid::new(1, plan.block))?;
-        Ok(Some(Steps {
+        Ok(Some(ManySteps {
             operations: Buffer::of(device, &list)?,
             arrived: Buffer::filled(device, 1, 0)?,
             blocks: units.div_ceil(plan.block).min(resident),
@@ -184,7 +184,7 @@ impl<S: Number> Part<S> {
         Ok(())
     }
 
-    /// The pulls on its own bodies by the basic solver.
+    /// Computes the accelerations of its own bodies by the basic solver.
     pub fn basic(&mut self, host: &Arrays<S>) -> Result<(), EngineError> {
         let Accelerate::Basic(entry) = self.accelerate else {
             unreachable!("a plan of another solver is refused")
@@ -192,7 +192,7 @@ impl<S: Number> Part<S> {
         let n = host.n;
         let chunk = chunk_length(n);
         let chunks = n.div_ceil(chunk);
-        let Plan {
+        let LaunchPlan {
             kernel,
             block,
             splits,
@@ -225,7 +225,7 @@ impl<S: Number> Part<S> {
                     .launch_entry(entry, grid.residency(self.residency), (job, x, to))?
             };
             if in_parts.is_some() {
-                let grid = Grid::covering(count, MOVING);
+                let grid = Grid::covering(count, MOVE_BLOCK_THREADS);
                 // SAFETY: chunks × count sums and count accelerations.
                 unsafe {
                     self.device
@@ -236,7 +236,7 @@ impl<S: Number> Part<S> {
         Ok(())
     }
 
-    /// The pulls on all bodies by the kernels that add atomically.
+    /// Computes the accelerations of all bodies by the kernels that add atomically.
     pub fn atomic(&mut self, host: &Arrays<S>) -> Result<(), EngineError> {
         let Accelerate::Atomic(entry) = self.accelerate else {
             unreachable!("a plan of another solver is refused")
@@ -250,7 +250,7 @@ impl<S: Number> Part<S> {
         Ok(())
     }
 
-    /// A grid with so many warps of the kernel of accelerations.
+    /// A grid with this many warps of the kernel of accelerations.
     fn warps(&self, warps: u32) -> Grid {
         let block = self.plan.block;
         Grid::new(warps.div_ceil(block / 32), block).residency(self.residency)
@@ -278,8 +278,8 @@ impl<S: Number> Part<S> {
         Ok(())
     }
 
-    /// Adds up what its rows of a round did to the bodies of a range; sums of rows before are first taken from the device that has
-    /// them. Bodies of rows before are left alone.
+    /// Adds up the forces of its rows of a round on the bodies of a range. The sums of previous rows are first copied from the device
+    /// that has them. Bodies of previous rows do not change.
     pub fn gather(
         &mut self,
         host: &Arrays<S>,
@@ -303,7 +303,7 @@ impl<S: Number> Part<S> {
         }
         let job = host.rows(self.plan.kernel, row, rows);
         let (p, q, a) = (p.as_mut_ptr(), q.as_mut_ptr(), self.a.as_mut_ptr());
-        let grid = Grid::covering(3 * count, MOVING);
+        let grid = Grid::covering(3 * count, MOVE_BLOCK_THREADS);
         // SAFETY: the planes are those of the sweep before, the accelerations n.
         unsafe {
             self.device
@@ -364,7 +364,7 @@ impl<S: Number> Part<S> {
         })
     }
 
-    /// Where the vectors of a pair have a body.
+    /// The addresses of a body in the vectors of a pair.
     fn place(&self, pair: Pair, first: u32) -> [*mut Body<S>; 2] {
         match pair {
             Pair::State => [&self.x, &self.v],
@@ -375,7 +375,7 @@ impl<S: Number> Part<S> {
         .map(|vector| at(vector, first))
     }
 
-    /// Each range of its own bodies, with a grid of a thread a body.
+    /// Calls a function for each range of its own bodies, with a grid of one thread per body.
     fn each(
         &self,
         mut what: impl FnMut(Range, Grid) -> Result<(), EngineError>,
@@ -383,13 +383,13 @@ impl<S: Number> Part<S> {
         self.own
             .iter()
             .filter(|range| range.count > 0)
-            .try_for_each(|range| what(*range, Grid::covering(range.count, MOVING)))
+            .try_for_each(|range| what(*range, Grid::covering(range.count, MOVE_BLOCK_THREADS)))
     }
 }
 
-/// How many blocks of a plan a multiprocessor shall hold.
-fn residency(plan: &Plan, scalar: usize) -> Residency {
-    let resident = RESIDENT[usize::from(scalar > 4)];
+/// The residency of the launches of a plan.
+fn residency(plan: &LaunchPlan, scalar: usize) -> Residency {
+    let resident = RESIDENT_THREADS[usize::from(scalar > 4)];
     Residency {
         threads: plan.block,
         blocks: (resident / plan.block).max(1),

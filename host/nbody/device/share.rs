@@ -1,6 +1,6 @@
-//! How bodies and rows are dealt to several GPUs.
+//! The distribution of rows over several GPUs.
 
-/// Rows from `row` on, `rows` of them.
+/// `rows` rows from `row` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rows {
     pub row: u32,
@@ -9,7 +9,7 @@ pub(super) struct Rows {
 
 /// Rows in rounds of a part for each device: in a round all devices compute at the same time, then add up one after the other.
 /// A device's part needs no more than `most` numbers of memory for partial sums, if that is enough for a single row;
-/// `at_once` bounds the rows of a part. Parts of a round are about the same work: row ρ of R meets R - ρ.
+/// `at_once` bounds the rows of a part. The parts of a round have about the same work: row ρ of R has R - ρ pairs of rows.
 pub(super) fn rounds(
     rows: u32,
     row_length: u32,

@@ -1,4 +1,4 @@
-//! Checkpoints: an npz with everything that a run needs to go on to the same bits.
+//! Checkpoints: an npz with everything that a run needs to continue with the same bits.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use trisolar_run::Record;
 /// A run at some step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// What is computed.
+    /// The specification of the run.
     pub specification: Specification,
     /// Steps taken.
     pub step: u64,
@@ -22,11 +22,11 @@ pub struct Checkpoint {
     pub start_energy: Option<f64>,
     /// The bodies after these steps.
     pub bodies: Bodies,
-    /// What was recorded until then, so that a resumed run writes the files of an uninterrupted one.
+    /// The records until then, so that a resumed run writes the files of an uninterrupted one.
     pub history: History,
 }
 
-/// All but the bodies. Numbers in JSON have the digits that give the same bits back.
+/// All contents except the bodies. Numbers in JSON have the digits that restore the same bits.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -35,12 +35,12 @@ struct Head {
     start_energy: Option<f64>,
 }
 
-const HEAD: &str = "checkpoint.json";
+const HEADER_FILE: &str = "checkpoint.json";
 /// Names of the arrays of [`LowerParts`].
 const LOWER: [&str; 2] = ["lower_position", "lower_velocity"];
 
 impl Checkpoint {
-    /// Writes it; an older file of that name stays until this one is complete.
+    /// Writes the checkpoint. An older file of that name remains until this one is complete.
     ///
     /// # Errors
     /// [`IoError`].
@@ -48,7 +48,7 @@ impl Checkpoint {
         self.write_with(path, None, None)
     }
 
-    /// The same with the lower parts of coordinates, and with the options and written files of the run, so that `--resume` can
+    /// As [`write`](Self::write), with the lower parts of coordinates and the options and written files of the run, so that `--resume` can
     /// continue with all of them.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Checkpoint {
             .copied()
             .collect();
         file.array("history_position", &[times, n, 3], &positions)?;
-        file.text(HEAD, &json)?;
+        file.text(HEADER_FILE, &json)?;
         if let Some(run) = run {
             run.write(&mut file)?;
         }
@@ -123,18 +123,18 @@ impl Checkpoint {
         }))
     }
 
-    /// Reads one.
+    /// Reads a checkpoint.
     ///
     /// # Errors
     /// [`FileError`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let mut file = NpzReader::open(path)?;
-        let json = file.text(HEAD)?;
+        let json = file.text(HEADER_FILE)?;
         let head: Head = serde_json::from_str(&json).map_err(|e| FileError::Contents {
             path: path.to_owned(),
-            reason: format!("{HEAD} is not that of an N-body run: {e}"),
+            reason: format!("{HEADER_FILE} is not that of an N-body run: {e}"),
         })?;
-        // Its name may be any.
+        // The file may have any name.
         let bodies = trisolar_bodies::files::npz(path)?.bodies;
         let Head {
             specification,
@@ -170,7 +170,7 @@ fn history(path: &Path, file: &mut NpzReader, n: usize) -> Result<History, FileE
     if numbers.shape != [looks, Moment::NUMBERS] || positions.shape != [k, n, 3] {
         return Err(FileError::Contents {
             path: path.to_owned(),
-            reason: "the arrays of its history do not belong together".into(),
+            reason: "the arrays of its history are inconsistent".into(),
         });
     }
     let rows = numbers.values.chunks_exact(Moment::NUMBERS);

@@ -24,10 +24,10 @@ pub enum BodyFormat {
 }
 
 impl BodyFormat {
-    /// The format that the name of a file asks for.
+    /// The format of a file with this name.
     ///
     /// # Errors
-    /// What is allowed, in words.
+    /// A description of the allowed names.
     pub fn of(path: &Path) -> Result<Self, &'static str> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("csv") => Ok(Self::Csv),
@@ -39,11 +39,11 @@ impl BodyFormat {
 }
 
 /// Writes bodies in the format of the name. An npz holds `mass` (n), `position` and `velocity` (n × 3), `time` (1) and
-/// `spec.json`; texts have time, G, softening and time step in a comment, CSV files in columns. All is read back by
-/// [`read`](super::read()).
+/// `spec.json`; texts have time, G, softening and time step in a comment, CSV files in columns. [`read`](super::read()) can read
+/// all of them.
 ///
 /// # Errors
-/// [`IoError`]; nothing of the file is left.
+/// [`IoError`]; no part of the file remains.
 pub fn write_bodies(
     path: &Path,
     format: BodyFormat,
@@ -77,7 +77,7 @@ pub fn write_bodies(
     }
 }
 
-/// What is told of a run's bodies.
+/// The other values of a run's bodies.
 fn carried(snapshot: &Snapshot, specification: &Specification) -> Carried {
     Carried {
         g: Some(specification.g),
@@ -99,7 +99,7 @@ fn text(path: &Path, text: &str) -> Result<(), IoError> {
     })
 }
 
-/// A line of names, then a line a body; what is the same for all is in columns of its own.
+/// A line of names, then a line for each body; values that all bodies share have columns of their own.
 fn csv(bodies: &Bodies, dimensions: u8, carried: &Carried) -> String {
     let mut text = String::new();
     if carried.names.is_some() {
@@ -152,7 +152,7 @@ pub struct Moment {
     pub step: u64,
     /// The time.
     pub time: f64,
-    /// What was found.
+    /// The diagnostics.
     pub diagnostics: Diagnostics,
 }
 
@@ -248,7 +248,7 @@ impl History {
         self.positions.pop();
     }
 
-    /// Exactly: there are fewer than 2⁵³.
+    /// Exact, because there are fewer than 2⁵³ steps.
     pub(super) fn steps(&self) -> Vec<f64> {
         self.moments.iter().map(|m| m.step as f64).collect()
     }
@@ -259,7 +259,7 @@ impl History {
 }
 
 /// The sum of the magnitudes of kinetic and potential energy at the start of a run that had this energy, if its first moment is
-/// there.
+/// recorded.
 pub fn parts_at_start(moments: &[Moment], start_energy: f64) -> f64 {
     let first = moments.first().map(|m| &m.diagnostics);
     let first = first.filter(|d| d.total == start_energy);
@@ -270,7 +270,7 @@ pub fn parts_at_start(moments: &[Moment], start_energy: f64) -> f64 {
 /// virial ratio, Lagrange radii, and the error of the energy relative to `start_energy`.
 ///
 /// # Errors
-/// [`IoError`]; nothing of the file is left.
+/// [`IoError`]; no part of the file remains.
 pub fn write_series(
     path: &Path,
     moments: &[Moment],
@@ -308,7 +308,7 @@ pub fn write_series(
 /// Writes positions over time: `time` (k), `position` (k × n × 3), `mass` (n) and `spec.json`.
 ///
 /// # Errors
-/// [`IoError`]; nothing of the file is left.
+/// [`IoError`]; no part of the file remains.
 pub fn write_trajectory(
     path: &Path,
     times: &[f64],

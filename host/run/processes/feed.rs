@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::mailbox::{Heard, Line};
 use super::message::{Message, Piece};
-use super::post::{Heard, Line};
 use crate::queue::{Pace, Queue, Share, Supply};
 use crate::{EngineError, Monitor};
 

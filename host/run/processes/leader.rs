@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::mailbox::{Heard, Line, Mailbox};
 use super::message::{Message, Piece};
-use super::post::{Heard, Line, Post};
 use super::report::{Report, Together};
 use crate::mpi::World;
 use crate::queue::{Pace, Share};
-use crate::team::{self, Items, Worker};
+use crate::scheduler::{self, Items, Worker};
 use crate::{EngineError, Monitor, Ranks as _};
 
 /// How long to wait for a message where nothing else can happen.
@@ -23,7 +23,7 @@ const SOON: Duration = Duration::from_millis(1);
 
 /// All ranks, on rank 0.
 pub struct Leader {
-    post: Post,
+    mailbox: Mailbox,
     size: usize,
     in_turn: bool,
     tasks: AtomicU32,
@@ -40,9 +40,9 @@ impl fmt::Debug for Leader {
 ///
 /// A panic in `work` ends all ranks.
 pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
-    let (post, given) = Post::new();
+    let (mailbox, given) = Mailbox::new();
     let leader = Leader {
-        post,
+        mailbox,
         size: world.size(),
         in_turn,
         tasks: AtomicU32::new(0),
@@ -51,14 +51,14 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) ->
         let work = scope.spawn(|| work(&leader));
         while !work.is_finished() {
             // What comes for nobody is about tasks that have ended.
-            leader.post.work(world, &given, |_, _, _| ());
+            leader.mailbox.work(world, &given, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
     })
 }
 
 /// Tells the ranks that [`serve`](super::serve) to end with an exit code, and waits until they have ended.
-pub fn dismiss(world: &World, code: u8) {
+pub fn shutdown(world: &World, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
     }
@@ -123,7 +123,7 @@ impl Leader {
         let others: Vec<Proxy<'_>> = (1..self.size)
             .map(|rank| Proxy {
                 rank,
-                line: self.post.line(number, rank),
+                line: self.mailbox.line(number, rank),
                 begin: &begin,
                 task,
                 report: Mutex::default(),
@@ -138,7 +138,7 @@ impl Leader {
             supply: None,
             at_start: None,
         };
-        let ran = team::run(&workers, None, &(), &items, monitor)?;
+        let ran = scheduler::run(&workers, None, &(), &items, monitor)?;
         let reports = std::iter::once(own.report).chain(others.into_iter().map(|o| o.report));
         let reports: Vec<Report> = reports
             .map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
+use super::mailbox::{Line, Mailbox};
 use super::message::Message;
-use super::post::{Line, Post};
 use super::report::Report;
 use crate::EngineError;
 use crate::mpi::World;
@@ -45,15 +45,15 @@ pub trait Member: Sync {
     fn compute(&self, begin: Begin, line: &Line<'_>) -> Result<Report, Unable>;
 }
 
-/// Computes for rank 0, which [`lead`](super::lead)s, until it [`dismiss`](super::dismiss)es this rank; the exit code.
+/// Computes for rank 0, which [`lead`](super::lead)s, until it [`shutdown`](super::shutdown)es this rank; the exit code.
 pub fn serve(world: &World, member: &dyn Member) -> u8 {
-    let (post, given) = Post::new();
+    let (mailbox, given) = Mailbox::new();
     let mut code = None;
     std::thread::scope(|scope| {
         while code.is_none() {
-            post.work(world, &given, |_, number, message| match message {
+            mailbox.work(world, &given, |_, number, message| match message {
                 Message::Begin { work, items, turn } => {
-                    let line = post.line(number, 0);
+                    let line = mailbox.line(number, 0);
                     let begin = Begin { work, items, turn };
                     scope.spawn(move || take_part(member, begin, &line));
                 }
@@ -63,7 +63,7 @@ pub fn serve(world: &World, member: &dyn Member) -> u8 {
             });
         }
         // Whoever still computes hears that it is over.
-        post.hang_up();
+        mailbox.hang_up();
     });
     let code = code.unwrap_or_default();
     world.send_bytes(0, Message::Quit(code).to_bytes(u32::MAX));

@@ -42,7 +42,9 @@ impl Queue<'_> {
     pub fn wait_for_start(&self) -> bool {
         let mut state = self.lock();
         while state.end.is_none() && state.started.is_none() {
-            let paused = self.changed.wait_timeout(state, super::PATIENCE);
+            let paused = self
+                .changed
+                .wait_timeout(state, super::CANCELLATION_CHECK_INTERVAL);
             state = paused.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
         state.end.is_none()

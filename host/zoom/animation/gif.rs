@@ -1,4 +1,4 @@
-//! Films as GIF: 256 colours, as the frames have, so nothing is lost.
+//! Films as GIF. It has 256 colours, like the frames, so it is lossless.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(super) fn write(path: &Path, folder: &Folder, frames: u32, rate: f64) -> Res
     })
 }
 
-/// Why a film ends before its last frame.
+/// The reason why a film ends before its last frame.
 enum Stop {
     Frame(IoError),
     Encoder(EncodingError),
@@ -59,7 +59,7 @@ fn encode(
         let delay = super::duration(n, rate, 100.0) as u16;
         encoder.write_frame(&frame(picture, &first.palette, size, delay))?;
     }
-    // With its last byte.
+    // Writes the last byte.
     encoder.into_inner()?;
     Ok(())
 }

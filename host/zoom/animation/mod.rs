@@ -1,4 +1,4 @@
-//! Films of the frames that are there: GIF and WebP from inside, MP4 by ffmpeg.
+//! Films of existing frames: GIF and WebP are written by this program, MP4 by ffmpeg.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub struct Animation {
 /// A film that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum AnimationError {
-    /// A frame cannot be read, or the film not be written.
+    /// A frame cannot be read, or the film cannot be written.
     #[error(transparent)]
     Io(#[from] IoError),
     /// MP4 needs ffmpeg.
@@ -39,24 +39,24 @@ pub enum AnimationError {
         "an .mp4 is written by ffmpeg, which is not on the search path (PATH); install it, or choose .webp or .gif"
     )]
     NoFfmpeg,
-    /// What ffmpeg said.
+    /// ffmpeg failed.
     #[error("ffmpeg could not write {path}: {reason}")]
     Ffmpeg {
         /// The film.
         path: String,
-        /// Its last words.
+        /// The last lines of its output.
         reason: String,
     },
 }
 
-/// Frames a second that a film can have.
+/// The allowed frames per second.
 pub const RATES: std::ops::RangeInclusive<f64> = 0.1..=60.0;
 
 impl Animation {
-    /// A film whose extension says its format, and which can be written.
+    /// A film whose extension determines its format, and which can be written.
     ///
     /// # Errors
-    /// Another extension, a folder that takes no file, or no ffmpeg for an MP4.
+    /// Another extension, a folder that accepts no file, or no ffmpeg for an MP4.
     pub fn new(path: &Path) -> Result<Self, AnimationError> {
         let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
         let format = match extension.as_deref().map(str::to_ascii_lowercase).as_deref() {
@@ -86,11 +86,11 @@ impl Animation {
         &self.path
     }
 
-    /// Writes the film of frames 0 to `frames` - 1 of a folder, `rate` of them a second (see [`RATES`]), which is repeated for
-    /// ever. All frames are pictures without axes, of one size.
+    /// Writes the film of frames 0 to `frames` - 1 of a folder, with `rate` frames per second (see [`RATES`]). The film is
+    /// repeated for ever. All frames are pictures without axes, of one size.
     ///
     /// # Errors
-    /// A frame is missing or no such picture, or the film cannot be written; nothing of it is left.
+    /// A frame is missing or has another form, or the film cannot be written; no part of it remains.
     pub fn write(&self, folder: &Folder, frames: u32, rate: f64) -> Result<(), AnimationError> {
         match self.format {
             Format::Gif => Ok(gif::write(&self.path, folder, frames, rate)?),
@@ -100,7 +100,7 @@ impl Animation {
     }
 }
 
-/// How long frame `n` is shown, in units of which there are `units` a second: whole numbers whose sum does not drift.
+/// The duration of frame `n` in units of 1 / `units` seconds: whole numbers whose sum does not drift.
 fn duration(n: u32, rate: f64, units: f64) -> u32 {
     let begin = |n: f64| (n * units / rate).round();
     (begin(f64::from(n) + 1.0) - begin(f64::from(n))) as u32

@@ -45,9 +45,9 @@ fn fail(path: &Path, reason: &str) -> AnimationError {
     }
 }
 
-/// What ffmpeg is told: every frame of the folder, made even in width and height as H.264 wants it.
+/// The arguments of ffmpeg: every frame of the folder, padded to even width and height as H.264 requires.
 fn arguments(folder: &Folder, rate: f64, out: &Path) -> Vec<OsString> {
-    // A percent sign of the folder's own would be taken for a number's place.
+    // A percent sign in the name of the folder would be read as a placeholder of a number.
     let place = folder.path().to_string_lossy().replace('%', "%%");
     let frames = Path::new(&place).join("frame-%05d.png");
     let rate = rate.to_string();
@@ -77,7 +77,7 @@ fn arguments(folder: &Folder, rate: f64, out: &Path) -> Vec<OsString> {
         word("yuv420p"),
     ]);
     add(&[word("-movflags"), word("+faststart")]);
-    // The name of a file that is not complete yet does not say it.
+    // The temporary name of the file does not show the format.
     add(&[word("-f"), word("mp4"), out.as_os_str()]);
     list
 }

@@ -1,4 +1,4 @@
-//! Frames read back from their pictures.
+//! Reads frames from their pictures.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -8,7 +8,7 @@ use crate::Folder;
 use trisolar_io::IoError;
 use trisolar_io::read::check_memory;
 
-/// A picture of a pixel a pixel.
+/// A picture with one pixel per pixel of the map.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub width: u32,
@@ -33,7 +33,7 @@ impl Picture {
 /// The picture of a frame.
 ///
 /// # Errors
-/// It is not there, or was not written by [`bare`](trisolar_io::picture::bare).
+/// It does not exist, or was not written by [`bare`](trisolar_io::picture::bare).
 pub(super) fn read(folder: &Folder, frame: u32) -> Result<Picture, IoError> {
     let path = folder.file(frame, "png");
     let file = trisolar_io::read::open(&path)?;
@@ -74,10 +74,10 @@ fn decode(
     }))
 }
 
-/// That a frame is as large as the first one.
+/// Checks that a frame has the size of the first one.
 ///
 /// # Errors
-/// It is not, so that there is no film at `path`.
+/// The sizes differ, so that the film at `path` cannot be written.
 pub(super) fn check_size(
     path: &Path,
     first: &Picture,

@@ -1,4 +1,4 @@
-//! Films as animated WebP, without loss. The frames are encoded by `image-webp`; the container around them is a few chunks, see
+//! Films as lossless animated WebP. The frames are encoded by `image-webp`; the container around them is a few chunks, see
 //! the WebP Container Specification, "Animation".
 
 use std::io::{Seek as _, SeekFrom, Write};
@@ -15,9 +15,9 @@ use trisolar_io::atomic::{AtomicFile, write_with};
 const MAX_SIDE: u32 = 16384;
 /// A file holds its own length in 32 bits.
 const MAX_BYTES: u64 = u32::MAX as u64 - 1;
-/// In the flags of `VP8X`: there is an animation.
+/// Flag of `VP8X`: the file is an animation.
 const ANIMATED: u32 = 0x02;
-/// In the flags of `ANMF`: the frame replaces what was there, instead of being blended with it.
+/// Flag of `ANMF`: the frame replaces the previous one instead of being blended with it.
 const REPLACES: u8 = 0x02;
 
 pub(super) fn write(path: &Path, folder: &Folder, frames: u32, rate: f64) -> Result<(), IoError> {
@@ -63,7 +63,7 @@ fn encode(rgb: &[u8], (width, height): (u32, u32)) -> Result<Vec<u8>, String> {
     // "RIFF", a length, "WEBP", and then the one chunk.
     match bytes.get(12..16) {
         Some(b"VP8L") => Ok(bytes.split_off(12)),
-        _ => Err("the encoder gave another chunk than VP8L".into()),
+        _ => Err("the encoder returned a chunk that is not VP8L".into()),
     }
 }
 
@@ -72,7 +72,7 @@ fn begin(file: &mut AtomicFile, (width, height): (u32, u32)) -> std::io::Result<
     let mut vp8x = ANIMATED.to_le_bytes().to_vec();
     vp8x.extend(three_bytes(width - 1));
     vp8x.extend(three_bytes(height - 1));
-    // Background (unused) and the number of repetitions, 0 being no end.
+    // Background (unused) and the number of repetitions; 0 means no end.
     let anim = [0; 6];
     let chunks = [chunk(b"VP8X", &vp8x), chunk(b"ANIM", &anim)].concat();
     file.write_all(b"RIFF\0\0\0\0WEBP")?;

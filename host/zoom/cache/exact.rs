@@ -1,7 +1,7 @@
 //! Pixels whose start has the same bits.
 //!
-//! What is known lies in a layer for each frame, row after row, as in the frame itself. A pixel's start is a column's coordinate
-//! and a row's: which columns and rows two frames have in common says which pixels they have in common.
+//! The known pixels are in a layer for each frame, row by row, as in the frame itself. The start of a pixel consists of the
+//! coordinates of its column and row, so the common columns and rows of two frames determine their common pixels.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,15 +17,15 @@ use trisolar_map::{
     EngineError, Item, Items, Sink, Specification, Starts, Validated, Value as _, ValueSlice,
 };
 
-/// What is known of earlier frames, the newest last.
+/// The layers of earlier frames, the newest last.
 #[derive(Debug, Default)]
-pub(super) struct Store {
+pub(super) struct Layers {
     layers: Vec<Arc<Layer>>,
-    /// What the pixels have in common.
+    /// The values that all pixels share.
     common: Option<Specification>,
 }
 
-/// What is, or will be, known of a frame's pixels.
+/// The known pixels of a frame, which may still be computed.
 #[derive(Debug)]
 struct Layer {
     width: usize,
@@ -34,23 +34,23 @@ struct Layer {
     known: Later<Known>,
 }
 
-/// Of every pixel of a frame.
+/// The data of all pixels of a frame.
 #[derive(Debug)]
 struct Known {
-    /// A [state](Known::state), or the number of one that had not parted so far.
+    /// One of the constants below, or the index in `items` of a pixel that had not parted.
     places: Vec<u32>,
-    /// Steps that began together.
+    /// Steps that began while the twins were together.
     times: Vec<u32>,
-    /// Pixels that had not parted, and where they are.
+    /// Pixels that had not parted, with their states.
     items: Vec<(u32, Item)>,
 }
 
-/// It has parted after so many steps.
+/// The pixel has parted.
 const PARTED: u32 = u32::MAX;
-/// It had not parted, and nobody knows where it is: an interrupted run has computed it.
+/// The pixel had not parted, but its state is unknown, because an interrupted run computed it.
 const UNKNOWN: u32 = u32::MAX - 1;
 
-/// What is known of a pixel.
+/// The known state of a pixel.
 enum State<'a> {
     Parted(u32),
     Going(&'a Item),
@@ -75,7 +75,7 @@ impl Coordinates {
         Self(values.map(f64::to_bits).zip(0..).collect())
     }
 
-    /// Where each of these is in `other`.
+    /// The places of these coordinates in `other`.
     fn places_in(&self, other: &Self, count: u64) -> Vec<u32> {
         let mut places = vec![NOWHERE; count as usize];
         for (bits, place) in &self.0 {
@@ -109,9 +109,9 @@ fn common(spec: &Validated) -> Specification {
     }
 }
 
-impl Store {
-    /// What the next frame takes over. Frames that are not computed yet count as if they were: they will be.
-    pub fn plan(&mut self, spec: &Validated) -> Plan {
+impl Layers {
+    /// Plans which pixels the next frame reuses. Frames that are not yet computed count as computed.
+    pub fn plan(&mut self, spec: &Validated) -> ReusePlan {
         let common = common(spec);
         if self.common.as_ref() != Some(&common) {
             self.layers.clear();
@@ -139,13 +139,13 @@ impl Store {
         self.layers
             .retain(|layer| layer.has_more_than(&own, spec.specification()));
         self.layers.push(own.clone());
-        Plan { sources, own }
+        ReusePlan { sources, own }
     }
 }
 
 impl Layer {
-    /// Whether it knows pixels inside of a frame that the frame's own layer does not have. Zooms do not come back to
-    /// what lies outside.
+    /// Whether the layer has pixels inside a frame that the frame's own layer does not have. Zooms do not return to pixels outside
+    /// of a frame.
     fn has_more_than(&self, own: &Self, frame: &Specification) -> bool {
         let low = |k: usize| frame.center[k] - frame.span[k] / 2.0;
         let (mut any, mut more) = ([false; 2], false);
@@ -160,11 +160,11 @@ impl Layer {
     }
 }
 
-/// A frame that has pixels in common with another one.
+/// An earlier frame that shares pixels with a frame.
 #[derive(Debug)]
 struct Source {
     layer: Arc<Layer>,
-    /// Where the frame's columns and rows are in the layer.
+    /// The places of the frame's columns and rows in the layer.
     columns: Vec<u32>,
     rows: Vec<u32>,
 }
@@ -179,21 +179,21 @@ impl Source {
     }
 }
 
-/// A frame and where its pixels may be known from, the newest first.
+/// A frame and the layers that may contain its pixels, the newest first.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReusePlan {
     sources: Vec<Source>,
     own: Arc<Layer>,
 }
 
-impl Drop for Plan {
+impl Drop for ReusePlan {
     fn drop(&mut self) {
-        // Nobody shall wait for a frame that failed.
+        // Other frames must not wait for a frame that failed.
         self.own.known.give_up();
     }
 }
 
-impl Plan {
+impl ReusePlan {
     /// Computes the frame from its last record on.
     pub fn compute(
         self,
@@ -212,7 +212,7 @@ impl Plan {
         Ok((times, effort))
     }
 
-    /// Computes what is missing.
+    /// Computes the missing pixels.
     fn missing(
         &self,
         computing: &Computing<'_>,
@@ -224,7 +224,7 @@ impl Plan {
         let mut missing: Vec<usize> = missing.map(|pixel| pixel as usize).collect();
         let mut effort = Effort::default();
         if !self.sources.iter().all(|s| s.layer.known.is_there()) {
-            // Pixels of no earlier frame need not wait for any.
+            // Pixels that no earlier frame has need not wait for one.
             let left = missing.len();
             let is_new = |p: &usize| self.sources.iter().all(|s| s.place(*p).is_none());
             let (new, others) = missing.into_iter().partition(is_new);
@@ -245,7 +245,7 @@ impl Plan {
         Ok(effort)
     }
 
-    /// Sorts out which of these pixels are known and which are to be stepped.
+    /// Separates the known pixels from those that must be computed.
     fn take_over(
         &self,
         known: &[Arc<Known>],
@@ -283,7 +283,7 @@ impl Plan {
         all.find_map(|(source, known)| known.state(source.place(pixel)?))
     }
 
-    /// Steps these pixels to their ends; `left` are not done, these among them.
+    /// Computes these pixels to their ends; `left` pixels, including these, are not done.
     #[expect(clippy::too_many_arguments)]
     fn step(
         &self,
@@ -308,12 +308,12 @@ impl Plan {
     }
 }
 
-/// Pixels that are taken over.
+/// Reused pixels.
 #[derive(Default)]
 struct There {
     pixels: Vec<usize>,
     times: Vec<u32>,
-    /// Steps that pixels which go on have taken before.
+    /// Steps that continued pixels have taken before.
     steps_before: u64,
 }
 
@@ -324,11 +324,11 @@ impl There {
     }
 }
 
-/// How the pixels of a frame ended, as far as their numbers of steps do not say it.
+/// The final states of a frame's pixels, where step counts do not determine them.
 #[derive(Default)]
 struct Ended {
     ends: Mutex<Ends>,
-    /// Steps that all have taken.
+    /// Steps of all pixels.
     steps: AtomicU64,
 }
 
@@ -352,7 +352,7 @@ impl Ended {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known now.
+    /// The layer data after the computation.
     fn known(self, times: &[u32], steps: u32) -> Known {
         let Ends { going, late } = self
             .ends
@@ -377,7 +377,7 @@ impl Ended {
 
 /// Some pixels of a frame while they are computed.
 struct Work<'a> {
-    plan: &'a Plan,
+    plan: &'a ReusePlan,
     known: &'a [Arc<Known>],
     pixels: &'a [usize],
     starts: Starts,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use trisolar_map::{EngineError, Monitor};
 
-/// Provided once, or never.
+/// A value that is provided once, or given up.
 #[derive(Debug)]
 pub(super) struct Later<T> {
     state: Mutex<State<T>>,
@@ -19,8 +19,8 @@ enum State<T> {
     Never,
 }
 
-/// Time between two looks for a cancellation.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// Interval at which a waiting thread checks for cancellation.
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl<T> Default for Later<T> {
     fn default() -> Self {
@@ -41,7 +41,7 @@ impl<T> Later<T> {
         self.changed.notify_all();
     }
 
-    /// It will not come, unless it is there already.
+    /// Declares that the value will not be provided, unless it has been already.
     pub fn give_up(&self) {
         let mut state = self.lock();
         if matches!(*state, State::Waiting) {
@@ -55,10 +55,10 @@ impl<T> Later<T> {
         matches!(*self.lock(), State::There(_))
     }
 
-    /// The value, when it has come.
+    /// Waits for the value.
     ///
     /// # Errors
-    /// [`EngineError::Cancelled`] if the monitor ends the run, or if it will not come: whoever gave up says why.
+    /// [`EngineError::Cancelled`] if the monitor ends the run, or if the value was given up; the thread that gave up reports the reason.
     pub fn wait(&self, monitor: &dyn Monitor) -> Result<Arc<T>, EngineError> {
         let mut state = self.lock();
         loop {
@@ -67,7 +67,9 @@ impl<T> Later<T> {
                 State::Never => return Err(EngineError::Cancelled),
                 State::Waiting if monitor.cancelled() => return Err(EngineError::Cancelled),
                 State::Waiting => {
-                    let waited = self.changed.wait_timeout(state, PATIENCE);
+                    let waited = self
+                        .changed
+                        .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }

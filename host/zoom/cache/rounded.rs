@@ -15,16 +15,16 @@ use crate::sequence::Frame;
 use trisolar_io::{IoError, npy};
 use trisolar_map::{EngineError, Item, Items, Sink, Starts, Validated, ValueSlice};
 
-/// Of each pair of rounded coordinates, by their bits, which frame computes it, and its place among those that the frame
+/// For each pair of rounded coordinates, by their bits: the frame that computes it, and its place among the pixels that the frame
 /// computes.
 #[derive(Debug, Default)]
-pub(super) struct Store {
+pub(super) struct RoundedCache {
     seen: FxHashMap<[u64; 2], (u32, u32)>,
     frames: FxHashMap<u32, Arc<Computed>>,
     planned: u32,
 }
 
-/// What a frame computes itself.
+/// The pixels that a frame computes itself.
 #[derive(Debug)]
 struct Computed {
     /// Steps of the frame.
@@ -32,12 +32,12 @@ struct Computed {
     times: Later<Vec<u32>>,
 }
 
-/// Of 64 reused pixels one is computed as well.
-const CHECKED: usize = 64;
+/// One of this many reused pixels is also computed.
+const REUSED_PER_CHECK: usize = 64;
 
-impl Store {
-    /// What the next frame takes over. Frames that are not computed yet count as if they were: they will be.
-    pub fn plan(&mut self, spec: &Validated) -> Plan {
+impl RoundedCache {
+    /// Plans which pixels the next frame reuses. Frames that are not yet computed count as computed.
+    pub fn plan(&mut self, spec: &Validated) -> ReusePlan {
         self.keep_inside(spec);
         let keys = Keys::new(spec);
         let pixels = spec.pixels() as usize;
@@ -64,7 +64,7 @@ impl Store {
         let used: FxHashSet<u32> = hits.iter().map(|hit| hit.frame).collect();
         let sources = used.iter().map(|n| (*n, self.frames[n].clone())).collect();
         self.frames.insert(number, own.clone());
-        Plan {
+        ReusePlan {
             hits,
             misses,
             sources,
@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// Takes up what a frame that is finished had put into the cache.
+    /// Adds the pixels that a finished frame had put into the cache.
     pub fn replay(&mut self, frame: &Frame, folder: &Folder) -> Result<(), IoError> {
         let spec = &frame.specification;
         let path = folder.file(frame.index, "npy");
@@ -87,7 +87,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets what lies outside of a frame.
+    /// Forgets pixels outside of a frame.
     fn keep_inside(&mut self, spec: &Validated) {
         let s = spec.specification();
         let inside =
@@ -109,28 +109,28 @@ impl Store {
 struct Hit {
     pixel: usize,
     frame: u32,
-    /// Among those that it computes.
+    /// Its place among those that the frame computes.
     place: u32,
 }
 
-/// What a frame takes over, and what it computes.
+/// The pixels that a frame reuses, and those that it computes.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReusePlan {
     hits: Vec<Hit>,
     misses: Vec<usize>,
     sources: FxHashMap<u32, Arc<Computed>>,
     own: Arc<Computed>,
 }
 
-impl Drop for Plan {
+impl Drop for ReusePlan {
     fn drop(&mut self) {
-        // Nobody shall wait for a frame that failed.
+        // Other frames must not wait for a frame that failed.
         self.own.times.give_up();
     }
 }
 
-impl Plan {
-    /// Computes the pixels of a frame that are not in the cache, and some that are, to see how far off they are.
+impl ReusePlan {
+    /// Computes the pixels of a frame that are not in the cache, and some that are, to determine their error.
     pub fn compute(
         self,
         computing: &Computing<'_>,
@@ -152,7 +152,7 @@ impl Plan {
         }
         for hit in &self.hits {
             let (its_steps, values) = &there[&hit.frame];
-            // What stays the same when both numbers of steps grow: the steps that were left.
+            // The number of steps left is the same in both frames, which have different numbers of steps.
             let left = its_steps.saturating_sub(values[hit.place as usize]);
             times[hit.pixel] = steps - left.min(steps);
         }
@@ -161,7 +161,7 @@ impl Plan {
         Ok((times, effort))
     }
 
-    /// The numbers of steps of the pixels that are not in the cache. In the record of what is done there are these only.
+    /// The numbers of steps of the pixels that are not in the cache. The record of finished pixels has only these.
     fn misses(
         &self,
         computing: &Computing<'_>,
@@ -200,7 +200,12 @@ impl Plan {
         times: &[u32],
         report: &mut CacheReport,
     ) -> Result<(), Error> {
-        let sample: Vec<usize> = self.hits.iter().step_by(CHECKED).map(|h| h.pixel).collect();
+        let sample: Vec<usize> = self
+            .hits
+            .iter()
+            .step_by(REUSED_PER_CHECK)
+            .map(|h| h.pixel)
+            .collect();
         let work = FromStart {
             starts: computing.spec.starts(),
             pixels: &sample,
@@ -222,7 +227,7 @@ impl Plan {
     }
 }
 
-/// Pixels from their start; nobody wants to know where they ended.
+/// Pixels from their starts, whose final states are not needed.
 struct FromStart<'a> {
     starts: Starts,
     pixels: &'a [usize],
@@ -293,7 +298,7 @@ fn decimal_places(span: f64, pixels: u64) -> i32 {
     (-(span / pixels as f64).ln()) as i32
 }
 
-/// The nearest number with so many decimal places (below 0: of tens, hundreds, …).
+/// The nearest number with this many decimal places (below 0: multiples of 10, 100, …).
 fn round(x: f64, places: i32) -> f64 {
     if places >= 0 {
         let text = format!("{x:.*}", places as usize);

@@ -22,16 +22,16 @@ pub const TILE: u32 = 1024;
 pub struct Tile {
     /// The first of them.
     pub first: u64,
-    /// How many, 1 to [`TILE`].
+    /// Number of pixels, 1 to [`TILE`].
     pub count: u32,
-    /// Where their values go: from `slot` · [`TILE`] on.
+    /// Place of their values: from `slot` · [`TILE`] on.
     pub slot: u32,
 }
 
-/// The tiles that the threads fetch pixels from, and where values go. The host adds tiles between launches.
+/// The tiles from which threads fetch pixels, and the places of the values. The host adds tiles between launches.
 ///
-/// Threads draw tickets in their order: ticket `t` is pixel `t % TILE` of the tile that the ring `tiles` holds at
-/// `t / TILE`. Counts of tickets may wrap.
+/// Threads draw tickets in ascending order: ticket `t` is pixel `t % TILE` of the tile at `t / TILE` of the ring `tiles`. Counts
+/// of tickets may wrap.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Ring<V> {
@@ -39,7 +39,7 @@ pub struct Ring<V> {
     pub tiles: *const Tile,
     /// [`TILE`] values for each slot.
     pub values: *mut V,
-    /// How many pixels have ever been done in each slot (wrapping).
+    /// Total number of pixels finished in each slot (wrapping).
     pub done: *const AtomicU32,
     /// See `tiles`.
     pub mask: u32,
@@ -47,12 +47,12 @@ pub struct Ring<V> {
     pub limit: u32,
 }
 
-/// What the threads of a launch share. All zero before the first launch.
+/// The counters that the threads of a launch share. All zero before the first launch.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Shared {
-    /// Steps accounted for: those taken, and those that pixels which ended early no longer take. At the end this is the number of
-    /// steps of a pixel times the number of pixels done.
+    /// Number of steps, including those that pixels which ended early no longer take. At the end this is the number of steps of a
+    /// pixel times the number of finished pixels.
     pub steps: AtomicU64,
     /// The next ticket.
     pub next: AtomicU32,
@@ -61,7 +61,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// As it is before the first launch.
+    /// The counters before the first launch.
     pub const fn new() -> Self {
         Self {
             steps: AtomicU64::new(0),
@@ -77,23 +77,23 @@ impl Default for Shared {
     }
 }
 
-/// Rounds of steps between two looks at the clock.
+/// Rounds of steps between two readings of the clock.
 pub const ROUNDS: u32 = 256;
 
-/// What a thread keeps from launch to launch: a pixel under way.
+/// The state of a thread between launches: an unfinished pixel.
 pub type Thread<Q, I, R> = LaneState<Q, I, R>;
 
-/// What a thread keeps that has masses of its own: those of its pixel.
+/// The state of a thread whose pixel has masses of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MassiveThread<Q: Quantity, I: MapIntegrator, R: Real> {
-    /// The pixel under way.
+    /// The unfinished pixel.
     pub lanes: LaneState<Q, I, R>,
-    /// Its masses; before the first launch any bits will do.
+    /// Its masses, with any bits before the first launch.
     pub masses: LaneMasses<Q, I, R>,
 }
 
-/// Where a map's pixels start and what they weigh.
+/// The start states and masses of a map's pixels.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Starts {
@@ -104,7 +104,7 @@ pub struct Starts {
 }
 
 impl Starts {
-    /// Those of the job: its grid and its masses.
+    /// The grid and the masses of the job.
     pub const OF_JOB: Self = Self {
         points: core::ptr::null(),
         masses: core::ptr::null(),
@@ -165,7 +165,7 @@ pub unsafe fn fetch_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
     unsafe { *slot = lanes };
 }
 
-/// Takes steps until the time is over or there is no pixel.
+/// Takes steps until the time is over or no pixel is left.
 ///
 /// # Safety
 /// `ring`, `shared` and `starts` as for [`kernels::map`](crate::kernels::map).
@@ -187,7 +187,7 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
         ring,
         shared,
         starts,
-        // A thread without a pixel may hold anything.
+        // The state of a thread without a pixel is undefined.
         credited: if lanes.pixel.as_ref()[0] == FRESH {
             0
         } else {
@@ -216,7 +216,7 @@ struct Fetching<'a, V, const OWN_MASSES: bool> {
     ring: &'a Ring<V>,
     shared: &'a Shared,
     starts: Starts,
-    /// Steps of the present pixel that `shared.steps` already holds.
+    /// Steps of the current pixel that `shared.steps` already includes.
     credited: u32,
 }
 
@@ -228,7 +228,7 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
         loop {
             let ticket = self.shared.next.fetch_add(1, Ordering::Relaxed);
             if self.ring.limit.wrapping_sub(ticket) as i32 <= 0 {
-                // Every ticket below the limit is taken by now, so what is given back here is none of them.
+                // All tickets below the limit have been taken, so that the returned ticket is not one of them.
                 self.shared.next.fetch_sub(1, Ordering::Relaxed);
                 return None;
             }
@@ -281,7 +281,7 @@ impl<V, const OWN_MASSES: bool> PixelSource<V> for Fetching<'_, V, OWN_MASSES> {
     }
 }
 
-/// Steps pixels that are under way to their ends: the body of [`kernels::map_resume`](crate::kernels::map_resume).
+/// Computes unfinished pixels to their ends: the body of [`kernels::map_resume`](crate::kernels::map_resume).
 ///
 /// # Safety
 /// As there.
@@ -312,7 +312,7 @@ pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     unsafe { *slot = lanes };
 }
 
-/// Items from the shared counter, and back to where they were.
+/// Takes items by the shared counter, and stores them at their places.
 struct List<'a, S> {
     job: &'a Job,
     items: *mut Item<S>,

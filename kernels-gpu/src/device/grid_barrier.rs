@@ -7,9 +7,9 @@ use cuda_std::thread;
 /// A barrier for all threads of a grid of which all blocks are resident: a cooperative launch, or a single block. In the
 /// emulator every block needs a worker.
 pub(crate) struct GridBarrier {
-    /// How often a block has arrived; 0 before the launch.
+    /// Number of arrivals of blocks; 0 before the launch.
     arrived: *const AtomicU32,
-    /// How many arrivals end the present wait.
+    /// Number of arrivals that ends the current wait.
     goal: u32,
 }
 
@@ -20,7 +20,7 @@ impl GridBarrier {
         Self { arrived, goal: 0 }
     }
 
-    /// Waits until all threads of the grid have come here. What they wrote before is visible to all of them afterwards.
+    /// Waits until all threads of the grid have arrived. Their earlier writes are then visible to all of them.
     ///
     /// # Safety
     /// All threads of the grid call it equally often; the counter is valid.
@@ -33,15 +33,15 @@ impl GridBarrier {
         if thread::thread_idx_x() == 0 {
             // SAFETY: the caller's promise.
             let arrived = unsafe { &*self.arrived };
-            // What this block has written, before its arrival is seen.
+            // Makes the writes of this block visible before its arrival.
             thread::device_fence();
             arrived.fetch_add(1, Ordering::Relaxed);
             while (arrived.load(Ordering::Relaxed).wrapping_sub(self.goal) as i32) < 0 {
-                // A GPU's blocks run at the same time; those of the emulator may have to share a core.
+                // The blocks of a GPU run at the same time, but those of the emulator may share a core.
                 #[cfg(not(target_arch = "nvptx64"))]
                 thread::nanosleep(0);
             }
-            // What others have written is read after theirs.
+            // Orders reads of the others' writes after their arrivals.
             thread::device_fence();
         }
         thread::sync_threads();

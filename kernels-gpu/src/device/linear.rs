@@ -6,19 +6,19 @@ use crate::integrator::system::MOST_TERMS;
 use crate::number::each;
 
 /// A [`Combination`](crate::integrator::system::Combination), where its vectors are: to = from + Σ coefficient · term, for both vectors
-/// of the pairs. Strengths stay as they are.
+/// of the pairs. G·m does not change.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Linear<S> {
-    /// What is written.
+    /// The vectors that are written.
     pub to: [*mut Body<S>; 2],
-    /// What the sums begin with; null pointers stand for zeros.
+    /// The first terms of the sums; null pointers stand for zeros.
     pub from: [*const Body<S>; 2],
     /// The terms' vectors, of which `count` are used.
     pub terms: [[*const Body<S>; 2]; MOST_TERMS],
     /// Their coefficients.
     pub coefficients: [S; MOST_TERMS],
-    /// How many there are.
+    /// Number of terms.
     pub count: u32,
     /// Padding, so that every byte is data.
     pub unused: u32,
@@ -30,7 +30,7 @@ pub const TOGETHER: usize = 2;
 /// Writes body `i` of both vectors.
 ///
 /// # Safety
-/// The pointers in use are valid at `i`, and nobody else uses what is written there meanwhile.
+/// The pointers in use are valid at `i`, and nothing else uses the written memory meanwhile.
 #[inline(always)]
 pub unsafe fn combine<S: DeviceNumber>(job: &Linear<S>, i: usize) {
     each!(2, |vector| {

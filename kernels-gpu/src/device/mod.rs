@@ -1,4 +1,4 @@
-//! What kernels are made of: the parts of them that know of threads, blocks and grids.
+//! The parts of kernels that use threads, blocks and grids.
 //!
 //! - [`fetch`]: maps: threads that fetch the next pixel when theirs is done
 //! - [`encounters`]: three-body encounters: threads that fetch the next run when theirs has ended

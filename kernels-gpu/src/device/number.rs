@@ -11,7 +11,7 @@ use crate::number::{FastF32, FloatFloat};
 use crate::physics::summation::all_pairs::TILE;
 use crate::{Real, Vec3};
 
-/// A body as the kernels see it: position and strength g = G·m. Also a velocity or an acceleration, with g = 0.
+/// A body in kernels: position and g = G·m. Also a velocity or an acceleration, with g = 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(16))]
 pub struct Body<S> {
@@ -38,7 +38,7 @@ impl<S: Copy> Body<S> {
 }
 
 impl<S: Real> Body<S> {
-    /// A vector with the strength `g`.
+    /// A vector with this `g`.
     #[inline(always)]
     pub fn new(v: Vec3<S>, g: S) -> Self {
         Self {
@@ -54,9 +54,9 @@ impl<S: Real> Body<S> {
 pub trait DeviceNumber:
     Real + WarpShuffleValue + PartialEq + Default + core::fmt::Debug + Send + Sync + 'static
 {
-    /// Bodies that a lane of the reduced solver holds in registers: a row is 32 times as many.
+    /// Bodies that a lane of the reduced solver holds in registers; a row has 32 times as many.
     const LANE_BODIES: usize;
-    /// Bodies of a row.
+    /// Bodies per row.
     const ROW: u32 = TILE * Self::LANE_BODIES as u32;
 
     /// Puts a body into a tile of `length` bodies at the start of the dynamic shared memory.

@@ -19,7 +19,7 @@ pub struct Operation<S> {
     pub kind: u32,
     /// Padding, so that every byte is data.
     pub unused: u32,
-    /// By how much to kick or drift (time).
+    /// Length of the kick or drift (time).
     pub h: S,
 }
 
@@ -30,7 +30,7 @@ pub const KICK: u32 = 1;
 /// x += h · v.
 pub const DRIFT: u32 = 2;
 
-/// What a launch is about.
+/// The problem of a launch.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Steps<S> {
@@ -38,15 +38,15 @@ pub struct Steps<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a chunk.
+    /// Bodies per chunk.
     pub chunk: u32,
-    /// Operations of a step.
+    /// Operations per step.
     pub operations: u32,
     /// Steps.
     pub steps: u32,
 }
 
-/// Where the bodies are: n values each, `sums` chunks × n.
+/// The addresses of the bodies: n values each, `sums` chunks × n.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct State<S> {
@@ -63,7 +63,7 @@ pub struct State<S> {
 /// `to[i] += h · by[i]`, without the fourth component.
 ///
 /// # Safety
-/// Both are valid at i, and nobody else uses `to[i]` meanwhile.
+/// Both are valid at i, and nothing else uses `to[i]` meanwhile.
 #[inline(always)]
 pub unsafe fn advance<S: DeviceNumber>(to: *mut Body<S>, by: *const Body<S>, h: S, i: usize) {
     // SAFETY: the caller vouches for both.
@@ -74,7 +74,7 @@ pub unsafe fn advance<S: DeviceNumber>(to: *mut Body<S>, by: *const Body<S>, h: 
 /// Takes the steps. Called by all threads of the grid.
 ///
 /// # Safety
-/// The pointers are valid for what is said above, `operations` for the operations; `arrived` is 0; all blocks of the grid are
+/// The pointers are valid for the arrays described above, `operations` for the operations; `arrived` is 0; all blocks of the grid are
 /// resident at the same time (a cooperative launch, or one block).
 #[inline(always)]
 pub unsafe fn steps<S: DeviceNumber>(

@@ -1,8 +1,8 @@
 //! `reduced`, which evaluates each pair once. A warp holds a row of bodies in registers and processes the tiles behind it; the
 //! bodies of a tile and the sums of the forces on them move through the warp by shuffles.
 //!
-//! The sums of a tile go to a [`Sink`]: to memory of their own, added up later in a fixed order ([`Partials`],
-//! [`gather`]), or atomically to the accelerations ([`Atomics`]), which needs no memory but has no fixed order.
+//! The sums of a tile go to a [`Sink`]: to arrays that are later added up in a fixed order ([`Partials`], [`gather`]), or
+//! atomically to the accelerations ([`Atomics`]), which needs no memory but has no fixed order.
 
 use cuda_std::warp::{self, warp_shuffle_idx, warp_shuffle_xor};
 
@@ -16,7 +16,7 @@ use crate::physics::pair::{mutual, mutual_equal, one_sided, one_sided_equal};
 /// All lanes.
 const WARP: u32 = u32::MAX;
 
-/// What a launch of the reduced solver is about.
+/// The problem of a launch of the reduced solver.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Reduced<S> {
@@ -24,9 +24,9 @@ pub struct Reduced<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a row, [`DeviceNumber::ROW`].
+    /// Bodies per row, [`DeviceNumber::ROW`].
     pub length: u32,
-    /// Bodies of a chunk, a multiple of a row's.
+    /// Bodies per chunk, a multiple of those per row.
     pub chunk: u32,
     /// First row of this launch.
     pub row: u32,
@@ -43,13 +43,13 @@ impl<S> Reduced<S> {
         self.n.div_ceil(self.chunk)
     }
 
-    /// First body of the launch's rows: where the planes begin.
+    /// First body of the launch's rows, at which the planes begin.
     #[inline(always)]
     pub fn first(&self) -> u32 {
         self.row * self.length
     }
 
-    /// How many of the launch's rows meet bodies of this chunk: those that do not lie behind it.
+    /// Number of the launch's rows that have pairs with bodies of this chunk: those that do not lie behind it.
     #[inline(always)]
     pub fn rows_of(&self, chunk: u32) -> u32 {
         let end = ((chunk + 1) * self.chunk).min(self.n).div_ceil(self.length);
@@ -61,7 +61,7 @@ impl<S> Reduced<S> {
         (0..self.chunks()).map(|chunk| self.rows_of(chunk)).sum()
     }
 
-    /// Row and chunk of a unit, if there are so many.
+    /// Row and chunk of a unit, if it exists.
     #[inline(always)]
     pub fn unit(&self, unit: u32) -> Option<(u32, u32)> {
         let mut before = 0;
@@ -78,7 +78,7 @@ impl<S> Reduced<S> {
     }
 }
 
-/// Takes the sums of a sweep.
+/// The destination of the sums of a sweep.
 pub trait Sink<S> {
     /// Adds the force of row `row` on body `j` of a tile behind it.
     fn behind(&self, row: u32, j: u32, a: Vec3<S>);
@@ -86,13 +86,13 @@ pub trait Sink<S> {
     fn own(&self, chunk: u32, i: u32, a: Vec3<S>);
 }
 
-/// The pulls between row `row` and the part of `chunk` that does not lie before it. Called by all lanes of a warp with the same
-/// row and chunk. `K` is the number of bodies that a lane holds, `UNROLL` the steps of a tile that are spelled out.
-/// With `EQUAL` strengths are left out: the sums are to be multiplied by that of all bodies.
+/// The forces between row `row` and the part of `chunk` that does not lie before it. Called by all lanes of a warp with the same
+/// row and chunk. `K` is the number of bodies that a lane holds, and `UNROLL` is the number of unrolled steps of a tile. With
+/// `EQUAL` masses are left out: the sums must be multiplied by the common G·m.
 ///
 /// # Safety
-/// `bodies` is valid for n rounded up to whole rows; those from n on pull with strength 0 (with `EQUAL` they lie
-/// so far away that they do not pull) and lie apart from each other and from all others.
+/// `bodies` is valid for n rounded up to whole rows; those from n on have mass 0 (with `EQUAL` they lie
+/// so far away that their forces are 0) and coincide neither with each other nor with other bodies.
 #[inline(always)]
 pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQUAL: bool>(
     job: &Reduced<S>,
@@ -119,7 +119,7 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
         p[k] = b.vector();
         minus_g[k] = -b.g;
     });
-    // The row itself: each lane's bodies meet all of the row's, ascending.
+    // The row itself: pairs of each lane's bodies with all bodies of the row, in ascending order.
     while base < behind.min(end) {
         // SAFETY: within the row.
         let b = unsafe { *bodies.add((base + lane) as usize) };
@@ -150,13 +150,13 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
         }
         base += TILE;
     }
-    // What is behind it: each pair once.
+    // The bodies behind the row: each pair once.
     while base < end {
         // SAFETY: base < n, and bodies are padded to whole tiles.
         let mut j = unsafe { *bodies.add((base + lane) as usize) };
         let mut a_j = Vec3::zero();
         let mut meet = |mask: u32| {
-            // The next body is on its way while this one is met.
+            // The next body is transferred while this pair is evaluated.
             // SAFETY: all lanes are here.
             let next = unsafe { travelled::<S, EQUAL>(j, mask) };
             let (x, eps2) = (j.vector(), job.softening2);
@@ -171,8 +171,8 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
         };
         let mut s = 0;
         while s < TILE {
-            // Spelled out: LLVM does not unroll loops this long. Constant masks, but for the last step of a round, which after
-            // the last round leads back to the lane of the start.
+            // Unrolled by hand, because LLVM does not unroll loops this long. The masks are constants, except in the last step of a round,
+            // which after the last round leads back to the first lane.
             if UNROLL >= 2 {
                 meet(mask(0));
             }
@@ -195,13 +195,13 @@ pub unsafe fn sweep<S: DeviceNumber, const K: usize, const UNROLL: u32, const EQ
     each!(K, |k| sink.own(chunk, first + k as u32 * TILE + lane, a[k]));
 }
 
-/// By which exclusive-or bodies travel after step `s`.
+/// The exclusive-or mask by which bodies move after step `s`.
 #[inline(always)]
 const fn mask(s: u32) -> u32 {
     partner(s) ^ partner((s + 1) % TILE)
 }
 
-/// The body that comes from another lane; where all strengths are `EQUAL`, without one.
+/// The body from another lane; without G·m if all are `EQUAL`.
 ///
 /// # Safety
 /// All lanes call it with the same mask.
@@ -232,8 +232,8 @@ unsafe fn swapped<S: DeviceNumber>(v: Vec3<S>, mask: u32) -> Vec3<S> {
     }
 }
 
-/// Memory for the sums of a launch: P(row, body) as three planes a row, Q(chunk, body) as three planes a chunk, each
-/// plane `stride` numbers long, beginning with body `first`. The pointers are valid for that.
+/// Memory for the sums of a launch: P(row, body) as three planes per row and Q(chunk, body) as three planes per chunk. Each plane
+/// has `stride` numbers and begins with body `first`. The pointers are valid for these numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Partials<S> {
     /// rows × 3 × stride.
@@ -261,7 +261,7 @@ impl<S: DeviceNumber> Partials<S> {
         }
     }
 
-    /// Where component 0 of `body` in the `index`-th triple of planes of `of` is.
+    /// The address of component 0 of `body` in the `index`-th triple of planes of `of`.
     #[inline(always)]
     fn place(&self, of: *mut S, index: u32, body: u32) -> *mut S {
         let plane = index as usize * 3 * self.stride as usize;
@@ -293,13 +293,13 @@ impl<S: DeviceNumber> Sink<S> for Partials<S> {
     }
 }
 
-/// The sum, one by one, of `count` numbers that lie `stride` apart, added to `total`.
+/// Adds `count` numbers at distances of `stride` to `total`, one by one.
 ///
 /// # Safety
 /// They are valid.
 #[inline(always)]
 unsafe fn sum<S: DeviceNumber>(mut total: S, mut at: *const S, count: u32, stride: usize) -> S {
-    // Eight loads under way at a time; the additions keep their order.
+    // Eight loads in flight at a time; the additions keep their order.
     let mut left = count;
     while left >= 8 {
         let mut x = [S::zero(); 8];
@@ -368,7 +368,7 @@ pub unsafe fn gather<S: DeviceNumber>(
 pub struct Atomics<S> {
     /// n rounded up to whole rows.
     pub sums: *mut Body<S>,
-    /// The strength of all bodies, where the sums are without it.
+    /// The common G·m, if the sums do not contain it.
     pub scale: Option<S>,
 }
 

@@ -8,7 +8,7 @@ use crate::Vec3;
 use crate::number::each;
 use crate::physics::pair::one_sided;
 
-/// What a launch of the basic solver is about.
+/// The problem of a launch of the basic solver.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Basic<S> {
@@ -16,13 +16,13 @@ pub struct Basic<S> {
     pub softening2: S,
     /// Bodies.
     pub n: u32,
-    /// Bodies of a chunk, [`chunk_length`](crate::physics::summation::all_pairs::chunk_length).
+    /// Bodies per chunk, [`chunk_length`](crate::physics::summation::all_pairs::chunk_length).
     pub chunk: u32,
-    /// Parts into which the chunks are dealt; each part's blocks follow each other in the grid.
+    /// Parts into which the chunks are divided; the blocks of each part are consecutive in the grid.
     pub splits: u32,
-    /// First of the bodies that are pulled.
+    /// First of the bodies whose accelerations are computed.
     pub first: u32,
-    /// How many of them are pulled.
+    /// Number of these bodies.
     pub count: u32,
 }
 
@@ -34,7 +34,7 @@ impl<S> Basic<S> {
     }
 }
 
-/// The pulls on `K` bodies a thread by one part of the chunks.
+/// The accelerations of `K` bodies per thread by one part of the chunks.
 ///
 /// With one part, `sums` gets the sum over all chunks, `count` values; with more, the sum of each chunk, chunk by
 /// chunk (chunks × count values), see [`combine`].
@@ -91,7 +91,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
                 one_sided::<S, K, 3>(&p, &mut a, b.vector(), b.g, job.softening2);
             };
             while j + UNROLL as u32 <= filled {
-                // Spelled out: LLVM does not unroll loops this long.
+                // Unrolled by hand, because LLVM does not unroll loops this long.
                 pull(j);
                 if UNROLL >= 2 {
                     pull(j + 1);
@@ -150,7 +150,7 @@ pub unsafe fn basic<S: DeviceNumber, const K: usize, const UNROLL: usize>(
     }
 }
 
-/// Adds up what [`basic`] left of `chunks` chunks for body i: sum over chunks, ascending.
+/// Adds up the sums of [`basic`] over `chunks` chunks for body i, in ascending order.
 ///
 /// # Safety
 /// `sums` is valid for chunks × count values, i < count.
@@ -172,7 +172,7 @@ pub unsafe fn combine<S: DeviceNumber>(
     total
 }
 
-/// The pulls of a chunk's bodies on the body at `p`, straight from memory.
+/// The acceleration of the body at `p` by the bodies of a chunk, which are read from global memory.
 ///
 /// # Safety
 /// `bodies` is valid for `n` values.
@@ -188,7 +188,7 @@ pub unsafe fn chunk_sum<S: DeviceNumber>(
     let end = (j + job.chunk).min(job.n);
     let mut pull = |b: Body<S>| one_sided::<S, 1, 3>(&[p], &mut a, b.vector(), b.g, job.softening2);
     while j + 4 <= end {
-        // Four loads under way at a time; the pulls keep their order.
+        // Four loads in flight at a time; the additions keep their order.
         let mut b = [Body::default(); 4];
         // SAFETY: j + 3 < n.
         each!(4, |k| b[k] = unsafe { *bodies.add(j as usize + k) });
@@ -203,7 +203,7 @@ pub unsafe fn chunk_sum<S: DeviceNumber>(
     a[0]
 }
 
-/// The pulls on one body by all, straight from memory: the plain form of [`basic`].
+/// The acceleration of one body by all bodies, which are read from global memory: the plain form of [`basic`].
 ///
 /// # Safety
 /// `bodies` is valid for `n` values, i < n.

@@ -94,7 +94,8 @@ pub const NONE: u8 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Record {
-    /// When it ended: of an escape, when the body passed the escape radius (or began a jump beyond it); of a collision, the contact.
+    /// The time of the end. An escape ends at the first check, after a block of steps, that finds an escaping body beyond the escape
+    /// radius. A collision ends at the contact of the two bodies.
     pub time: f64,
     /// Semi-major axis of the binary that is left, or of the most bound pair.
     pub a: f64,

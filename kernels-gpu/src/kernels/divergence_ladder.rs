@@ -1,4 +1,4 @@
-//! Divergence map, the rungs of the ladder: one kernel beside the other, each with one thing changed.
+//! The rungs of the ladder of divergence kernels, each of which changes one thing.
 //!
 //! # Parameters
 //! - `plan`: the map, by value
@@ -8,7 +8,7 @@
 //! Thread i of a one-dimensional grid computes pixel i; surplus threads return at once. (The last rung differs.)
 //!
 //! # Safety
-//! `times` must be valid for writes of `plan.count` values and not be used by anybody else meanwhile.
+//! `times` must be valid for writes of `plan.count` values and not be used otherwise meanwhile.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ pub const LADDER_STATE: usize = 36;
 /// Rung 1: the state in global memory, read and written in every step; the general power function; all steps for every
 /// pixel.
 ///
-/// `state` holds [`LADDER_STATE`] × `plan.count` numbers, those of one kind side by side.
+/// `state` holds [`LADDER_STATE`] × `plan.count` numbers, grouped by kind.
 ///
 /// # Safety
 /// As the module says; `state` likewise, for reads and writes.

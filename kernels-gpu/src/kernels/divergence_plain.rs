@@ -1,4 +1,4 @@
-//! Divergence map, one thread a pixel.
+//! Divergence map with one thread per pixel.
 
 use cuda_std::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::lanes::one_pixel;
 use crate::map::Job;
 use crate::quantity::Divergence;
 
-/// `times` of every pixel of a job: the kernel to read first, and what the tuned one is tested against.
+/// `times` of every pixel of a job: the kernel to read first, with which the tuned one is compared in tests.
 ///
 /// A warp is busy until the last of its 32 pixels has parted, see [`map`](fn@super::map).
 ///
@@ -19,7 +19,7 @@ use crate::quantity::Divergence;
 /// Thread i of a one-dimensional grid computes pixel `job.first + i`; surplus threads return at once.
 ///
 /// # Safety
-/// `times` must be valid for writes of `job.count` values and not be used by anybody else meanwhile.
+/// `times` must be valid for writes of `job.count` values and not be used otherwise meanwhile.
 #[kernel]
 pub unsafe fn divergence_plain(job: Job, times: *mut u32) {
     let i = thread::index_1d();

@@ -35,7 +35,7 @@ pub unsafe fn hermite_scatter(
 /// # Parameters
 /// - `stars`: `places` records of mass, time and order vectors
 /// - `predicted`: `places` records of [`device::width`] numbers
-/// - `time`: to which
+/// - `time`: the time of the prediction
 ///
 /// # Thread mapping
 /// A thread a place, in a one-dimensional grid; surplus threads return at once.

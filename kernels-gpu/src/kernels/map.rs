@@ -11,22 +11,21 @@ use crate::map::{Job, Point};
 use crate::quantity::{self, Quantity};
 
 /// Values of pixels that threads fetch from a ring of tiles, for about `slice_ns` nanoseconds; launched again with the
-/// same buffers it goes on where it stopped.
+/// same buffers, it continues where it stopped.
 ///
-/// A thread whose pixel is done takes the next one at once, so no warp waits for its slowest pixel; and a launch ends
-/// after a known time, whatever the map, so that the host can hand out more tiles, bring back those that are done,
-/// report progress, stop, or leave the display alone.
-/// (A known number of steps would not do: warps progress unequally, and the last ones would run alone.)
-/// A thread that finds no pixel ends its launch and asks again in the next one: tiles can follow as long as the host
-/// likes, and only after the very last is the device less than full.
+/// A thread whose pixel is done takes the next one at once, so that no warp waits for its slowest pixel. A launch ends after a
+/// known time for any map, so that the host can add tiles, read finished ones, report progress, cancel, or leave the GPU to the
+/// display. (A fixed number of steps would not serve: warps progress unequally, and the last ones would run alone.) A thread that
+/// finds no pixel ends its launch and asks again in the next one, so that the host can add tiles at any time, and the device is
+/// fully used until the last tiles.
 ///
 /// # Parameters
-/// - `job`: the map, by value; its `first` and `count` are not looked at
-/// - `slice_ns`: time after which a thread ends this launch; looked at every [`ROUNDS`](fetch::ROUNDS) rounds of steps
+/// - `job`: the map, by value; its `first` and `count` are not used
+/// - `slice_ns`: time after which a thread ends this launch, checked every [`ROUNDS`](fetch::ROUNDS) rounds of steps
 /// - `ring`: tiles and values
 /// - `threads`: a [`MassiveThread`] for each thread of the grid, before the first launch with [fresh](Thread::fresh) lanes or with all bits set
 /// - `shared`: counters, zero before the first launch
-/// - `starts`: where the map's pixels start and what they weigh
+/// - `starts`: the start states and masses of the map's pixels
 ///
 /// # Thread mapping
 /// One-dimensional; any number of blocks of any size. Which thread computes a pixel does not change its value.
@@ -49,8 +48,8 @@ pub unsafe fn map<Q: Quantity, I: MapIntegrator, R: Real>(
     unsafe { fetch::fetch::<Q, I, R>(&job, slice_ns, &ring, threads, shared, starts) };
 }
 
-/// [`map`] for pixels that all have the job's masses, which are then constants and take no registers: faster in precisions where
-/// registers bound how many threads are resident.
+/// [`map`] for pixels that all have the job's masses, which are then constants and take no registers: faster in precisions in
+/// which registers limit the number of resident threads.
 ///
 /// # Parameters
 /// - `threads`: a [`Thread`] for each thread of the grid, [fresh](Thread::fresh) or with all bits set
@@ -72,7 +71,7 @@ pub unsafe fn map_uniform<Q: Quantity, I: MapIntegrator, R: Real>(
 }
 
 /// Steps the items of a list until they end or have taken `job.steps` steps, for about `slice_ns` nanoseconds;
-/// launched again with the same buffers it goes on where it stopped. The job is done when
+/// launched again with the same buffers, it continues where it stopped. The job is done when
 /// `shared.steps` is `job.count` · `job.steps`.
 ///
 /// # Parameters
@@ -154,7 +153,7 @@ macro_rules! entries {
 
 crate::methods!({entries} []);
 
-/// [`map_resume`]: divergence, explicit Euler, `f64`: what zooms take over from frame to frame.
+/// [`map_resume`]: divergence, explicit Euler, `f64`: the pixels that zooms continue from frame to frame.
 ///
 /// # Safety
 /// As there.

@@ -1,4 +1,4 @@
-//! The kernels' entry points, one file a kernel; the plain version beside the tuned one.
+//! The entry points of the kernels, one file each, with plain and tuned versions.
 
 mod divergence_ladder;
 mod divergence_plain;

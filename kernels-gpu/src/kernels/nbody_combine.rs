@@ -6,7 +6,7 @@ use crate::device::tile::combine;
 use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
-/// Accelerations from what a tile kernel left of each chunk.
+/// Accelerations from the sums of each chunk that a tile kernel wrote.
 ///
 /// # Parameters
 /// - `sums`: chunks × count sums

@@ -1,4 +1,4 @@
-//! All-pairs accelerations, one thread a body, straight from global memory.
+//! All-pairs accelerations with one thread per body, from global memory.
 
 use cuda_std::prelude::*;
 
@@ -6,9 +6,9 @@ use crate::device::tile::{Basic, plain};
 use crate::device::{Body, DeviceNumber};
 use crate::number::{FastF32, FloatFloat};
 
-/// Accelerations by the basic solver: the kernel to read first, and what the tuned ones are tested against.
+/// Accelerations by the basic solver: the kernel to read first, with which the tuned ones are compared in tests.
 ///
-/// Every thread reads every body from global memory; what saves it is that the threads of a warp read the same one.
+/// Every thread reads every body from global memory; this is bearable because the threads of a warp read the same one.
 ///
 /// # Parameters
 /// - `job`: what to compute, by value; `splits` is not used

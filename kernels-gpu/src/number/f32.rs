@@ -2,7 +2,7 @@
 //! [`FastF32`](super::FastF32) instead.)
 
 use super::inv_cube::{Seeded, Short, inv_cube_single};
-use super::{Precision, Real, single_lane};
+use super::{Precision, Real, fma_f32, single_lane};
 
 /// `f32` numbers, one or several side by side.
 pub trait Single: Real<Lane = <Self as Single>::Alone> + Short {
@@ -92,17 +92,4 @@ impl Precision for f32 {
     /// Squares must be numbers.
     const LARGEST: f64 = 1e18;
     type OnLanes<D: Seeded, S: Single> = S;
-}
-
-/// `a · b + c` of `f32`, rounded once.
-#[inline(always)]
-pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        core::f32::math::mul_add(a, b, c)
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        f32::mul_add(a, b, c)
-    }
 }

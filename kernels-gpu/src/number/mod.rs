@@ -27,12 +27,14 @@ mod fast;
 mod fast_f32;
 mod fixed;
 mod float_float;
+mod fma;
 pub mod inv_cube;
 mod mixed;
 
 pub use self::bits::Bits;
-pub use self::f32::{GUESS, Single, fma_f32};
+pub use self::f32::{GUESS, Single};
 pub use self::f64::{fma, sqrt};
+pub use self::fma::fma_f32;
 pub use dual::Dual;
 pub use fast::Fast;
 pub use fast_f32::FastF32;

@@ -34,7 +34,7 @@ class ClusterState:
 
     @property
     def mass(self) -> npt.NDArray[np.float64]:
-        """Masses: float64, (n,). Read-only, as all arrays here: the memory is the computation's own."""
+        """Masses: float64, (n,). Read-only, as all arrays here, because they share the memory of the computation."""
         return self._mass
 
     @property
@@ -100,7 +100,7 @@ class ClusterState:
 
 
 class Cluster(Run[ClusterState, _trisolar.ClusterState]):
-    """A run under way, an iterator of :class:`ClusterState`. Made by :func:`cluster`.
+    """A running integration, an iterator of :class:`ClusterState`. Made by :func:`cluster`.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
     of a ``with`` block) or forgotten.

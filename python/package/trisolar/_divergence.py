@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 class DivergenceMap:
-    """A computed map with what made it. Made by :func:`divergence`.
+    """A computed map with its specification and report. Made by :func:`divergence`.
 
     ``numpy.asarray(map)`` is :attr:`values`. Maps can be pickled and copied, and so be handed from process to process.
     """
@@ -45,7 +45,7 @@ class DivergenceMap:
 
     @property
     def quantity(self) -> str:
-        """What was computed of each pixel: "divergence", "closest-approach" or "ftle"."""
+        """The quantity that was computed for each pixel: "divergence", "closest-approach" or "ftle"."""
         return self._map.quantity[0]
 
     @property
@@ -80,7 +80,7 @@ class DivergenceMap:
 
     @property
     def points(self) -> Optional[npt.NDArray[np.float64]]:
-        """The start states, if they were given one by one: float64, (..., 3), (..., 9), (..., 18) or (..., 21), as
+        """The start states, if they were given individually: float64, (..., 3), (..., 9), (..., 18) or (..., 21), as
         :func:`divergence` takes them; a copy. ``None`` for the pixels of a grid."""
         found = self._map.points
         return None if found is None else np.frombuffer(found[1], np.float64).reshape(found[0])
@@ -139,7 +139,7 @@ class DivergenceMap:
 
     @property
     def notes(self) -> List[str]:
-        """What should be known, such as that a GPU failed and the CPU took over."""
+        """Notes, such as that a GPU failed and the CPU took over."""
         return self._map.notes
 
     @property
@@ -250,7 +250,7 @@ class DivergenceMap:
             imshow = {**imshow, "norm": LogNorm(least, positive.max())}
             left = np.maximum(left, least)
         if "norm" not in imshow and left.min() == left.max():
-            # One colour, the lowest: black where nothing parted.
+            # All pixels have the lowest colour: black if none parted.
             options.update(vmin=left.min(), vmax=left.min() + 1)
         if left.ndim == 2:
             options.update(extent=self.extent, origin="upper", interpolation="nearest")
@@ -289,7 +289,7 @@ def _restored(
     values: bytes,
     made: Tuple[str, str, float, List[str], Optional[Tuple[int, int]]],
 ) -> DivergenceMap:
-    """A map from what was pickled of it."""
+    """Restores a pickled map."""
     specification = _trisolar.Specification({}, toml, None, points)
     return DivergenceMap(specification.restored(values, *made))
 
@@ -428,9 +428,9 @@ def divergence(
     return DivergenceMap(computed)
 
 
-#: What a start state consists of, and the trailing axes of each part.
+#: The parts of a start state, with the trailing axes of each.
 _PARTS = {"positions": (3, 3), "velocities": (3, 3), "masses": (3,)}
-#: Which of it points tell, by their numbers. Those of 3 numbers tell a row of the positions.
+#: The parts that points contain, by their numbers. Points of 3 numbers contain a row of the positions.
 _TOLD = {9: ("positions",), 18: ("positions", "velocities"), 21: tuple(_PARTS)}
 
 
@@ -448,7 +448,7 @@ def _states(
         return options, points
     for name in ("size", "center", "span", "plane"):
         if options[name] is not None:
-            raise ValueError(f"{many[0]} of many start states have no grid: leave '--{name}' or their leading axes out")
+            raise ValueError(f"{many[0]} of many start states have no grid: remove '--{name}' or their leading axes")
     alike = {**options, **{name: None for name in many}}
     parts = {name: numbers(name, value) for name, value in given.items()}
     for name, array in parts.items():
@@ -468,12 +468,12 @@ def _states(
 def _parts(
     points: npt.NDArray[np.float64], given: Dict[str, object], usual: Dict[str, Any]
 ) -> Dict[str, npt.NDArray[np.float64]]:
-    """What points tell: 3 numbers the position of the grid body, more of them all positions, velocities, masses."""
+    """The parts that points contain: 3 numbers are the position of the grid body; more numbers are all positions, velocities and masses."""
     numbers = points.shape[-1] if points.ndim else 0
     if numbers == 3:
         placed = np.array(given.get("positions", usual["positions"]), np.float64)
         if placed.ndim > 2:
-            raise ValueError("the points stand in for '--positions': leave one of them out")
+            raise ValueError("the points replace '--positions': remove one of the two")
         placed = np.broadcast_to(placed, points.shape[:-1] + (3, 3)).copy()
         placed[..., int(usual["body"]) - 1, :] = points
         return {"positions": placed}
@@ -482,7 +482,7 @@ def _parts(
         raise ValueError(f"points must be of shape (..., 3), (..., 9), (..., 18) or (..., 21), not {points.shape}")
     for name in told:
         if name in given:
-            raise ValueError(f"the points stand in for '--{name}': leave one of them out")
+            raise ValueError(f"the points replace '--{name}': remove one of the two")
     found, at = {}, 0
     for name in told:
         end = at + int(np.prod(_PARTS[name]))
@@ -517,14 +517,14 @@ def _specification(
     options: Dict[str, object],
     points: Optional[npt.ArrayLike],
 ) -> _trisolar.Specification:
-    """The options over what ``spec`` has, for a grid or for points."""
+    """The options, which override ``spec``, for a grid or for points."""
     starts = None
     if points is not None:
         array = numbers("points", points)
         starts = (list(array.shape), array.tobytes())
     given = source(spec)
     if given.mapping is not None and starts is not None:
-        # What the points stand in for is not used of the mapping.
+        # Values of the mapping that the points replace are not used.
         under = dict(given.mapping)
         return _trisolar.Specification(merged(Source(), options), None, None, starts, under, preset)
     return _trisolar.Specification(merged(given, options), given.toml, given.file, starts, None, preset)

@@ -1,4 +1,4 @@
-"""What there is to compute on."""
+"""The devices that can compute."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Simd(TypedDict):
 
     name: str
     lanes: int
-    """64-bit numbers that are computed with at a time."""
+    """Number of 64-bit lanes."""
 
 
 class Cpu(TypedDict):
-    """The CPU and what it offers."""
+    """The CPU and its features."""
 
     name: str
     threads: int
@@ -39,13 +39,13 @@ class Cpu(TypedDict):
     simd: List[Simd]
     """The fastest first."""
     fma: bool
-    """Whether it has fused multiply-add instructions; without them the same bits come, but slowly."""
+    """Whether it has fused multiply-add instructions; without them the results have the same bits, but take longer."""
     memory_available_bytes: int
-    """0 where the system does not tell."""
+    """0 if the system does not provide the number."""
 
 
 class Devices(TypedDict):
-    """What there is to compute on."""
+    """The devices that can compute."""
 
     gpus: List[Gpu]
     """In the driver's order; empty if none can be used."""
@@ -55,12 +55,12 @@ class Devices(TypedDict):
     """Whether the GPU kernels were ``"built"`` with this package or are the ``"prebuilt"`` ones; ``"none"`` if it
     was built without them."""
     no_gpu: Optional[str]
-    """Why no GPU can be used."""
+    """The reason why no GPU can be used."""
     cpu: Cpu
 
 
 def devices() -> Devices:
-    """What there is to compute on: the same as ``trisolar devices --json``.
+    """Lists the devices that can compute: the same as ``trisolar devices --json``.
 
     A machine without a GPU is no error: ``gpus`` is empty and ``no_gpu`` says why.
     """

@@ -58,7 +58,7 @@ class NbodyState:
 
     @property
     def mass(self) -> npt.NDArray[np.float64]:
-        """Masses: float64, (n,). Read-only, as all arrays here: the memory is the computation's own."""
+        """Masses: float64, (n,). Read-only, as all arrays here, because they share the memory of the computation."""
         return self._mass
 
     @property
@@ -72,7 +72,7 @@ class NbodyState:
         return self._velocity
 
     def diagnostics(self) -> Diagnostics:
-        """Energies, momenta and radii. The potential takes time as the square of the number of bodies; other Python
+        """Energies, momenta and radii. The potential takes a time proportional to the square of the number of bodies; other Python
         threads run meanwhile."""
         found: Diagnostics = json.loads(self._state.diagnostics_json())
         return found
@@ -82,7 +82,7 @@ class NbodyState:
 
 
 class Nbody(Run[NbodyState, _trisolar.NbodyState]):
-    """A run under way, an iterator of :class:`NbodyState`. Made by :func:`nbody`.
+    """A running integration, an iterator of :class:`NbodyState`. Made by :func:`nbody`.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
     of a ``with`` block) or forgotten.

@@ -1,4 +1,4 @@
-"""The progress of a run: to a function of the user's, or a bar."""
+"""The progress of a run, reported to a function of the user or shown as a bar."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Progress = Union[bool, Callable[[int, int], object], None]
 """``True`` for a bar (needs tqdm), or a function that is called with the steps done and all steps."""
 
 Tell = Callable[[int, int], object]
-"""Called with what is done, and all."""
+"""Called with the number of steps done and the total."""
 
 
 def checked(progress: Progress) -> Progress:

@@ -1,4 +1,4 @@
-"""A run under way in a thread of its own: what the iterators of states have in common."""
+"""Runs in threads of their own: the common part of the iterators of states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Self = TypeVar("Self", bound="Run[Any, Any]")
 
 
 class Computing(Protocol[Found_co]):
-    """What computes."""
+    """The compiled run."""
 
     def next(self, progress: Optional[Tell] = None) -> Optional[Found_co]: ...
     def close(self) -> None: ...
@@ -33,7 +33,7 @@ class Computing(Protocol[Found_co]):
 
 
 class Run(Iterator[State], Generic[State, Found]):
-    """A run under way, an iterator of its states.
+    """A running integration, an iterator of its states.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
     of a ``with`` block) or forgotten.
@@ -57,7 +57,7 @@ class Run(Iterator[State], Generic[State, Found]):
 
     @property
     def spec(self) -> Dict[str, Any]:
-        """Every value that the run depends on, under the names of the options, but for bodies that were given."""
+        """Every value on which the run depends, under the names of the options, except given bodies."""
         return dict(self._spec)
 
     @property
@@ -77,7 +77,7 @@ class Run(Iterator[State], Generic[State, Found]):
 
     @property
     def notes(self) -> List[str]:
-        """What should be known, such as that no GPU could be used."""
+        """Notes, such as that no GPU could be used."""
         return self._computing.notes
 
     @property

@@ -1,4 +1,4 @@
-"""Where values come from that are not given as options."""
+"""The sources of values that are not given as options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Spec = Union[Mapping[str, object], str, "os.PathLike[str]"]
 
 
 class Source(NamedTuple):
-    """A mapping, or TOML text and the file it is from."""
+    """A mapping, or TOML text with the name of its file."""
 
     mapping: Optional[Mapping[str, object]] = None
     toml: Optional[str] = None
@@ -27,7 +27,7 @@ class Source(NamedTuple):
 
 
 def source(spec: Optional[Spec]) -> Source:
-    """What ``spec`` is: a mapping, TOML text, or the path of a TOML file."""
+    """The kind of ``spec``: a mapping, TOML text, or the path of a TOML file."""
     if spec is None:
         return Source()
     if isinstance(spec, Mapping):
@@ -45,7 +45,7 @@ def source(spec: Optional[Spec]) -> Source:
 
 
 def merged(spec: Source, options: Dict[str, object]) -> Dict[str, object]:
-    """The options that are given, over those of the source's mapping."""
+    """The given options, which override those of the source's mapping."""
     given = {name: value for name, value in options.items() if value is not None}
     return {**(spec.mapping or {}), **given}
 
@@ -77,8 +77,8 @@ Told = Tuple[Optional[str], Optional[float]]
 
 
 def told_of(bodies: Any) -> Told:
-    """What is told of bodies beside their numbers: the specification of their run, as JSON, and their time. States of other
-    runs tell it, and what ``numpy.load`` makes of an npz."""
+    """The other values of bodies: the specification of their run, as JSON, and their time. States of other runs have them, and so
+    does the result of ``numpy.load`` for an npz."""
     state = getattr(bodies, "_state", None)
     if isinstance(state, (_trisolar.NbodyState, _trisolar.ClusterState)):
         return state.told
@@ -99,7 +99,7 @@ def told_of(bodies: Any) -> Told:
 def options(
     backend: str, threads: Optional[int], gpus: Gpus, driver: str = "threads"
 ) -> _trisolar.Options:
-    """How maps are computed, checked."""
+    """The options of computations, checked."""
     names(backend=backend, driver=driver)
     wholes(threads=threads)
     return _trisolar.Options(backend, threads, _gpus(gpus), driver)
@@ -128,7 +128,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def axes(name: str, value: Any) -> int:
-    """How deep a sequence is."""
+    """The depth of a sequence."""
     try:
         return np.ndim(value)
     except ValueError as error:
@@ -136,7 +136,7 @@ def axes(name: str, value: Any) -> int:
 
 
 def numbers(name: str, value: Any) -> npt.NDArray[np.float64]:
-    """An array of f64, or an exception that names what cannot be one."""
+    """An array of f64, or an exception that names the value that cannot be converted."""
     try:
         array = np.asarray(value)
     except ValueError as error:

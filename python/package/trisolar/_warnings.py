@@ -7,7 +7,7 @@ from typing import Optional
 
 
 class TrisolarWarning(UserWarning):
-    """The result may not be what was meant."""
+    """The result may not be what the user intended."""
 
 
 class AccuracyWarning(TrisolarWarning):

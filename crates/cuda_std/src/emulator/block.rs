@@ -12,10 +12,8 @@ use std::sync::Mutex;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
-use super::context::{
-    BarrierCall, BarrierKind, BlockContext, Context, SendFault, Wait, set_current,
-};
-use super::error::{EmulatorError, Waiting};
+use super::context::{BarrierCall, BarrierKind, BlockContext, Context, Wait, set_current};
+use super::error::{EmulatorError, SendFault, Waiting};
 use super::launch::{AnyKernel, Launch, Random, Stats};
 use super::memory::{LIMIT, SharedMemory};
 use super::stacks::Stacks;

@@ -1,13 +1,13 @@
 //! The emulated thread that runs on this CPU thread now: its coordinates, and how it waits for others.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{Location, resume_unwind};
+use std::panic::Location;
 use std::ptr;
 use std::sync::Mutex;
 
 use corosensei::Yielder;
 
-use super::error::{Fault, Site};
+use super::error::{Fault, Site, fail};
 use super::memory::SharedMemory;
 use super::warp::WarpCall;
 
@@ -132,14 +132,6 @@ fn outside() -> ! {
         "a function of the GPU was called outside of a launch: on the CPU, run the kernel with cuda_std::emulator::launch"
     )
 }
-
-/// Ends the launch with an error.
-pub(crate) fn fail(fault: Fault) -> ! {
-    resume_unwind(Box::new(SendFault(fault)))
-}
-
-/// The payload of a panic has to be `Send`; a [`Fault`] is.
-pub(crate) struct SendFault(pub Fault);
 
 /// Waits for all threads of the block. The answer is the count, or 1 and 0 for true and false.
 pub(crate) fn wait_for_barrier(

@@ -1,7 +1,7 @@
 //! What can go wrong in an emulated launch.
 
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, resume_unwind};
 
 use crate::warp::WARP_SIZE;
 
@@ -261,3 +261,11 @@ impl Fault {
         }
     }
 }
+
+/// Ends the launch with an error.
+pub(crate) fn fail(fault: Fault) -> ! {
+    resume_unwind(Box::new(SendFault(fault)))
+}
+
+/// The payload of a panic has to be `Send`; a [`Fault`] is.
+pub(crate) struct SendFault(pub Fault);

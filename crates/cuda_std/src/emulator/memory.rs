@@ -4,8 +4,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::TypeId;
 use std::ptr::NonNull;
 
-use super::context::fail;
-use super::error::{EmulatorError, Fault};
+use super::error::{EmulatorError, Fault, fail};
 
 /// Most shared memory of a block on any GPU so far: 227 KiB.
 pub(crate) const LIMIT: usize = 232_448;

@@ -49,18 +49,21 @@ mod context;
 mod error;
 mod launch;
 mod memory;
+mod run;
 mod stacks;
 mod statics;
 mod warp;
 
+pub use crate::kernel::one_thread;
 pub use error::{EmulatorError, Site, Waiting};
-pub use launch::{Dim3, Launch, Stats, launch, one_thread};
+pub use launch::{Dim3, Launch, Stats};
+pub use run::launch;
 #[doc(hidden)]
 pub use statics::{SHARED_STATICS, SharedStatic};
 
 pub(crate) use context::{
-    BarrierKind, Context, current, fail, pause, try_current, wait_for_active, wait_for_barrier,
+    BarrierKind, Context, current, pause, try_current, wait_for_active, wait_for_barrier,
     wait_for_warp,
 };
-pub(crate) use error::Fault;
+pub(crate) use error::{Fault, fail};
 pub(crate) use warp::{Operation, Reduction, WarpCall};

@@ -1,4 +1,4 @@
-//! What is measured, and how.
+//! The measurements.
 
 use std::time::Instant;
 
@@ -11,15 +11,15 @@ use super::Args;
 use crate::{Failure, interrupt};
 
 /// Largest default number of bodies on a GPU, in `f32` and `f64`, and on the CPU.
-const MOST: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];
+const DEFAULT_MAX_BODIES: [usize; 3] = [1 << 20, 1 << 18, 1 << 14];
 
-/// How a measurement is made.
+/// The parameters of a measurement.
 pub(super) struct Bench {
     pub repeats: usize,
     pub seconds: f64,
 }
 
-/// What was measured.
+/// A measurement.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Rate {
     pub engine: String,
@@ -35,7 +35,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// 1e9 operations a second, of which an interaction counts so many.
+    /// 1e9 operations per second, at this number of operations per interaction.
     pub fn gflops(&self, operations: f64) -> f64 {
         self.rate * operations
     }
@@ -44,9 +44,9 @@ impl Rate {
 /// The tables over launches.
 #[derive(Debug, Default, serde::Serialize)]
 pub(super) struct Tables {
-    /// Threads of a block; the solver's name ends with them.
+    /// Threads per block; the solver's name ends with them.
     pub blocks: Vec<(u32, Rate)>,
-    /// Bodies a thread and steps unrolled.
+    /// Bodies per thread and unrolled steps.
     pub unroll: Vec<([u32; 2], Rate)>,
 }
 
@@ -89,7 +89,7 @@ impl Bench {
             run.advance(steps, &Unattended)?;
             Ok(start.elapsed().as_secs_f64())
         };
-        // Steps until they take long enough: the first ones pay for what is made once.
+        // Increases the number of steps until they take long enough; the first steps include work that is done once.
         let mut steps = 1;
         loop {
             let elapsed = time(steps)?;
@@ -119,7 +119,7 @@ impl Bench {
     }
 }
 
-/// The numbers of bodies asked for, or those of the default up to `most`.
+/// The given numbers of bodies, or the default ones up to `most`.
 fn numbers(args: &Args, most: usize) -> Vec<usize> {
     match &args.n {
         Some(n) => n.clone(),
@@ -133,7 +133,7 @@ fn numbers(args: &Args, most: usize) -> Vec<usize> {
 /// Measures both solvers on the CPU and returns its name.
 pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Result<String, Failure> {
     let engine = CpuEngine::new(args.threads, Schedule::default())?;
-    for n in numbers(args, MOST[2]) {
+    for n in numbers(args, DEFAULT_MAX_BODIES[2]) {
         for solver in Solver::ALL {
             let problem = problem(n, *solver, Precision::F64)?;
             rates.push(bench.rate(&engine, &problem, ["cpu", solver.name()])?);
@@ -142,7 +142,7 @@ pub(super) fn on_cpu(args: &Args, bench: &Bench, rates: &mut Vec<Rate>) -> Resul
     Ok(engine.device())
 }
 
-/// How many GPUs there are, at least as many as are asked for.
+/// The number of GPUs, which must be at least the requested one.
 fn there(args: &Args) -> Result<usize, Failure> {
     let found = trisolar::gpu::devices();
     let there = found.as_ref().map_or(0, Vec::len);
@@ -165,7 +165,7 @@ pub(super) fn on_gpus(
     rates: &mut Vec<Rate>,
     tables: &mut Tables,
 ) -> Result<Vec<String>, Failure> {
-    use trisolar::nbody::{DeviceEngine, NbodyKernel, Plan};
+    use trisolar::nbody::{DeviceEngine, LaunchPlan, NbodyKernel};
 
     let there = there(args)?;
     let mut counts = args.gpus.clone().unwrap_or_else(|| vec![1, there]);
@@ -180,7 +180,7 @@ pub(super) fn on_gpus(
             count => format!("{count} gpus"),
         };
         for precision in &args.precision {
-            let most = MOST[usize::from(*precision != Precision::F32)];
+            let most = DEFAULT_MAX_BODIES[usize::from(*precision != Precision::F32)];
             for n in numbers(args, most) {
                 for (solver, kernel) in [
                     (Solver::Basic, None),
@@ -197,7 +197,7 @@ pub(super) fn on_gpus(
                     if left_out {
                         continue;
                     }
-                    engine.set_plan(kernel.map(Plan::new));
+                    engine.set_plan(kernel.map(LaunchPlan::new));
                     let problem = problem(n, solver, *precision)?;
                     let solver = kernel.map_or(solver.name(), NbodyKernel::name);
                     rates.push(bench.rate(&engine, &problem, [&name, solver])?);
@@ -211,7 +211,7 @@ pub(super) fn on_gpus(
     Ok(names)
 }
 
-/// The basic solver over block sizes, and over bodies a thread and unrolling: with sums that are not divided among blocks, as in
+/// The basic solver over block sizes, and over bodies per thread and unrolling: with sums that are not divided among blocks, as in
 /// the tables of Bertinelli (2024/25).
 fn measure_tables(
     args: &Args,
@@ -219,14 +219,14 @@ fn measure_tables(
     engine: &mut trisolar::nbody::DeviceEngine,
     tables: &mut Tables,
 ) -> Result<(), Failure> {
-    use trisolar::nbody::{NbodyKernel, Plan};
+    use trisolar::nbody::{LaunchPlan, NbodyKernel};
 
     for n in numbers(args, 1 << 16) {
         let problem = problem(n, Solver::Basic, Precision::F32)?;
         for block in [32, 64, 128, 256, 512, 1024] {
-            let plan = Plan {
+            let plan = LaunchPlan {
                 block,
-                ..Plan::new(NbodyKernel::Tile1)
+                ..LaunchPlan::new(NbodyKernel::Tile1)
             };
             engine.set_plan(Some(plan));
             let rate = bench.rate(engine, &problem, ["gpu", "tile-1"])?;
@@ -241,9 +241,9 @@ fn measure_tables(
             NbodyKernel::Tile4Unrolled,
             NbodyKernel::Tile8,
         ] {
-            let plan = Plan {
+            let plan = LaunchPlan {
                 splits: u32::MAX,
-                ..Plan::new(kernel)
+                ..LaunchPlan::new(kernel)
             };
             engine.set_plan(Some(plan));
             let rate = bench.rate(engine, &problem, ["gpu", kernel.name()])?;

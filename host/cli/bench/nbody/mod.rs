@@ -13,7 +13,7 @@ use trisolar::run::Outputs;
 use self::measure::{Bench, Tables};
 use crate::{Failure, interrupt, report, values};
 
-/// Measures whole steps of the semi-implicit Euler integrator, forces and motion, of Plummer models.
+/// Measures whole steps (forces and motion) of the symplectic Euler integrator for Plummer models.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Shortest time of a measurement in seconds
     #[arg(long, value_name = "SECONDS", default_value = "0.05", value_parser = values::number)]
     seconds: f64,
-    /// Also measure the basic solver in f32 over block sizes, and over bodies a thread and unrolling
+    /// Also measure the basic solver in f32 over block sizes, and over bodies per thread and unrolling
     #[arg(long)]
     tables: bool,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// What to measure: auto (all there is), cpu or gpu
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = values::backend)]
     backend: Backend,
-    /// Also write what was measured to this CSV file
+    /// Also write the measurements to this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Also draw rates over the number of bodies, with error bars, into this PNG file
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(count) = args.gpus.as_ref().and_then(|list| list.first())
         && args.backend == Backend::Cpu
     {
-        let reason = "--backend cpu measures no GPU; leave one of them out";
+        let reason = "--backend cpu measures no GPU; remove one of the two options";
         return Err(Failure::value(&count.to_string(), "--gpus", reason));
     }
     let mut outputs = Outputs::new();

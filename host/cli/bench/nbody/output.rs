@@ -1,4 +1,4 @@
-//! What was measured as text, JSON, CSV and a plot.
+//! Output of the measurements as text, JSON, CSV and a plot.
 
 use std::io::Write;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(super) fn text(devices: &[String], repeats: usize, rates: &[Rate], tables: &
         let columns: Vec<String> = tables.blocks.iter().map(|(b, _)| b.to_string()).collect();
         let values = tables.blocks.iter().map(|(_, rate)| rate);
         text.push_str(
-            "\n\nbasic, f32, one body a thread, one part: 1e9 interactions/s by threads of a block",
+            "\n\nbasic, f32, one body per thread, sums not divided among blocks:\n1e9 interactions/s by threads per block",
         );
         text.push_str(&grid(&columns, values));
     }
@@ -51,14 +51,14 @@ pub(super) fn text(devices: &[String], repeats: usize, rates: &[Rate], tables: &
             .collect();
         let values = tables.unroll.iter().map(|(_, rate)| rate);
         text.push_str(
-            "\n\nbasic, f32, blocks of 128, all parts: 1e9 interactions/s by bodies a thread x steps unrolled",
+            "\n\nbasic, f32, blocks of 128, sums divided among blocks:\n1e9 interactions/s by bodies per thread x unrolled steps",
         );
         text.push_str(&grid(&columns, values));
     }
     text.push_str(&format!(
         "\n\nmean and standard deviation of {repeats} measurements of whole steps: N² interactions and the motion;\n\
-         reduced evaluates half of them. atomic and equal-masses (which leaves the equal masses of the model out of the\n\
-         pulls and puts them into the sums) add in no fixed order: their last bits differ from run to run."
+         reduced evaluates half of them. atomic and equal-masses (which multiplies sums instead of single forces by the\n\
+         mass) add in no fixed order, so their last bits differ from run to run."
     ));
     text
 }

@@ -1,4 +1,4 @@
-//! Table 7.7: one core beside a GPU.
+//! Table 7.7: one core and a GPU.
 
 use trisolar::divergence::{Backend, EngineError};
 use trisolar::nbody::{self, CpuEngine, Options, Precision, Schedule, Solver};
@@ -15,15 +15,15 @@ const BOOK: [(usize, [f64; 2]); 6] = [
     (262_144, [3.23e3, 2.24]),
     (1_048_576, [5.20e4, 4.81e1]),
 ];
-/// More particles would take one core minutes: their time is that of these, scaled as N².
-const SERIAL: usize = 32_768;
-/// Pulls of a measurement on a GPU, so that it lasts a tenth of a second at least.
-const PULLS: u64 = 200_000_000_000;
+/// Largest number of particles that one core computes; for more, which would take minutes, the time is scaled as N².
+const MAX_SERIAL_BODIES: usize = 32_768;
+/// Pairs of a measurement on a GPU, so that it takes at least a tenth of a second.
+const MIN_PAIRS: u64 = 200_000_000_000;
 
 pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> {
     tables.heading(
-        "Table 7.7: seconds a step, one core (f64, reduced) beside a GPU (f32). ~: scaled as N² from the largest measured. The \
-         textbook's ratios are in parentheses.",
+        "Table 7.7: seconds per step on one core (f64, reduced) and on a GPU (f32). ~: scaled as N² from the largest measured \
+         number of particles. The ratios of Pacheco & Malensek (2021) are in parentheses.",
     );
     let (gpu, said) = match gpu() {
         Ok(engine) => {
@@ -41,7 +41,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
     let mut serial = 0.0;
     let mut measured = 0;
     for (n, [book_serial, book_cuda]) in BOOK {
-        let scaled = n > SERIAL;
+        let scaled = n > MAX_SERIAL_BODIES;
         if scaled {
             serial *= (n as f64 / measured as f64).powi(2);
         } else {
@@ -58,7 +58,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
             format!("{}{serial:.3e}", if scaled { "~" } else { "" })
         );
         if let Some(engine) = &gpu {
-            let steps = (PULLS / (n * n) as u64).clamp(1, 2000);
+            let steps = (MIN_PAIRS / (n * n) as u64).clamp(1, 2000);
             let problem = problem(n, Solver::Reduced, Precision::F32)?;
             let warm = fastest(engine.as_ref(), &problem, 1, 1)?;
             drop(warm);

@@ -25,19 +25,19 @@ use crate::{Failure, interrupt, report, values};
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    about = "Measure N-body solvers: the textbook's tables anew, and its C loops beside ours on one core"
+    about = "Measure N-body solvers: the tables of Pacheco & Malensek (2021), and Trisolar beside C loops after them on one core"
 )]
 pub(crate) struct Args {
     /// Steps of tables 7.3, 7.5 and 7.6
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     steps: u64,
-    /// Most threads and processes, 1 to 4096 [default: as many as the machine has cores, 16 at most]
+    /// Largest number of threads and processes, 1 to 4096 [default: the number of cores, at most 16]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::threads)]
     threads: Option<usize>,
     /// Number of repeats, the fastest of which is reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
-    /// Write what was measured to a CSV file
+    /// Write the measurements to a CSV file
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
     /// Print one JSON object instead of the tables
@@ -82,13 +82,13 @@ impl Tables {
         self.text.push('\n');
     }
 
-    /// Adds a line that tells what follows.
+    /// Adds a heading.
     pub(super) fn heading(&mut self, text: &str) {
         self.text.push('\n');
         self.paragraph(text);
     }
 
-    /// Adds as many lines as a text needs.
+    /// Adds a text, wrapped into lines.
     pub(super) fn paragraph(&mut self, text: &str) {
         let lines = textwrap::wrap(text, 80);
         lines.iter().for_each(|line| self.line(line));
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     threads::measure(&mut tables, args.steps, most, args.repeats)?;
     processes::measure(&mut tables, args.steps, most, args.repeats)?;
     graphics::measure(&mut tables, args.repeats)?;
-    tables.line("\nseconds: the fastest of the repeats; (in parentheses: what the textbook says)");
+    tables.line("\nseconds: the fastest of the repeats; in parentheses: Pacheco & Malensek (2021)");
     if let Some(path) = &args.csv {
         write_csv(path, &tables.rows)?;
     }
@@ -164,7 +164,7 @@ pub(super) fn problem(
         .map_err(|e| Failure::Failed(e.to_string()))
 }
 
-/// Seconds of the fastest of some runs, without starting up, and the bodies at the end.
+/// Seconds of the fastest of some runs, without start-up, and the bodies at the end.
 pub(super) fn fastest(
     engine: &dyn Engine,
     problem: &Validated,
@@ -178,7 +178,7 @@ pub(super) fn fastest(
         let mut run = engine.start(problem, problem.bodies())?;
         let start = Instant::now();
         run.advance(steps, &Unattended)?;
-        // On a GPU, steps are done when their results are there.
+        // On a GPU, steps are done when their results are on the host.
         end = run.bodies()?;
         best = best.min(start.elapsed().as_secs_f64());
     }

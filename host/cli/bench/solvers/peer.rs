@@ -14,7 +14,7 @@ const FLAGS: [&str; 2] = ["-O3", "-march=native"];
 const BODIES: usize = 2000;
 const STEPS: u64 = 20;
 
-/// What was measured of a solver.
+/// The measurements of a solver.
 struct Measured {
     name: String,
     solver: Solver,
@@ -31,9 +31,9 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         let problem = problem(BODIES, *solver, Precision::F64)?;
         let mut rivals: Vec<(String, Option<CpuEngine>)> = Vec::new();
         if compiled.is_ok() {
-            rivals.push(("textbook's C".into(), None));
+            rivals.push(("C after P&M".into(), None));
         }
-        // Scalar lanes are for machines that have no others.
+        // Scalar lanes are only of interest on machines without vector units.
         let is_of_use = |s: &Simd| *s != Simd::Scalar || Simd::best() == Simd::Scalar;
         for simd in Simd::available().into_iter().filter(is_of_use) {
             let engine = CpuEngine::with_simd(Some(1), Schedule::Dynamic, simd)?;
@@ -41,7 +41,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
         }
         let mut seconds = vec![f64::INFINITY; rivals.len()];
         let mut ends = vec![Bodies::default(); rivals.len()];
-        // In turn, so that a busy machine is busy for all of them.
+        // In turn, so that other load affects all of them equally.
         for _ in 0..repeats {
             interrupt::check()?;
             for (k, (_, engine)) in rivals.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn measure(tables: &mut Tables, repeats: u32) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Compiles the loops, or says why not.
+/// Compiles the loops, or returns the reason of the failure.
 fn compile(folder: &Path) -> Result<(), String> {
     let source = folder.join("textbook.c");
     std::fs::write(&source, SOURCE).map_err(|e| e.to_string())?;
@@ -90,7 +90,9 @@ fn compile(folder: &Path) -> Result<(), String> {
 }
 
 fn run(program: &Path, solver: Solver) -> Result<(f64, Bodies), Failure> {
-    let failed = |reason: String| Failure::Failed(format!("the textbook's C program: {reason}"));
+    let failed = |reason: String| {
+        Failure::Failed(format!("the C program after Pacheco & Malensek: {reason}"))
+    };
     let output = Command::new(program)
         .args([solver.name(), &BODIES.to_string(), &STEPS.to_string(), "1"])
         .output()
@@ -121,11 +123,12 @@ fn difference(a: &Bodies, b: &Bodies) -> f64 {
 
 fn report(tables: &mut Tables, measured: &[Measured], no_c: Option<&String>, agreement: f64) {
     tables.heading(&format!(
-        "One core, {BODIES} particles, {STEPS} steps: the textbook's serial loops in C ({}) beside ours, in f64 and two dimensions",
+        "One core, {BODIES} particles, {STEPS} steps: serial C loops after Pacheco & Malensek (2021) ({}) and \
+         Trisolar, in f64 and two dimensions",
         FLAGS.join(" ")
     ));
     match no_c {
-        Some(reason) => tables.line(&format!("(no C beside them: {reason})")),
+        Some(reason) => tables.line(&format!("(not compared with C: {reason})")),
         None => tables.line(&format!(
             "(positions at the end differ by {agreement:.0e} of the line's length at most)"
         )),

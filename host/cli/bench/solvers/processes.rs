@@ -1,4 +1,4 @@
-//! Tables 7.5 and 7.6: MPI processes, and threads beside them.
+//! Tables 7.5 and 7.6: MPI processes and threads.
 
 use std::process::Command;
 
@@ -28,7 +28,7 @@ pub(super) fn measure(
     repeats: u32,
 ) -> Result<(), Failure> {
     tables.heading(&format!(
-        "Tables 7.5 and 7.6: MPI processes on this machine beside threads, {BODIES} particles, {steps} steps"
+        "Tables 7.5 and 7.6: MPI processes and threads on this machine, {BODIES} particles, {steps} steps"
     ));
     let problem_of = |solver| problem(BODIES, solver, Precision::F64);
     let problems = [problem_of(Solver::Basic)?, problem_of(Solver::Reduced)?];
@@ -103,7 +103,7 @@ fn row(
     }
 }
 
-/// Seconds of the fastest run of this program under mpirun, or why there is none.
+/// Seconds of the fastest run of this program under mpirun, or the reason of the failure.
 fn mpirun(
     processes: usize,
     solver: Solver,
@@ -137,7 +137,7 @@ fn mpirun(
                 &steps.to_string(),
             ])
             .args(["--solver", solver.name()])
-            // Open MPI does not run as root without being told twice; measuring does no harm.
+            // Open MPI runs as root only if both variables are set; a measurement does no harm.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .output();

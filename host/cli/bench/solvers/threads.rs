@@ -1,4 +1,4 @@
-//! Table 7.3: threads and schedules; who has how much to do, and what partial sums take.
+//! Table 7.3: threads and schedules, with load balance and memory of partial sums.
 
 use trisolar::nbody::{CpuEngine, Partials, Precision, Schedule, Solver};
 
@@ -21,7 +21,7 @@ const COLUMNS: [(&str, Solver, Schedule); 4] = [
 ];
 /// The number of particles of Pacheco & Malensek (2021), and one with enough rows of 128 for many threads.
 const BODIES: [usize; 2] = [400, 6400];
-/// Bodies of a row: what is dealt to threads.
+/// Bodies per row, the unit that threads share.
 const ROW: usize = 128;
 
 pub(super) fn measure(
@@ -31,11 +31,11 @@ pub(super) fn measure(
     repeats: u32,
 ) -> Result<(), Failure> {
     for n in BODIES {
-        // As many pairs, but not less than a few steps.
+        // The same number of pairs, but at least a few steps.
         let steps = (steps * 400 * 400 / (n * n) as u64).max(4).min(steps);
         tables.heading(&format!(
-            "Table 7.3: threads, {n} particles, {steps} steps. Rows of {ROW} particles are dealt to threads, in blocks or in turn; \
-             each row's pulls have memory of their own and are summed in the order of rows."
+            "Table 7.3: threads, {n} particles, {steps} steps. Rows of {ROW} particles are assigned to threads, in blocks or in \
+             turn; each row has partial sums of its own, which are added in the order of the rows."
         ));
         let names = COLUMNS.map(|(name, ..)| format!("{name:>18}")).concat();
         tables.line(&format!("{:<8}{names}", "threads"));
@@ -73,11 +73,11 @@ pub(super) fn cell(seconds: f64, book: Option<f64>, width: usize) -> String {
     format!("{:>width$}", format!("{seconds:.4}{book}"))
 }
 
-/// How much more than the mean the busiest thread has to do.
+/// Reports the work of the busiest thread relative to the mean.
 fn balance(tables: &mut Tables) {
     tables.heading(
-        "Load balance of the reduced solver: pairs of the busiest thread over the mean, by schedule. The first rows meet all \
-         particles, the last ones only themselves.",
+        "Load balance of the reduced solver: pairs of the busiest thread over the mean, by schedule. The first rows are \
+         evaluated with all particles, the last rows only with themselves.",
     );
     tables.line(&format!(
         "{:<8}{:>16}{:>16}{:>16}{:>16}",
@@ -116,8 +116,8 @@ fn busiest(n: usize, threads: usize, cyclic: bool) -> f64 {
 fn memory(tables: &mut Tables, most: usize) -> Result<(), Failure> {
     let threads = most.max(2);
     tables.heading(&format!(
-        "Memory for partial sums of the reduced solver with {threads} threads: an array for each thread (the textbook's, \
-         --partials threads), for each row under way (--partials rows: equal bits for any number of threads)."
+        "Memory for partial sums of the reduced solver with {threads} threads: an array for each thread (Pacheco & Malensek 2021, \
+         --partials threads), for each row in progress (--partials rows: equal bits for any number of threads)."
     ));
     tables.line(&format!(
         "{:<12}{:>16}{:>16}",

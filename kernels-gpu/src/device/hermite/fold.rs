@@ -3,7 +3,7 @@
 use cuda_std::thread;
 use cuda_std::warp::warp_shuffle_down;
 
-/// Sums of the 2, 4, … parts from `g` on, `h` apart: the tree's lower levels pair what is farthest apart.
+/// Sums of the 2, 4, … parts from `g` on, at distances `h`: the lower levels of the tree pair the parts that are farthest apart.
 macro_rules! level {
     ($name:ident, $half:ident) => {
         #[inline(always)]
@@ -41,7 +41,7 @@ fn tree(at: impl Fn(u32) -> f64, parts: u32) -> f64 {
     }
 }
 
-/// Folds what [`tiles`](super::tiles::pull) leaves: a thread a value.
+/// Folds the partial sums of [`tiles`](super::tiles::pull), with one thread per value.
 ///
 /// # Safety
 /// `partial` is valid for components · parts · count numbers, `out` for count · components.

@@ -8,7 +8,7 @@ use super::record::vector;
 use super::{Launch, Record, fold, width};
 use crate::physics::pair;
 
-/// Threads of a block for this many partial sums.
+/// Threads per block for this many partial sums.
 pub const fn threads(parts: u32) -> u32 {
     if parts < 32 { 32 } else { parts }
 }
@@ -18,7 +18,7 @@ pub const fn shared_bytes(values: usize, parts: u32) -> u32 {
     8 * values as u32 * parts
 }
 
-/// The pull on the body of this block, written to `out[body · 3D + component]`.
+/// The force on the body of this block, written to `out[body · 3D + component]`.
 ///
 /// # Safety
 /// `predicted` is valid for sums · terms records, `places` for `count` numbers below that, `out` for
@@ -34,7 +34,7 @@ pub unsafe fn pull<A: Record<D>, const D: usize>(
     unsafe { pull_at::<A, D>(launch, predicted, places, out, thread::block_idx_x()) };
 }
 
-/// The pull on one body by a block.
+/// Computes the force on one body by a block.
 ///
 /// # Safety
 /// As [`pull`], with body < count, the same for all threads of the block. Between two of these there is a barrier.
@@ -86,7 +86,7 @@ pub(super) unsafe fn pull_at<A: Record<D>, const D: usize>(
     unsafe { fold_block(values, 3 * D as u32, parts, out.add(body as usize * 3 * D)) };
 }
 
-/// Folds `values` numbers of each of `parts` partial sums, a warp a number.
+/// Folds `values` numbers of each of `parts` partial sums, with one warp per number.
 ///
 /// # Safety
 /// All threads of the block call this, after they have set `from[value · parts + part]`; `out` is valid for `values`

@@ -1,10 +1,11 @@
-//! Hermite forces on a GPU: what the kernels are made of.
+//! The parts of the kernels for Hermite integration.
 //!
 //! A body is a record of f64. Of a star: mass, time, `order` vectors. Predicted: mass and `order` / 2 vectors, padded
 //! to an even number ([`width`]). Body s has place s; the places up to the next multiple of the number of partial sums
 //! ([`partial_sums`](crate::physics::summation::partial_sums)) hold zeros.
 //!
-//! Many bodies are pulled by [`tiles`], which leaves partial sums for [`fold`](mod@fold); few by [`lanes`]. The bits are the same.
+//! Forces on many bodies are computed by [`tiles`], which writes partial sums for [`fold`](mod@fold), and forces on few bodies by
+//! [`lanes`]. The bits are the same.
 //! [`steps`] takes whole block steps, many in a launch.
 
 pub mod fold;
@@ -22,7 +23,7 @@ use crate::Vec3;
 use crate::physics::hermite::predict;
 use record::vector;
 
-/// What a launch of a force kernel is about.
+/// The problem of a launch of a force kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Launch {
@@ -30,13 +31,13 @@ pub struct Launch {
     pub softening2: f64,
     /// Partial sums G, a power of two.
     pub sums: u32,
-    /// Bodies of each, those of mass 0 included.
+    /// Bodies of each partial sum, including those of mass 0.
     pub terms: u32,
-    /// Bodies that are pulled.
+    /// Bodies whose forces are computed.
     pub count: u32,
     /// First of the partial sums to compute, below `stride`.
     pub first: u32,
-    /// From one of them to the next, a power of two up to G: 1 unless several devices share the work.
+    /// Distance from one partial sum to the next, a power of two up to G: 1 unless several devices share the work.
     pub stride: u32,
 }
 
@@ -65,7 +66,7 @@ unsafe fn put(to: *mut f64, v: Vec3<f64>) {
 /// Predicts the star of this thread to `time`.
 ///
 /// # Safety
-/// `stars` and `predicted` are valid for `places` records each; a thread a place is enough.
+/// `stars` and `predicted` are valid for `places` records each; one thread per place is enough.
 #[inline(always)]
 pub unsafe fn predict_star<const P: usize, const D: usize>(
     stars: *const f64,

@@ -1,4 +1,4 @@
-//! Lists of neighbours: a warp a body.
+//! Lists of neighbours, with one warp per body.
 
 use cuda_std::thread;
 use cuda_std::warp::warp_vote_ballot;
@@ -6,11 +6,11 @@ use cuda_std::warp::warp_vote_ballot;
 use super::record::vector;
 use crate::physics::hermite::ahmad_cohen::is_neighbour;
 
-/// What a launch of the list kernel is about.
+/// The problem of a launch of the list kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ListLaunch {
-    /// Bodies whose neighbours are looked for.
+    /// Bodies whose neighbours are listed.
     pub count: u32,
     /// All bodies.
     pub bodies: u32,
@@ -20,8 +20,8 @@ pub struct ListLaunch {
     pub capacity: u32,
 }
 
-/// The places of the neighbours of this warp's body, ascending, and how many there are. A list that is longer than the
-/// capacity is not usable: only its length is right.
+/// The places of the neighbours of this warp's body, ascending, and their number. A list that is longer than the
+/// capacity is not usable; only its length is correct.
 ///
 /// # Safety
 /// `predicted` is valid for `bodies` records, `places` and `radii2` for `count` numbers, `lists` for

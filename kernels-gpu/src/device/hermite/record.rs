@@ -1,4 +1,4 @@
-//! Bodies in the memory of a GPU, and as a force kernel holds them in shared memory and registers.
+//! The forms of bodies in the memory of a GPU, in shared memory and in registers.
 
 use cuda_std::shared::{F2, F4, SharedSlice, SharedValue};
 
@@ -17,7 +17,7 @@ pub const fn star_width(p: usize) -> usize {
     2 + 3 * p
 }
 
-/// The most numbers of a predicted body.
+/// Largest number of values of a predicted body.
 const WIDEST: usize = width(4);
 
 /// Two neighbours in memory, loaded together.
@@ -41,9 +41,9 @@ pub(super) unsafe fn vector(from: *const f64) -> Vec3<f64> {
     }
 }
 
-/// A precision as the force kernels need it.
+/// A precision of the force kernels.
 pub trait Record<const D: usize>: Arithmetic<D> {
-    /// What shared memory is made of.
+    /// The type of the words of shared memory.
     type Word: SharedValue;
     /// Words of a body in shared memory, 16 bytes each.
     const WORDS: usize;

@@ -1,11 +1,11 @@
 //! Whole block steps on the device, many in a launch: which particles are due, prediction, forces, correction and the choice
-//! of the next steps, with barriers for the whole grid between them and nothing copied.
+//! of the next steps, with barriers for the whole grid between them and without copies.
 //!
-//! A launch ends at a time, after a number of steps, or before a block that the host has to look at: one with a step that
-//! was much too long, cannot be told from 0, or leads to what is no number. Nothing of such a block is kept.
+//! A launch ends at a time, after a number of steps, or before a block that the host has to perform: one with a step that was
+//! much too long, is too short to advance the time, or leads to a result that is not finite. Such a block changes nothing.
 //!
-//! Steps are corrected into records of their own and become the stars' in the next block's first phase, where everybody
-//! knows whether the block counts.
+//! Corrected steps are written to records of their own. The first phase of the next block copies them to the stars, because only
+//! then do all threads know whether the block is valid.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -24,10 +24,10 @@ use crate::physics::hermite::step::{
 };
 use crate::physics::hermite::{TERMS, Taylor};
 
-/// Lengths of steps there may be, each half of the one before.
+/// Number of step lengths, each half of the previous one.
 pub const LEVELS: u32 = 64;
 
-/// What a launch is about.
+/// The problem of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Steps {
@@ -41,7 +41,7 @@ pub struct Steps {
     pub shortest: f64,
     /// Time of the last block.
     pub time: f64,
-    /// No block after this time.
+    /// Time after which there is no block.
     pub end: f64,
     /// Blocks after which to stop.
     pub most_blocks: u64,
@@ -49,20 +49,20 @@ pub struct Steps {
     pub most_pairs: u64,
     /// Bodies.
     pub bodies: u32,
-    /// How often each step is evaluated and corrected.
+    /// Number of evaluations and corrections of each step.
     pub iterations: u32,
-    /// Active bodies up to which each gets a block.
+    /// Number of active bodies up to which each has a block.
     pub few: u32,
-    /// Active bodies for whose partial sums there is room.
+    /// Number of active bodies whose partial sums fit into the memory.
     pub room: u32,
 }
 
-/// Where everything is.
+/// The addresses of all arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// Records of [`star_width`] numbers for sums · terms places.
     pub stars: *mut f64,
-    /// What a star has beyond that, [`REST`] numbers for each body.
+    /// The other values of a star, [`REST`] numbers for each body.
     pub rest: *mut f64,
     /// Corrected steps, [`moved_width`] numbers for each body.
     pub moved: *mut f64,
@@ -74,7 +74,7 @@ pub struct State {
     pub forces: *mut f64,
     /// 3D · sums · room numbers.
     pub partial: *mut f64,
-    /// How many bodies have steps of each of [`LEVELS`] lengths, the longest first.
+    /// Number of bodies with steps of each of [`LEVELS`] lengths, the longest first.
     pub levels: *const AtomicU32,
     /// [`CONTROL`] numbers, 0 before the launch.
     pub control: *const AtomicU32,
@@ -85,12 +85,12 @@ pub struct State {
 /// Numbers of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
 pub const REST: usize = 7;
 
-/// Numbers of a corrected step of order `p`: the next step, what is to be counted, p + 2 vectors.
+/// Numbers of a corrected step of order `p`: the next step, the events to count, p + 2 vectors.
 pub const fn moved_width(p: usize) -> usize {
     2 + 3 * (p + 2)
 }
 
-/// Numbers that threads share: the barrier's, three counters of active bodies that take turns, whether to stop.
+/// Numbers that threads share: that of the barrier, three counters of active bodies that are used in turn, and whether to stop.
 pub const CONTROL: usize = 5;
 const COUNTS: usize = 1;
 const STOPPED: usize = 4;
@@ -104,17 +104,17 @@ pub const TIME: usize = 0;
 pub const BLOCKS: usize = 1;
 /// Steps of bodies.
 pub const STEPS: usize = 2;
-/// 1 if no block is due up to the end, 2 if the host has to look at the next one, 0 otherwise.
+/// 1 if no block is due up to the end, 2 if the host has to perform the next one, 0 otherwise.
 pub const ENDED: usize = 3;
-/// Steps that were not shortened for noise.
+/// Steps that were not shortened, because of rounding noise.
 pub const NOISY: usize = 4;
 /// Steps that were lengthened to the shortest.
 pub const CLAMPED: usize = 5;
 /// Cycles of the first block: prediction and the list of active bodies; forces; correction.
 pub const CYCLES: usize = 6;
-/// Where the counts of blocks begin.
+/// Index of the first count of blocks.
 pub const ACTIVE: usize = 9;
-/// Where the counts of steps begin.
+/// Index of the first count of steps.
 pub const LENGTHS: usize = ACTIVE + 32;
 
 /// The end of a launch: [`ENDED`].
@@ -122,13 +122,13 @@ pub const AT_END: u64 = 1;
 /// The end of a launch: [`ENDED`].
 pub const FOR_HOST: u64 = 2;
 
-/// What [`Verdict`](crate::physics::hermite::step::Verdict) says that is counted.
+/// The events of a [`Verdict`](crate::physics::hermite::step::Verdict) that are counted.
 const IS_NOISY: f64 = 1.0;
 const IS_CLAMPED: f64 = 2.0;
 
-/// A block that is being made.
+/// The block that is being performed.
 struct Block {
-    /// Time of the block before.
+    /// Time of the previous block.
     before: f64,
     /// Its time.
     time: f64,
@@ -139,8 +139,8 @@ struct Block {
 /// Takes block steps. Called by all threads of the grid.
 ///
 /// # Safety
-/// The pointers are valid for what [`State`] says, and nobody else uses what they point to; blocks have as many threads as
-/// [`lanes::threads`] asks for and shared memory for [`lanes`] and [`tiles`]; all blocks of the grid are resident at the same
+/// The pointers are valid as [`State`] requires, and nothing else uses their memory; blocks have as many threads as
+/// [`lanes::threads`] requires and shared memory for [`lanes`] and [`tiles`]; all blocks of the grid are resident at the same
 /// time.
 #[inline(always)]
 pub unsafe fn steps<A: Record<D>, const P: usize, const D: usize, const I: usize>(
@@ -233,7 +233,7 @@ unsafe fn count_up(report: *const AtomicU64, what: usize, by: u64) {
     unsafe { (*report.add(what)).fetch_add(by, Relaxed) };
 }
 
-/// The shortest step of all bodies, found by every warp for itself.
+/// The shortest step of all bodies, determined by every warp independently.
 ///
 /// # Safety
 /// `levels` is valid; whole warps call this.
@@ -257,11 +257,11 @@ unsafe fn shortest_step(levels: *const AtomicU32, longest: f64) -> f64 {
     halved(longest, level)
 }
 
-/// Makes the last block's corrected steps those of the stars; then, unless this was the last block, predicts all stars and
+/// Copies the corrected steps of the last block to the stars; then, unless this was the last block, predicts all stars and
 /// lists those that are due.
 ///
 /// # Safety
-/// As [`steps`]; whoever corrected steps has passed a barrier.
+/// As [`steps`]; there has been a barrier after the correction.
 #[inline(always)]
 unsafe fn settle<const P: usize, const D: usize>(
     job: &Steps,
@@ -333,7 +333,7 @@ unsafe fn settle_star<const P: usize, const D: usize>(
     }
 }
 
-/// Takes over what a corrected step has beyond the star's record, and counts the step, which was `taken` long.
+/// Copies the values of a corrected step beyond the star's record, and counts the step of length `taken`.
 ///
 /// # Safety
 /// `rest` and `moved` are the body's.
@@ -389,7 +389,7 @@ unsafe fn list(at: &State, number: u64, place: u32, due: bool) {
 /// correction.
 ///
 /// # Safety
-/// As [`steps`]; `count` places are listed, and whoever predicted has passed a barrier.
+/// As [`steps`]; `count` places are listed, and there has been a barrier after the prediction.
 #[inline(always)]
 unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>(
     job: &Steps,
@@ -446,7 +446,7 @@ unsafe fn evaluate<A: Record<D>, const P: usize, const D: usize, const I: usize>
     correcting
 }
 
-/// Forces on many bodies, as many at a time as there is room for. A barrier ends it.
+/// Forces on many bodies, as many at a time as fit into the memory. A barrier ends it.
 ///
 /// # Safety
 /// As [`evaluate`].
@@ -512,7 +512,7 @@ unsafe fn replace<const P: usize, const D: usize>(at: &State, count: u32) {
 /// Corrects the active body `k` and, after the last iteration, chooses its next step.
 ///
 /// # Safety
-/// As [`evaluate`]; its force is there, and no other thread works on it.
+/// As [`evaluate`]; its force has been computed, and no other thread works on it.
 #[inline(always)]
 unsafe fn correct_body<const P: usize, const D: usize>(
     job: &Steps,
@@ -543,7 +543,7 @@ unsafe fn correct_body<const P: usize, const D: usize>(
     }
 }
 
-/// A star as [`correct`] takes it.
+/// A star in the form that [`correct`] needs.
 ///
 /// # Safety
 /// `star` is valid for [`star_width`] numbers.
@@ -564,7 +564,7 @@ unsafe fn start<const P: usize>(star: *const f64) -> Taylor<f64> {
     x
 }
 
-/// Chooses the next step of a body that made one of length `before` to `y`, and stops all if the host has to look at it.
+/// Chooses the next step of a body after a step of length `before` to `y`, and stops all threads if the host has to perform the block.
 ///
 /// # Safety
 /// As [`correct_body`]; `moved` is the body's record.

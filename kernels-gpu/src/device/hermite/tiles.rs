@@ -6,7 +6,7 @@ use cuda_std::thread;
 use super::{Launch, Record, width};
 use crate::Vec3;
 
-/// Bodies of a tile: as many as the threads of a block.
+/// Bytes of dynamic shared memory for a tile with one body per thread of a block.
 pub const fn shared_bytes(words: usize, threads: u32) -> u32 {
     16 * words as u32 * threads
 }
@@ -32,7 +32,7 @@ macro_rules! each {
     }};
 }
 
-/// The pull of one partial sum on `I` bodies a thread, written to `partial[(component · parts + part) · count + body]`.
+/// The forces of one partial sum on `I` bodies per thread, written to `partial[(component · parts + part) · count + body]`.
 ///
 /// # Safety
 /// `predicted` is valid for sums · terms records, `places` for `count` numbers below that, `partial` for
@@ -48,7 +48,7 @@ pub unsafe fn pull<A: Record<D>, const D: usize, const I: usize>(
     unsafe { pull_unit::<A, D, I>(launch, predicted, places, partial, thread::block_idx_x()) };
 }
 
-/// The pull of one partial sum on one group of bodies by a block: units number the groups of each part.
+/// The forces of one partial sum on one group of bodies by a block; units number the groups of each part.
 ///
 /// # Safety
 /// As [`pull`], with the same unit for all threads of the block, below groups · parts.
@@ -121,7 +121,7 @@ pub(super) unsafe fn pull_unit<A: Record<D>, const D: usize, const I: usize>(
     });
 }
 
-/// Writes what a part pulls at a body.
+/// Writes the force of a part on a body.
 ///
 /// # Safety
 /// `partial` is valid for 3D · parts · count numbers; part < parts, body < count.

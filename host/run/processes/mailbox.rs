@@ -15,13 +15,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 type Parcel = (usize, Vec<u8>);
 
 /// Takes messages for other ranks, and hands those that come from them to whom they are for.
-pub(super) struct Post {
+pub(super) struct Mailbox {
     out: Sender<Parcel>,
     lines: Mutex<HashMap<(u32, usize), Sender<Message>>>,
 }
 
-impl Post {
-    /// The post, and what has been given to it.
+impl Mailbox {
+    /// The mailbox, and what has been given to it.
     pub fn new() -> (Self, Receiver<Parcel>) {
         let (out, given) = channel();
         let lines = Mutex::default();
@@ -33,7 +33,7 @@ impl Post {
         let (sender, inbox) = channel();
         self.lines().insert((task, peer), sender);
         Line {
-            post: self,
+            mailbox: self,
             task,
             peer,
             inbox: Mutex::new(inbox),
@@ -89,7 +89,7 @@ impl Post {
 /// One end of what is said about a task between two ranks.
 #[allow(missing_debug_implementations)]
 pub struct Line<'a> {
-    post: &'a Post,
+    mailbox: &'a Mailbox,
     task: u32,
     peer: usize,
     inbox: Mutex<Receiver<Message>>,
@@ -112,7 +112,10 @@ impl Line<'_> {
 
     pub(super) fn say(&self, message: &Message) {
         // Fails only when the run is over.
-        let _ = self.post.out.send((self.peer, message.to_bytes(self.task)));
+        let _ = self
+            .mailbox
+            .out
+            .send((self.peer, message.to_bytes(self.task)));
     }
 
     /// Waits for a message, but not for long.
@@ -128,6 +131,6 @@ impl Line<'_> {
 
 impl Drop for Line<'_> {
     fn drop(&mut self) {
-        self.post.lines().remove(&(self.task, self.peer));
+        self.mailbox.lines().remove(&(self.task, self.peer));
     }
 }

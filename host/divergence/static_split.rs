@@ -31,14 +31,14 @@ pub(super) fn evenly(spans: &[Range<u64>], parts: usize) -> Vec<Vec<Range<u64>>>
     found
 }
 
-/// Adds up what the parts report.
-pub(super) struct Sum<'a> {
+/// Adds up the steps that the parts report.
+pub(super) struct ProgressSum<'a> {
     monitor: &'a dyn Monitor,
     done: Vec<AtomicU64>,
     total: u64,
 }
 
-impl<'a> Sum<'a> {
+impl<'a> ProgressSum<'a> {
     /// For these parts of a map whose pixels have `steps` steps.
     pub fn new(monitor: &'a dyn Monitor, parts: &[Vec<Range<u64>>], steps: u64) -> Self {
         let pixels: u64 = parts.iter().flatten().map(|s| s.end - s.start).sum();
@@ -50,18 +50,18 @@ impl<'a> Sum<'a> {
     }
 
     /// The monitor of one part.
-    pub fn part(&self, number: usize) -> Part<'_> {
-        Part { sum: self, number }
+    pub fn part(&self, number: usize) -> PartMonitor<'_> {
+        PartMonitor { sum: self, number }
     }
 }
 
 /// One part's monitor.
-pub(super) struct Part<'a> {
-    sum: &'a Sum<'a>,
+pub(super) struct PartMonitor<'a> {
+    sum: &'a ProgressSum<'a>,
     number: usize,
 }
 
-impl Monitor for Part<'_> {
+impl Monitor for PartMonitor<'_> {
     fn progress(&self, done: u64, _: u64) {
         self.sum.done[self.number].store(done, Ordering::Relaxed);
         let all = self

@@ -1,22 +1,22 @@
-//! Buffers that were given back and wait to be used again: freeing one waits for all that the device does, also for others, and
-//! locking the host's pages takes milliseconds.
+//! A pool of released buffers for reuse: freeing a buffer waits for all work of the device, including that of other threads, and
+//! locking pages of the host takes milliseconds.
 
 use std::mem::forget;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cust::memory::{DeviceBuffer, DeviceCopy, LockedBuffer};
 
-use super::{Gpu, GpuError};
+use super::GpuError;
 
-/// The buffers of a [`Gpu`] that nobody uses, if it is to keep them.
+/// The unused buffers of a [`Gpu`](super::Gpu), if it keeps them.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub device: Shelf<DeviceBuffer<u8>>,
-    pub host: Shelf<LockedBuffer<u8>>,
+pub(super) struct BufferPool {
+    pub device: FreeBuffers<DeviceBuffer<u8>>,
+    pub host: FreeBuffers<LockedBuffer<u8>>,
 }
 
-impl Kept {
-    /// From now on buffers are kept.
+impl BufferPool {
+    /// Starts keeping buffers.
     pub fn begin(&mut self) {
         self.device.keeps = true;
         self.host.keeps = true;
@@ -25,15 +25,15 @@ impl Kept {
 
 /// Buffers of one kind.
 #[derive(Debug)]
-pub(super) struct Shelf<B> {
+pub(super) struct FreeBuffers<B> {
     keeps: bool,
     pieces: Mutex<Vec<B>>,
 }
 
-/// Buffers kept at most; the oldest go first. A map takes 8 of a kind at most.
-const MOST: usize = 24;
+/// Largest number of buffers that are kept; the oldest are freed first. A map uses at most 8 of a kind.
+const MAX_KEPT_BUFFERS: usize = 24;
 
-impl<B> Default for Shelf<B> {
+impl<B> Default for FreeBuffers<B> {
     fn default() -> Self {
         Self {
             keeps: false,
@@ -42,12 +42,12 @@ impl<B> Default for Shelf<B> {
     }
 }
 
-impl<B> Shelf<B> {
+impl<B> FreeBuffers<B> {
     fn pieces(&self) -> MutexGuard<'_, Vec<B>> {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frees all; whether there were any.
+    /// Frees all buffers; returns whether there were any.
     pub fn clear(&self) -> bool {
         let pieces = std::mem::take(&mut *self.pieces());
         !pieces.is_empty()
@@ -56,25 +56,29 @@ impl<B> Shelf<B> {
     fn keep(&self, piece: B) {
         let mut pieces = self.pieces();
         pieces.push(piece);
-        if pieces.len() > MOST {
+        if pieces.len() > MAX_KEPT_BUFFERS {
             pieces.remove(0);
         }
     }
 
-    /// One of which `fits` holds, when nothing that was queued can touch it any more.
-    fn find(&self, gpu: &Gpu, fits: impl Fn(&B) -> bool) -> Result<Option<B>, GpuError> {
+    /// A buffer that `fits` accepts, after all work that can access it is done.
+    fn find(
+        &self,
+        settle: impl FnOnce() -> Result<(), GpuError>,
+        fits: impl Fn(&B) -> bool,
+    ) -> Result<Option<B>, GpuError> {
         let mut pieces = self.pieces();
         let Some(place) = pieces.iter().position(fits) else {
             return Ok(None);
         };
         let piece = pieces.remove(place);
         drop(pieces);
-        gpu.settle()?;
+        settle()?;
         Ok(Some(piece))
     }
 }
 
-impl Shelf<DeviceBuffer<u8>> {
+impl FreeBuffers<DeviceBuffer<u8>> {
     /// Keeps a buffer, or frees it.
     pub fn put<T: DeviceCopy>(&self, buffer: DeviceBuffer<T>) {
         let bytes = buffer.len() * size_of::<T>();
@@ -87,14 +91,15 @@ impl Shelf<DeviceBuffer<u8>> {
         self.keep(unsafe { DeviceBuffer::from_raw_parts(start, bytes) });
     }
 
-    /// A buffer of this length, with whatever bytes it has: for types of which any bytes are valid.
+    /// A buffer of this length, with undefined contents, for types for which any bytes are valid. `settle` waits until all work
+    /// that can access a kept buffer is done.
     pub fn take<T: DeviceCopy>(
         &self,
-        gpu: &Gpu,
+        settle: impl FnOnce() -> Result<(), GpuError>,
         length: usize,
     ) -> Result<Option<DeviceBuffer<T>>, GpuError> {
         let bytes = length * size_of::<T>();
-        let piece = self.find(gpu, |piece| piece.len() == bytes)?;
+        let piece = self.find(settle, |piece| piece.len() == bytes)?;
         Ok(piece.map(|piece| {
             let start = piece.as_device_ptr().cast();
             forget(piece);
@@ -104,7 +109,7 @@ impl Shelf<DeviceBuffer<u8>> {
     }
 }
 
-impl Shelf<LockedBuffer<u8>> {
+impl FreeBuffers<LockedBuffer<u8>> {
     /// Keeps a buffer, or frees it.
     pub fn put<T: DeviceCopy>(&self, mut buffer: LockedBuffer<T>) {
         let bytes = buffer.len() * size_of::<T>();
@@ -117,14 +122,15 @@ impl Shelf<LockedBuffer<u8>> {
         self.keep(unsafe { LockedBuffer::from_raw_parts(start, bytes) });
     }
 
-    /// A buffer of this length, with whatever bytes it has: for types of which any bytes are valid.
+    /// A buffer of this length, with undefined contents, for types for which any bytes are valid. `settle` waits until all work
+    /// that can access a kept buffer is done.
     pub fn take<T: DeviceCopy>(
         &self,
-        gpu: &Gpu,
+        settle: impl FnOnce() -> Result<(), GpuError>,
         length: usize,
     ) -> Result<Option<LockedBuffer<T>>, GpuError> {
         let bytes = length * size_of::<T>();
-        let piece = self.find(gpu, |piece| piece.len() == bytes)?;
+        let piece = self.find(settle, |piece| piece.len() == bytes)?;
         Ok(piece.map(|mut piece| {
             let start = piece.as_mut_ptr().cast();
             forget(piece);

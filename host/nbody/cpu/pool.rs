@@ -1,18 +1,18 @@
-//! The threads of the CPU engine, and how units of work are dealt to them.
+//! The threads of the CPU engine, and the distribution of units of work over them.
 
 use rayon::prelude::*;
 
 use super::super::Schedule;
 use trisolar_run::Workers;
 
-/// The workers of an engine, and how they share its work. A single one works in the caller's thread.
+/// The workers of an engine and their schedule. A single worker runs in the caller's thread.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(super) struct Pool {
     workers: Workers,
     schedule: Schedule,
 }
 
-impl Team {
+impl Pool {
     pub(super) fn new(workers: Workers, schedule: Schedule) -> Self {
         Self { workers, schedule }
     }
@@ -29,7 +29,7 @@ impl Team {
         self.schedule
     }
 
-    /// Does `work` for each of `units` that pulls are computed of, in no particular order, and returns when all are done.
+    /// Calls `work` for each of `units` of force computation, in no particular order, and returns when all are done.
     pub(super) fn each(&self, units: usize, work: impl Fn(usize) + Sync + Send) {
         self.deal(self.schedule, units, work);
     }
@@ -43,8 +43,8 @@ impl Team {
         self.deal(schedule, units, work);
     }
 
-    /// Lets every thread do `work` with its number and the units that the schedule gives it: none is shared out while they
-    /// work, so that `dynamic` is dealt as `cyclic` is.
+    /// Calls `work` in every thread with its number and the units that the schedule gives it. Units are distributed in advance, so that
+    /// `dynamic` is the same as `cyclic`.
     pub(super) fn threads_with_units(
         &self,
         units: usize,
@@ -83,25 +83,25 @@ impl Team {
     }
 }
 
-/// The part of the units that thread `t` has in one piece.
+/// The contiguous part of the units of thread `t`.
 fn block(t: usize, threads: usize, units: usize) -> std::ops::Range<usize> {
     t * units / threads..(t + 1) * units / threads
 }
 
-/// A slice that several threads write to, each to places of its own.
+/// A slice to which several threads write, each to places of its own.
 #[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
+pub(super) struct SharedSlice<'a> {
     start: *mut f64,
     length: usize,
     lifetime: std::marker::PhantomData<&'a mut [f64]>,
 }
 
 // SAFETY: who writes promises in `range` that no two threads use the same places.
-unsafe impl Sync for Shared<'_> {}
+unsafe impl Sync for SharedSlice<'_> {}
 // SAFETY: as above.
-unsafe impl Send for Shared<'_> {}
+unsafe impl Send for SharedSlice<'_> {}
 
-impl<'a> Shared<'a> {
+impl<'a> SharedSlice<'a> {
     pub(super) fn new(slice: &'a mut [f64]) -> Self {
         Self {
             start: slice.as_mut_ptr(),
@@ -113,7 +113,7 @@ impl<'a> Shared<'a> {
     /// `length` numbers from `first` on.
     ///
     /// # Safety
-    /// Nobody else uses any of them while the reference lives.
+    /// No other thread uses any of them while the reference lives.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(super) unsafe fn range(&self, first: usize, length: usize) -> &mut [f64] {

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
 use super::queue::{Queue, Share};
-use super::split::{self, Sum};
-use super::team::Worker as _;
+use super::scheduler::Worker as _;
+use super::static_split::{self, ProgressSum};
 use super::tiles::{Pipeline, Standing};
 use trisolar_run::{EngineError, Monitor};
 
 /// Computes a task on these GPUs, calling `at_start` when all are ready.
 ///
 /// # Errors
-/// The first failure: the others do not take over.
+/// The first failure of a GPU. The other GPUs do not take over its pixels.
 pub(super) fn drive(
     gpus: &[&DeviceEngine],
     task: &Task<'_>,
@@ -23,8 +23,8 @@ pub(super) fn drive(
     at_start: Option<&(dyn Fn() + Sync)>,
 ) -> Result<Ran, EngineError> {
     let steps = task.spec.specification().steps;
-    let parts: Vec<Vec<Range<u64>>> = split::evenly(task.spans, gpus.len());
-    let sum = Sum::new(monitor, &parts, steps);
+    let parts: Vec<Vec<Range<u64>>> = static_split::evenly(task.spans, gpus.len());
+    let sum = ProgressSum::new(monitor, &parts, steps);
     let monitors: Vec<_> = (0..parts.len()).map(|part| sum.part(part)).collect();
     let capacities = gpus
         .iter()

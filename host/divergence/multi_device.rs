@@ -1,38 +1,38 @@
-//! Several GPUs, alone or with the CPU.
+//! Computes maps on several GPUs, with or without the CPU.
 
 use std::thread;
 
-use super::devices::{Devices, LentCpu, LentGpu};
+use super::devices::{CpuLease, Devices, GpuLease};
 use super::engine::{Engine, Ran, Task};
 use super::resume::{Resuming, Stepper};
-use super::team::{self, Worker};
+use super::scheduler::{self, Worker};
 use trisolar_device::DeviceInfo;
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Pixels per GPU if the user does not set the number of GPUs: about as many as a GPU computes at a time.
-const PIXELS_A_GPU: u64 = 1 << 16;
+const PIXELS_PER_GPU: u64 = 1 << 16;
 
 /// Computes maps on several GPUs.
 #[derive(Debug)]
-pub struct FleetEngine {
-    gpus: Vec<LentGpu>,
-    /// The CPU, which helps.
-    cpu: Option<LentCpu>,
-    /// The CPU, which takes over if all GPUs fail.
-    reserve: Option<LentCpu>,
+pub struct MultiDeviceEngine {
+    gpus: Vec<GpuLease>,
+    /// The CPU, if it computes together with the GPUs.
+    cpu: Option<CpuLease>,
+    /// The CPU, if it takes over when all GPUs have failed.
+    reserve: Option<CpuLease>,
     driver: Driver,
 }
 
-impl FleetEngine {
-    /// The devices that `options` ask for, for a map of so many pixels; also says which of them cannot be used.
+impl MultiDeviceEngine {
+    /// Opens the devices that `options` select for a map of this many pixels; also returns notes about those that cannot be used.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] if one that was named is not there, otherwise why none can be used.
+    /// [`EngineError::Refused`] if a named GPU does not exist; otherwise the reason why no GPU can be used.
     pub fn open(pixels: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
         Self::of(&Devices::new(), pixels, options)
     }
 
-    /// The same out of devices of which some may be open.
+    /// As [`open`](Self::open), from devices some of which may be open.
     pub(super) fn of(
         devices: &Devices,
         pixels: u64,
@@ -40,26 +40,26 @@ impl FleetEngine {
     ) -> Result<(Self, Vec<String>), EngineError> {
         let found = devices.list();
         options.check_with(found.as_deref())?;
-        let chosen = choose(&found?, options.gpus, pixels);
+        let chosen = select_gpus(&found?, options.gpus, pixels);
         let (gpus, mut failed) = open_all(devices, &chosen);
         if gpus.is_empty() {
             return Err(failed.swap_remove(0));
         }
-        let alone = options.driver == Driver::Single;
+        let single = options.driver == Driver::Single;
         let cpu = |wanted: bool| wanted.then(|| devices.cpu(options.threads)).transpose();
-        let fleet = Self {
+        let multi_device = Self {
             gpus,
             cpu: cpu(options.with_cpu)?,
-            reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !alone)?,
+            reserve: cpu(options.backend == Backend::Auto && !options.with_cpu && !single)?,
             driver: options.driver,
         };
         let note = |error| format!("{error}; the other devices compute instead");
-        Ok((fleet, failed.iter().map(note).collect()))
+        Ok((multi_device, failed.iter().map(note).collect()))
     }
 }
 
-/// Opens these GPUs at the same time.
-fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError>) {
+/// Opens these GPUs concurrently.
+fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<GpuLease>, Vec<EngineError>) {
     let results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = chosen
             .iter()
@@ -80,25 +80,25 @@ fn open_all(devices: &Devices, chosen: &[u32]) -> (Vec<LentGpu>, Vec<EngineError
     (gpus, failed)
 }
 
-/// Numbers of the GPUs to use, all of which are there.
-fn choose(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
+/// Numbers of the GPUs to use, all of which exist.
+fn select_gpus(found: &[DeviceInfo], choice: GpuChoice, pixels: u64) -> Vec<u32> {
     let all = found.iter().map(|gpu| gpu.index);
     match choice {
         GpuChoice::All => all.collect(),
         GpuChoice::Auto => {
-            let enough = usize::try_from(pixels.div_ceil(PIXELS_A_GPU)).unwrap_or(usize::MAX);
+            let enough = usize::try_from(pixels.div_ceil(PIXELS_PER_GPU)).unwrap_or(usize::MAX);
             all.take(enough.max(1)).collect()
         }
         GpuChoice::These(_) => choice.numbers().collect(),
     }
 }
 
-impl Engine for FleetEngine {
+impl Engine for MultiDeviceEngine {
     fn name(&self) -> &'static str {
         if self.cpu.is_some() { "gpu+cpu" } else { "gpu" }
     }
 
-    /// Equal names once, with their number.
+    /// Equal names are listed once, with their count.
     fn device(&self) -> String {
         let mut kinds: Vec<(String, usize)> = Vec::new();
         for gpu in &self.gpus {
@@ -122,15 +122,15 @@ impl Engine for FleetEngine {
         if driven.len() == self.gpus.len() {
             return super::device::measured(driven.iter().copied(), |at_start| match self.driver {
                 Driver::Threads => self.together(task, monitor, at_start),
-                Driver::Single => super::alone::drive(&driven, task, monitor, at_start),
+                Driver::Single => super::single_driver::drive(&driven, task, monitor, at_start),
             });
         }
         self.together(task, monitor, None)
     }
 }
 
-impl FleetEngine {
-    /// A host thread for each device.
+impl MultiDeviceEngine {
+    /// Runs a task with a host thread for each device.
     fn together(
         &self,
         task: &Task<'_>,
@@ -141,11 +141,11 @@ impl FleetEngine {
         let cpu = self.cpu.iter().map(|cpu| &**cpu as &dyn Worker);
         let workers: Vec<&dyn Worker> = gpus.chain(cpu).collect();
         let reserve = self.reserve.as_ref().map(|cpu| &**cpu as &dyn Worker);
-        team::run_from(&workers, reserve, task, monitor, at_start)
+        scheduler::run_from(&workers, reserve, task, monitor, at_start)
     }
 
-    /// Pixels under way. Every GPU has two handles: while one brings results back and takes new states in, or waits
-    /// for its last pixels, the other one's are computed.
+    /// Computes unfinished pixels to their ends. Every GPU has two handles: while one copies results and states or waits for its last
+    /// pixels, the GPU computes those of the other.
     pub(super) fn resume(
         &self,
         devices: &Devices,
@@ -153,7 +153,7 @@ impl FleetEngine {
         monitor: &dyn Monitor,
     ) -> Result<Ran, EngineError> {
         let numbers: Vec<u32> = self.gpus.iter().map(|gpu| gpu.index()).collect();
-        // One is enough, if there is no second one to be had.
+        // One handle is enough if a second one cannot be opened.
         let (seconds, _) = open_all(devices, &numbers);
         let gpus = self.gpus.iter().chain(&seconds);
         let gpus = gpus.map(|gpu| &***gpu as &dyn Stepper);
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn small_maps_take_few_gpus_unless_asked_otherwise() {
         let found = listed(4);
-        let chosen = |choice, pixels| choose(&found, choice, pixels);
+        let chosen = |choice, pixels| select_gpus(&found, choice, pixels);
         assert_eq!(chosen(GpuChoice::Auto, 300 * 300), [0, 1]);
         assert_eq!(chosen(GpuChoice::Auto, 10), [0]);
         assert_eq!(chosen(GpuChoice::Auto, 1 << 24), [0, 1, 2, 3]);

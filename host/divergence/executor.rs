@@ -8,7 +8,7 @@ use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can run at a time.
-pub trait Computer: Sync {
+pub trait Executor: Sync {
     /// Computes pixels of a map and hands them to the task's sink as they come.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ pub trait Computer: Sync {
 /// # Errors
 /// As [`run`](super::run).
 pub fn run_on(
-    computer: &dyn Computer,
+    executor: &dyn Executor,
     spec: &Validated,
     options: &RunOptions,
     monitor: &dyn Monitor,
@@ -60,7 +60,7 @@ pub fn run_on(
     let memory = Memory::new(spec.value_type(), spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
-    let work = || computer.stream(&task, options, monitor);
+    let work = || executor.stream(&task, options, monitor);
     let (streamed, resolution) = resolution::beside(spec, options.threads, monitor, work)?;
     let map = DivergenceMap::new(spec, memory.into_values(), streamed);
     Ok(map.with_resolution(resolution))

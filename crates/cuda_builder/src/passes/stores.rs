@@ -92,7 +92,7 @@ fn moved(store: &Instruction<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn treated(body: &str) -> String {
+    fn passed(body: &str) -> String {
         let text = of_bits(&format!(".visible .entry a()\n{{\n{body}\tret;\n}}\n"));
         let body = text.strip_prefix(".visible .entry a()\n{\n").unwrap();
         body.strip_suffix("\tret;\n}\n").unwrap().to_owned()
@@ -102,12 +102,12 @@ mod tests {
     fn the_lower_bits_of_a_float_are_stored_from_a_copy() {
         let number = "\tcvt.rn.f32.f64 \t%r9, %rd112;\n";
         assert_eq!(
-            treated(&format!("{number}\tst.local.b8 \t[%rd73+11], %r9;\n")),
+            passed(&format!("{number}\tst.local.b8 \t[%rd73+11], %r9;\n")),
             format!(
                 "{number}\t{{ // bits\n\t.reg .b32 bits0;\n\tmov.b32 \tbits0, %r9;\n\tst.local.b8 \t[%rd73+11], bits0;\n\t}}\n"
             )
         );
-        let both = treated(
+        let both = passed(
             "\tadd.rn.f64 \t%rd1, %rd2, %rd3;\n\tst.global.v2.b32 \t[%rd4], {%rd1, %rd1};\n",
         );
         assert!(
@@ -126,7 +126,7 @@ mod tests {
             "\tcvt.rn.f32.f64 \t%r9, %rd112;\n\tcvt.u16.u32 \t%rs1, %r9;\n\tst.b16 \t[%r9], %rs1;\n",
             "\tadd.rn.f32 \t%r1, %r2, %r3;\n\tst.global.b8 \t[%rd1], %r11;\n",
         ] {
-            assert_eq!(treated(body), body);
+            assert_eq!(passed(body), body);
         }
     }
 }

@@ -1,51 +1,51 @@
 //! Selects an engine from the user's options: which GPUs, with or without the CPU, and what happens if there is no GPU.
 
-use super::devices::{Devices, LentCpu};
+use super::devices::{CpuLease, Devices};
 use super::engine::Engine;
-use super::fleet::FleetEngine;
+use super::multi_device::MultiDeviceEngine;
 use super::{Specification, Validated};
 use trisolar_run::{Backend, Driver, EngineError, GpuChoice, RunOptions};
 
-/// What computes a map.
-pub(super) enum Chosen {
+/// The engine that computes a map.
+pub(super) enum Selected {
     /// GPUs, or GPUs and the CPU.
-    Fleet(FleetEngine),
+    MultiDevice(MultiDeviceEngine),
     /// The CPU.
-    Cpu(LentCpu),
+    Cpu(CpuLease),
 }
 
-impl Chosen {
+impl Selected {
     pub fn engine(&self) -> &dyn Engine {
         match self {
-            Self::Fleet(fleet) => fleet,
+            Self::MultiDevice(multi_device) => multi_device,
             Self::Cpu(cpu) => &**cpu,
         }
     }
 }
 
-/// Devices for `options` to compute so many pixels of a map, and what the user should know about them.
+/// Selects the engine for `options` and a map of this many pixels; also returns notes for the user.
 ///
 /// # Errors
 /// No GPU can be used and one is needed, or the CPU engine cannot start.
-pub(super) fn devices(
+pub(super) fn engine(
     devices: &Devices,
     spec: &Validated,
     pixels: u64,
     options: &RunOptions,
-) -> Result<(Chosen, Vec<String>), EngineError> {
+) -> Result<(Selected, Vec<String>), EngineError> {
     options.check()?;
     let mut notes = Vec::new();
     if options.backend != Backend::Cpu {
-        match FleetEngine::of(devices, pixels, options) {
-            Ok((fleet, mut said)) => {
+        match MultiDeviceEngine::of(devices, pixels, options) {
+            Ok((multi_device, mut said)) => {
                 notes.append(&mut said);
                 notes.extend(mixed(spec.specification(), options.with_cpu));
-                return Ok((Chosen::Fleet(fleet), notes));
+                return Ok((Selected::MultiDevice(multi_device), notes));
             }
             Err(error) => {
                 let reason = error.to_string();
                 let note = error.passed_over(options.backend)?;
-                // On a machine without a GPU that is news only for those who have asked for all of them.
+                // A missing GPU is only mentioned to users who asked for all GPUs.
                 let asked = (options.gpus == GpuChoice::All)
                     .then(|| format!("--gpus all: {reason}; the CPU computes instead"));
                 notes.extend(note.or(asked));
@@ -53,9 +53,9 @@ pub(super) fn devices(
         }
     }
     if options.driver == Driver::Single {
-        notes.push("the single driver drives GPUs only: the CPU computes as it always does".into());
+        notes.push("the driver single only drives GPUs; the CPU computes as usual".into());
     }
-    Ok((Chosen::Cpu(devices.cpu(options.threads)?), notes))
+    Ok((Selected::Cpu(devices.cpu(options.threads)?), notes))
 }
 
 /// The note for a precision whose bits depend on the device, if GPUs and the CPU compute together.
@@ -63,8 +63,8 @@ fn mixed(specification: &Specification, with_cpu: bool) -> Option<String> {
     let portable = specification.precision.is_portable();
     (with_cpu && !portable).then(|| {
         format!(
-            "with --precision {} pixels may differ in the last bits between GPU and CPU, and which computes a pixel is \
-             not the same every time",
+            "with --precision {} pixels may differ in the last bits between GPU and CPU, and \
+             different runs distribute the pixels differently",
             specification.precision
         )
     })

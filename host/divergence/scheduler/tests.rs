@@ -1,4 +1,4 @@
-//! What a team promises, with devices that are slow, unequal, or fail.
+//! Tests the scheduler with devices that are slow, unequal, or fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -13,17 +13,17 @@ use crate::{
     ValueSlice,
 };
 
-/// How a pretended device fails.
+/// How a simulated device fails.
 #[derive(Clone, Copy, PartialEq)]
 enum Fails {
     Never,
     AtOnce,
-    /// After so many deliveries, with pixels drawn.
+    /// After this many deliveries, with pixels drawn.
     After(u64),
     Panics,
 }
 
-/// A device that needs some time for a pixel and makes up its result.
+/// A simulated device that sleeps for each pixel and invents its result.
 struct Pretended {
     name: &'static str,
     a_pixel: Duration,
@@ -96,7 +96,7 @@ fn map(pixels: u64) -> Validated {
     specification.validate().expect("valid")
 }
 
-/// Runs pretended devices on a map and returns what came together.
+/// Runs simulated devices on a map and returns the collected results.
 fn run_on(
     workers: &[&dyn Worker],
     reserve: Option<&dyn Worker>,
@@ -272,7 +272,7 @@ fn lively() -> Validated {
     specification.validate().expect("valid")
 }
 
-/// A device that fails after a number of launches' time: draws and gives up.
+/// A device that draws pixels and then fails.
 struct Failing<'a>(&'a dyn Worker);
 
 impl Worker for Failing<'_> {
@@ -307,7 +307,7 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
     let (small, large) = (gpu(1, 32), gpu(4, 64));
     let plain = EmulatorEngine::new(DivergenceKernel::Plain);
     let failing = Failing(&small);
-    let teams: [&[&dyn Worker]; 5] = [
+    let sets: [&[&dyn Worker]; 5] = [
         &[&large],
         &[&small, &large],
         &[&large, &cpu],
@@ -324,21 +324,21 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
     for spec in Quantity::ALL.iter().map(|quantity| of_quantity(*quantity)) {
         let reference = cpu.compute(&spec, &Unattended).expect("computes").values;
         let quantity = spec.specification().quantity;
-        // The plain kernel, in the last team, is of divergence.
-        let teams = &teams[..if quantity == Quantity::Divergence {
+        // The plain kernel, in the last set, only computes divergence.
+        let sets = &sets[..if quantity == Quantity::Divergence {
             5
         } else {
             4
         }];
-        for team in teams {
+        for workers in sets {
             let memory = Memory::new(spec.value_type(), spec.pixels()).expect("memory");
             let whole = [0..spec.pixels()];
             let task = Task::new(&spec, &whole, &memory);
-            let ran = run(team, None, &task, &Unattended).expect("runs");
+            let ran = run(workers, None, &task, &Unattended).expect("runs");
             let values = memory.into_values();
             let (values, reference) = (values.as_slice(), reference.as_slice());
             assert!(values.bytes() == reference.bytes(), "{quantity}");
-            let failed = team.iter().filter(|w| w.label() == "failing").count();
+            let failed = workers.iter().filter(|w| w.label() == "failing").count();
             assert_eq!(ran.notes.len(), failed, "{:?}", ran.notes);
         }
     }
@@ -381,11 +381,11 @@ fn many_spans_are_computed_by_devices_of_every_kind() {
         .chain(std::iter::once(pixels - 1..pixels))
         .collect();
     let failing = Failing(&gpu);
-    let teams: [&[&dyn Worker]; 4] = [&[&cpu], &[&gpu], &[&gpu, &cpu], &[&failing, &cpu]];
-    for team in teams {
+    let sets: [&[&dyn Worker]; 4] = [&[&cpu], &[&gpu], &[&gpu, &cpu], &[&failing, &cpu]];
+    for workers in sets {
         let memory = Memory::new(spec.value_type(), pixels).expect("memory");
         let task = Task::new(&spec, &spans, &memory);
-        run(team, None, &task, &Unattended).expect("runs");
+        run(workers, None, &task, &Unattended).expect("runs");
         let values = memory.into_values();
         let (values, reference) = (values.as_slice(), reference.as_slice());
         for span in &spans {

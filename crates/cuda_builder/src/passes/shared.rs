@@ -442,7 +442,7 @@ mod tests {
     const GLOBAL: &str =
         ".visible .global .align 4 .b8 cuda_std_shared_static$k$TILE$0123[64] = {1, 2};\n";
 
-    fn treated(body: &str) -> Result<String, CudaBuilderError> {
+    fn passed(body: &str) -> Result<String, CudaBuilderError> {
         let text = placed(&format!(
             "{HEAD}{GLOBAL}.visible .entry a()\n{{\n{body}\tret;\n}}\n"
         ))?;
@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn accesses_through_a_sum_with_the_address_are_of_shared_memory() {
-        let text = treated(&format!(
+        let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n\tmul.wide.u32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\
              \tld.global.nc.v2.b32 \t{{%r2, %r3}}, [%rd3+8];\n\tatom.acquire.gpu.global.cas.b32 \t%r4, [%rd3], %r2, %r3;\n\
              \tst.volatile.global.b32 \t[{TILE}+4], %r4;\n\tld.global.b32 \t%r5, [%rd9];\n"
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn an_address_of_either_memory_is_generic() {
-        let text = treated(&format!(
+        let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\tselp.b64 \t%rd3, %rd1, %rd2, %p1;\n\
              \tld.global.b32 \t%r1, [%rd3];\n\tcvta.global.u64 \t%rd4, %rd3;\n\tcvta.global.u64 \t%rd5, %rd1;\n\
              \tst.global.v2.b64 \t[%rd2], {{%rd4, %rd5}};\n\tsetp.eq.b64 \t%p2, %rd1, 0;\n\tsetp.eq.b64 \t%p3, %rd1, %rd5;\n"
@@ -492,7 +492,7 @@ mod tests {
     #[test]
     fn a_register_that_is_written_twice_holds_what_both_can_be() {
         // The second of two loops over different memories.
-        let text = treated(&format!(
+        let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n$L1:\n\tld.global.b32 \t%r1, [%rd1];\n\tadd.s64 \t%rd1, %rd1, 4;\n\
              \tmov.b64 \t%rd1, OTHER;\n"
         ));
@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_difference_of_addresses_is_no_address() {
-        let text = treated(&format!(
+        let text = passed(&format!(
             "\tmov.b64 \t%rd1, {TILE};\n\tmov.b64 \t%rd2, OTHER;\n\tsub.s64 \t%rd3, %rd2, %rd1;\n\
              \tadd.s64 \t%rd4, %rd1, %rd3;\n\tld.global.b32 \t%r1, [%rd4];\n"
         ));
@@ -517,7 +517,7 @@ mod tests {
     fn assembly_gets_generic_addresses_and_may_name_the_static() {
         let named =
             format!("\t// begin inline asm\n\tld.shared.b32 %r1, [{TILE}];\n\t// end inline asm\n");
-        assert_eq!(treated(&named).unwrap(), named);
+        assert_eq!(passed(&named).unwrap(), named);
         let given = |more: &str| {
             format!(
                 "\tmov.b64 \t%rd1, {TILE};\n\t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %rd1; cvt.u32.u64 %r1, %rd2;\n\
@@ -525,7 +525,7 @@ mod tests {
             )
         };
         assert_eq!(
-            treated(&given("")).unwrap(),
+            passed(&given("")).unwrap(),
             format!(
                 "\t.reg .b64 \t%generic<1>;\n\tmov.b64 \t%rd1, {TILE};\n\tcvta.shared.u64 \t%generic0, %rd1;\n\
                  \t// begin inline asm\n\tcvta.to.shared.u64 %rd2, %generic0; cvt.u32.u64 %r1, %rd2;\n\
@@ -533,7 +533,7 @@ mod tests {
             )
         );
         // An instruction of several lines may write any register of them.
-        let text = treated(&given("some.instruction {%r1},\n {%rd1};\n")).unwrap();
+        let text = passed(&given("some.instruction {%r1},\n {%rd1};\n")).unwrap();
         assert!(text.contains("mov.b64 \t%rd1, %generic0;"), "{text}");
         assert!(
             text.contains("atom.add.u64 %rd3, [%rd1+8], %rd4;"),
@@ -543,7 +543,7 @@ mod tests {
 
     #[test]
     fn what_shared_memory_cannot_do_is_refused_with_its_place() {
-        let error = treated(&format!("\tprefetch.global.L1 \t[{TILE}];\n")).unwrap_err();
+        let error = passed(&format!("\tprefetch.global.L1 \t[{TILE}];\n")).unwrap_err();
         let message = error.to_string();
         for words in ["TILE of the crate k", "in a, as `prefetch.global.L1"] {
             assert!(message.contains(words), "{words} in {message}");

@@ -1,4 +1,4 @@
-//! What is done to rustc's PTX, where LLVM or the driver's compiler would make something else of it than Rust says.
+//! Passes over rustc's PTX, for code that LLVM or the driver's compiler would translate to something other than the Rust program.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,18 +11,18 @@ mod remainder;
 mod shared;
 mod stores;
 
-/// Names the treatment; to be changed with it, so that what was made before is made again.
+/// The version of the passes. It changes with them, so that PTX made before is made again.
 pub(crate) const NAME: &str =
     "shared statics and arrays, atomics of a thread's own memory, exact remainders, stores of bits";
 
-/// The PTX that means what the Rust program means.
-pub(crate) fn treat(ptx: &str) -> Result<String, CudaBuilderError> {
+/// Applies all passes, after which the PTX has the meaning of the Rust program.
+pub(crate) fn apply(ptx: &str) -> Result<String, CudaBuilderError> {
     let ptx = shared::placed(ptx)?;
     let ptx = atomics::of_own_memory(&ptx)?;
     Ok(stores::of_bits(&remainder::exact(&ptx)))
 }
 
-/// The text with other lines instead of some, by their numbers.
+/// Replaces lines of a text, by their numbers.
 fn rewritten(ptx: &str, instead: &HashMap<usize, String>) -> String {
     if instead.is_empty() {
         return ptx.to_owned();

@@ -1,29 +1,30 @@
-//! Particles in packets of 8 as SIMD lanes want them: all first components, all second ones, and so on.
+//! Particles as arrays of structures of arrays, for SIMD lanes: packets of 8 particles with all first components, then all second
+//! ones, and so on.
 
 use kernels_gpu::{Real, Vec3};
 
 /// Particles of a packet, a multiple of every number of lanes.
-pub(super) const PACKET: usize = 8;
+pub(super) const PACKET_PARTICLES: usize = 8;
 
 /// Lanes in memory.
-pub(super) trait Memory: Real {
+pub(super) trait LaneMemory: Real {
     /// One lane.
     type Element: Copy + Default;
     /// Reads the lanes from consecutive places.
     ///
     /// # Safety
-    /// As many numbers as there are lanes must be readable at `from`, and the instruction set be there.
+    /// As many numbers as there are lanes must be readable at `from`, and the machine must have the instruction set.
     unsafe fn load(from: *const Self::Element) -> Self;
     /// Writes the lanes to consecutive places.
     ///
     /// # Safety
-    /// As many numbers as there are lanes must be writable at `to`, and the instruction set be there.
+    /// As many numbers as there are lanes must be writable at `to`, and the machine must have the instruction set.
     unsafe fn store(self, to: *mut Self::Element);
 }
 
 macro_rules! memory {
     ($($lanes:ty, $element:ty;)*) => {$(
-        impl Memory for $lanes {
+        impl LaneMemory for $lanes {
             type Element = $element;
             #[inline(always)]
             unsafe fn load(from: *const $element) -> Self {
@@ -46,33 +47,34 @@ memory!(trisolar_simd::F64x4, f64; trisolar_simd::F64x8, f64; trisolar_simd::F32
 
 /// Numbers of particles, `components` each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packets<T = f64> {
+pub(super) struct AosoaBuffer<T = f64> {
     components: usize,
     data: Vec<T>,
 }
 
-impl<T: Copy + Default> Packets<T> {
-    /// All 0, for this many particles (a multiple of [`PACKET`]).
+impl<T: Copy + Default> AosoaBuffer<T> {
+    /// All 0, for this many particles (a multiple of [`PACKET_PARTICLES`]).
     pub(super) fn zeroed(components: usize, places: usize) -> Self {
-        assert!(places.is_multiple_of(PACKET));
+        assert!(places.is_multiple_of(PACKET_PARTICLES));
         Self {
             components,
             data: vec![T::default(); components * places],
         }
     }
 
-    /// Makes it what [`zeroed`](Self::zeroed) is.
+    /// Makes it as [`zeroed`](Self::zeroed) does.
     pub(super) fn reset(&mut self, components: usize, places: usize) {
-        assert!(places.is_multiple_of(PACKET));
+        assert!(places.is_multiple_of(PACKET_PARTICLES));
         self.components = components;
         self.data.clear();
         self.data.resize(components * places, T::default());
     }
 
-    /// Where a component of a particle is.
+    /// The index of a component of a particle.
     #[inline(always)]
     fn index(&self, place: usize, component: usize) -> usize {
-        (place / PACKET * self.components + component) * PACKET + place % PACKET
+        (place / PACKET_PARTICLES * self.components + component) * PACKET_PARTICLES
+            + place % PACKET_PARTICLES
     }
 
     /// One number.
@@ -107,7 +109,7 @@ impl<T: Copy + Default> Packets<T> {
         self.set(place, component + 2, v.z);
     }
 
-    /// The packets themselves, each `components` · [`PACKET`] numbers.
+    /// The packets themselves, each `components` · [`PACKET_PARTICLES`] numbers.
     #[inline(always)]
     pub(super) fn data(&self) -> &[T] {
         &self.data
@@ -122,7 +124,7 @@ impl<T: Copy + Default> Packets<T> {
     /// Numbers of a packet.
     #[inline(always)]
     pub(super) fn stride(&self) -> usize {
-        self.components * PACKET
+        self.components * PACKET_PARTICLES
     }
 }
 
@@ -131,13 +133,13 @@ impl<T: Copy + Default> Packets<T> {
 /// # Safety
 /// `from` must point into a packet, with three components from there on and as many places as there are lanes.
 #[inline(always)]
-pub(super) unsafe fn load_vector<R: Memory>(from: *const R::Element) -> Vec3<R> {
+pub(super) unsafe fn load_vector<R: LaneMemory>(from: *const R::Element) -> Vec3<R> {
     // SAFETY: the caller's promise.
     unsafe {
         Vec3 {
             x: R::load(from),
-            y: R::load(from.add(PACKET)),
-            z: R::load(from.add(2 * PACKET)),
+            y: R::load(from.add(PACKET_PARTICLES)),
+            z: R::load(from.add(2 * PACKET_PARTICLES)),
         }
     }
 }

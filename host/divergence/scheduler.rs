@@ -3,14 +3,14 @@
 use super::Specification;
 use super::engine::{Portion, Ran, Task};
 use super::queue::Share;
-use trisolar_run::team::{self, Items};
+use trisolar_run::scheduler::{self, Items};
 use trisolar_run::{EngineError, Monitor, queue};
 
-/// A device of a team.
+/// A device that the scheduler can use.
 pub(super) trait Worker: Sync {
     /// A name for reports that distinguishes it from other devices of its kind.
     fn label(&self) -> String;
-    /// Pixels that it works on at a time.
+    /// Pixels that it computes at a time.
     fn capacity(&self, specification: &Specification) -> u64;
     /// Draws spans of the task's pixels and delivers their results until there are none left.
     ///
@@ -22,7 +22,7 @@ pub(super) trait Worker: Sync {
 /// A device, as a team has it.
 struct Member<'a>(&'a dyn Worker);
 
-impl<'a> team::Worker<Task<'a>> for Member<'_> {
+impl<'a> scheduler::Worker<Task<'a>> for Member<'_> {
     fn label(&self) -> String {
         self.0.label()
     }
@@ -40,7 +40,7 @@ impl<'a> team::Worker<Task<'a>> for Member<'_> {
 /// of them have left undone.
 ///
 /// # Errors
-/// What ended the run, or the first failure if something is left undone.
+/// The error that ended the run, or the first failure if pixels remain.
 pub(super) fn run(
     workers: &[&dyn Worker],
     reserve: Option<&dyn Worker>,
@@ -50,7 +50,7 @@ pub(super) fn run(
     run_from(workers, reserve, task, monitor, None)
 }
 
-/// The same, calling `at_start` when all are ready.
+/// As [`run`], and calls `at_start` when all workers are ready.
 ///
 /// # Errors
 /// As [`run`].
@@ -69,10 +69,12 @@ pub(super) fn run_from(
         at_start,
     };
     let workers: Vec<Member<'_>> = workers.iter().map(|w| Member(*w)).collect();
-    let workers: Vec<&dyn team::Worker<Task<'_>>> = workers.iter().map(|w| w as _).collect();
+    let workers: Vec<&dyn scheduler::Worker<Task<'_>>> = workers.iter().map(|w| w as _).collect();
     let reserve = reserve.map(Member);
-    let reserve = reserve.as_ref().map(|w| w as &dyn team::Worker<Task<'_>>);
-    let ran = team::run(&workers, reserve, task, &items, monitor)?;
+    let reserve = reserve
+        .as_ref()
+        .map(|w| w as &dyn scheduler::Worker<Task<'_>>);
+    let ran = scheduler::run(&workers, reserve, task, &items, monitor)?;
     let portion = |(device, pixels)| Portion { device, pixels };
     Ok(Ran {
         elapsed: ran.elapsed,

@@ -177,7 +177,7 @@ const ORDER_AND_SPACE: [&str; 9] = [
 mod tests {
     use super::*;
 
-    fn treated(head: &str, body: &str) -> Result<String, CudaBuilderError> {
+    fn passed(head: &str, body: &str) -> Result<String, CudaBuilderError> {
         let text = of_own_memory(&format!("{head}\n{{\n{body}\tret;\n}}\n"))?;
         let body = text.strip_prefix(&format!("{head}\n{{\n")).unwrap();
         Ok(body.strip_suffix("\tret;\n}\n").unwrap().to_owned())
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_exchange_in_local_memory_becomes_a_choice() {
         let cas = "\tatom.acq_rel.sys.local.cas.b32 \t%r3, [%rd1+4], %r1, 7;\n";
-        let text = treated(KERNEL, &format!("{LOCAL}{cas}")).unwrap();
+        let text = passed(KERNEL, &format!("{LOCAL}{cas}")).unwrap();
         assert_eq!(
             text,
             format!(
@@ -204,7 +204,7 @@ mod tests {
     fn an_address_that_a_function_was_given_is_asked() {
         let known = "\tld.param.b64 \t%rd1, [f_param_0];\n";
         let add = "\tatom.relaxed.gpu.add.f64 %rd2, [%rd1+8], %rd3;\n";
-        let text = treated(".func f(.param .b64 f_param_0)", &format!("{known}{add}")).unwrap();
+        let text = passed(".func f(.param .b64 f_param_0)", &format!("{known}{add}")).unwrap();
         for line in [
             "\tisspacep.local \town, %rd1;\n",
             "\t@!own atom.relaxed.gpu.add.f64 \t%rd2, [%rd1+8], %rd3;\n",
@@ -214,7 +214,7 @@ mod tests {
             assert!(text.contains(line), "{line} in {text}");
         }
         let load = "\tld.acquire.gpu.v2.b32 \t{%r1, %r2}, [%rd1];\n";
-        let text = treated(".func f(.param .b64 f_param_0)", &format!("{known}{load}")).unwrap();
+        let text = passed(".func f(.param .b64 f_param_0)", &format!("{known}{load}")).unwrap();
         assert!(
             text.contains("\t@own ld.v2.b32 \t{%r1, %r2}, [%rd1];\n"),
             "{text}"
@@ -230,11 +230,11 @@ mod tests {
             "\tmov.b64 \t%rd1, TABLE;\n\tcvta.global.u64 \t%rd2, %rd1;\n\tred.add.u32 \t[%rd2], 1;\n",
             "\tld.shared.b64 \t%rd1, [%rd4];\n\tld.b32 \t%r1, [%rd1];\n\tld.volatile.b32 \t%r1, [%rd1];\n",
         ] {
-            assert_eq!(treated(KERNEL, body).unwrap(), body);
+            assert_eq!(passed(KERNEL, body).unwrap(), body);
         }
         // A pointer that was loaded may be one that a thread has stored.
         let loaded = "\tld.global.b64 \t%rd1, [%rd4];\n\tatom.add.u32 \t%r2, [%rd1], 1;\n";
-        assert!(treated(KERNEL, loaded).unwrap().contains("isspacep.local"));
+        assert!(passed(KERNEL, loaded).unwrap().contains("isspacep.local"));
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
             "add.u32", "add.f32", "and.b32", "or.b32", "xor.b32", "exch.b32", "min.s32", "max.u32",
             "inc.u32", "dec.u32",
         ] {
-            let text = treated(
+            let text = passed(
                 KERNEL,
                 &format!("{LOCAL}\tatom.local.{name} \t%r3, [%rd1], %r1;\n"),
             );
@@ -253,7 +253,7 @@ mod tests {
             );
         }
         let unknown = format!("{LOCAL}\tatom.local.exch.b128 \t%rq1, [%rd1], %rq2;\n");
-        let error = treated(KERNEL, &unknown).unwrap_err().to_string();
+        let error = passed(KERNEL, &unknown).unwrap_err().to_string();
         assert!(
             error.contains("atom.local.exch.b128") && error.contains(" in a"),
             "{error}"

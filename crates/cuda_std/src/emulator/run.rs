@@ -1,0 +1,209 @@
+//! Runs a launch: spreads its blocks over CPU threads.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::block::Worker;
+use super::error::EmulatorError;
+use super::launch::{AnyKernel, Dim3, Launch, Random, Stats};
+use super::statics::Turn;
+use crate::Kernel;
+use crate::kernel::one_thread;
+
+/// With more, the stacks of blocks that wait at barriers would be too many mappings for Linux's default limit.
+const MAX_DEFAULT_WORKERS: usize = 16;
+
+impl Launch {
+    /// Runs `kernel` once for every thread of the grid, and returns when all have finished.
+    ///
+    /// # Errors
+    /// See [`EmulatorError`]. If several blocks fail, the error is that of the first in the grid's order among those
+    /// that had started.
+    ///
+    /// # Safety
+    /// As a launch on a GPU: `kernel` runs on several CPU threads at once, whether its captures are `Sync` or not. Whatever
+    /// it reaches must be valid for that, as the kernel's own contract says.
+    pub unsafe fn run<F: Fn()>(&self, kernel: F) -> Result<Stats, EmulatorError> {
+        self.run_any(AnyKernel::new(&kernel))
+    }
+
+    /// Runs a kernel with these arguments, as [`run`](Self::run) does.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Safety
+    /// As a launch on a GPU: the arguments meet the kernel's own contract.
+    pub unsafe fn run_kernel<K: Kernel>(
+        &self,
+        arguments: K::Arguments,
+    ) -> Result<Stats, EmulatorError> {
+        // SAFETY: the function is that of the arguments; the caller's promise for the rest.
+        unsafe { self.run_erased(std::ptr::from_ref(&arguments).cast(), one_thread::<K>) }
+    }
+
+    /// Runs `thread` with `arguments` once for every thread of the grid: [`run_kernel`](Self::run_kernel) for callers that are not
+    /// generic over kernels.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Safety
+    /// `thread` may be called with `arguments` from several CPU threads at once until this returns.
+    pub unsafe fn run_erased(
+        &self,
+        arguments: *const (),
+        thread: unsafe fn(*const ()),
+    ) -> Result<Stats, EmulatorError> {
+        self.run_any(AnyKernel {
+            closure: arguments,
+            call: thread,
+        })
+    }
+
+    /// The same once for all kernels, so that the compiler does not make it anew for each. The closure must outlive the call.
+    fn run_any(&self, kernel: AnyKernel) -> Result<Stats, EmulatorError> {
+        self.check()?;
+        let blocks = self.grid.count();
+        let workers = match self.workers {
+            Some(workers) => workers,
+            None => thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(MAX_DEFAULT_WORKERS),
+        };
+        let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX));
+        let shared = Progress {
+            launch: self,
+            order: Order::new(self.seed, blocks),
+            next: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            outcome: Mutex::new((Stats::default(), None)),
+            output: Mutex::new(String::new()),
+        };
+        if workers <= 1 {
+            shared.work(kernel);
+        } else {
+            thread::scope(|scope| {
+                for _ in 1..workers {
+                    scope.spawn(|| shared.work(kernel));
+                }
+                shared.work(kernel);
+            });
+        }
+        let (mut stats, failure) = shared
+            .outcome
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        stats.output = shared
+            .output
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        match failure {
+            Some((_, error)) => Err(error),
+            None => Ok(stats),
+        }
+    }
+}
+
+/// `kernel` once for every thread of `grid` blocks of `block` threads; [`Launch`] has more options.
+///
+/// # Errors
+/// See [`EmulatorError`].
+///
+/// # Safety
+/// See [`Launch::run`].
+pub unsafe fn launch<F: Fn()>(
+    grid: impl Into<Dim3>,
+    block: impl Into<Dim3>,
+    shared_bytes: usize,
+    kernel: F,
+) -> Result<Stats, EmulatorError> {
+    // SAFETY: the caller's promise is the same.
+    unsafe {
+        Launch::new(grid, block)
+            .shared_bytes(shared_bytes)
+            .run(kernel)
+    }
+}
+
+/// What the CPU threads of a launch share.
+struct Progress<'a> {
+    launch: &'a Launch,
+    order: Order,
+    next: AtomicU64,
+    stop: AtomicBool,
+    /// Sums, and the failure of the lowest block so far.
+    outcome: Mutex<(Stats, Option<(u64, EmulatorError)>)>,
+    output: Mutex<String>,
+}
+
+impl Progress<'_> {
+    fn work(&self, kernel: AnyKernel) {
+        let output = self.launch.capture.then_some(&self.output);
+        let mut worker = Worker::new(self.launch, kernel, output);
+        let mut failure = None;
+        loop {
+            // First the turn, then the block: so that blocks begin in their order.
+            let turn = Turn::take();
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let Some(block) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            if let Err(error) = worker.run_block(block, turn) {
+                self.stop.store(true, Ordering::Relaxed);
+                failure = Some((block, error));
+            }
+        }
+        let stats = worker.stats();
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let (total, first) = &mut *outcome;
+        total.blocks += stats.blocks;
+        total.threads += stats.threads;
+        total.barriers += stats.barriers;
+        total.warp_operations += stats.warp_operations;
+        total.shared_bytes = total.shared_bytes.max(stats.shared_bytes);
+        if let Some((block, error)) = failure
+            && first.as_ref().is_none_or(|(lowest, _)| block < *lowest)
+        {
+            *first = Some((block, error));
+        }
+    }
+}
+
+/// The order of the blocks: ascending, or a permutation i -> (i · step + start) mod count.
+struct Order {
+    count: u64,
+    step: u64,
+    start: u64,
+}
+
+impl Order {
+    fn new(seed: Option<u64>, count: u64) -> Self {
+        let Some(seed) = seed else {
+            return Self {
+                count,
+                step: 1,
+                start: 0,
+            };
+        };
+        let mut random = Random::new(seed);
+        let start = random.next() % count;
+        let step = std::iter::repeat_with(|| random.next() % count)
+            .take(64)
+            .find(|&step| gcd(step, count) == 1)
+            .unwrap_or(1);
+        Self { count, step, start }
+    }
+
+    fn get(&self, index: u64) -> Option<u64> {
+        let place = u128::from(index) * u128::from(self.step) + u128::from(self.start);
+        (index < self.count).then_some((place % u128::from(self.count)) as u64)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,119 @@
+//! Computes maps on the devices of this process.
+
+use super::engine::{DivergenceMap, Ran, Streamed, Task};
+use super::resume::Resuming;
+use super::select::{self, Selected};
+use super::{Devices, Executor, Validated, run_on};
+use trisolar_device::{DeviceInfo, GpuError};
+use trisolar_run::{EngineError, Monitor, RunOptions};
+
+impl Devices {
+    /// As [`divergence::run`](super::run), on these devices.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run(
+        &self,
+        spec: &Validated,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<DivergenceMap, EngineError> {
+        run_on(self, spec, options, monitor)
+    }
+
+    /// As [`divergence::stream`](super::stream), on these devices.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
+        let engine = selected.engine();
+        Ok(streamed(&selected, engine.stream(task, monitor)?, notes))
+    }
+
+    /// Steps pixels from the states in which an earlier computation left them to their ends, on the devices that `options` select,
+    /// as [`stream`](Self::stream) does for pixels from their starts.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// Unless the map is one that [`can_resume`](super::can_resume).
+    pub fn resume(
+        &self,
+        task: &Resuming<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        assert!(
+            super::can_resume(task.spec),
+            "divergence maps in f64 by explicit Euler"
+        );
+        let (selected, notes) = select::engine(self, task.spec, task.pixels(), options)?;
+        let ran = match &selected {
+            Selected::MultiDevice(multi_device) => multi_device.resume(self, task, monitor)?,
+            Selected::Cpu(cpu) => task.run(&[&**cpu], None, monitor)?,
+        };
+        Ok(streamed(&selected, ran, notes))
+    }
+}
+
+impl Executor for Devices {
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        self.stream(task, options, monitor)
+    }
+
+    fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
+        self.list()
+    }
+}
+
+fn streamed(selected: &Selected, mut ran: Ran, mut notes: Vec<String>) -> Streamed {
+    let engine = selected.engine();
+    notes.append(&mut ran.notes);
+    ran.notes = notes;
+    Streamed {
+        engine: engine.name(),
+        device: engine.device(),
+        ran,
+    }
+}
+
+/// Computes a map on the engine that `options` ask for. A program that computes many maps should keep the [`Devices`] open and
+/// call [`Devices::run`].
+///
+/// With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
+/// remaining pixels. The notes of the result mention both.
+///
+/// # Errors
+/// See [`Engine::compute`].
+pub fn run(
+    spec: &Validated,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<DivergenceMap, EngineError> {
+    Devices::new().run(spec, options, monitor)
+}
+
+/// Computes pixels of a map on the engine that `options` ask for, as [`run`] does, and hands them to the task's sink as
+/// they come.
+///
+/// # Errors
+/// See [`Engine::stream`].
+pub fn stream(
+    task: &Task<'_>,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Streamed, EngineError> {
+    Devices::new().stream(task, options, monitor)
+}

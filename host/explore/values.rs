@@ -1,0 +1,113 @@
+//! Values of pixels, and their type.
+
+/// Values of pixels, row by row, in the type in which the engine computes them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Counts, such as steps.
+    U32(Vec<u32>),
+    /// Quantities with a unit.
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Zeros of the same type.
+    pub(crate) fn zeros(kind: Kind, len: usize) -> Self {
+        match kind {
+            Kind::U32 => Self::U32(vec![0; len]),
+            Kind::F64 => Self::F64(vec![0.0; len]),
+        }
+    }
+
+    /// The type.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::U32(_) => Kind::U32,
+            Self::F64(_) => Kind::F64,
+        }
+    }
+
+    /// Little-endian bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::U32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        }
+    }
+
+    /// From little-endian bytes; `None` if their number is not a multiple of the type's size.
+    pub(crate) fn from_bytes(kind: Kind, bytes: &[u8]) -> Option<Self> {
+        let rest = bytes.len() % kind.size();
+        (rest == 0).then(|| match kind {
+            Kind::U32 => {
+                let each = bytes.chunks_exact(4);
+                Self::U32(
+                    each.map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes")))
+                        .collect(),
+                )
+            }
+            Kind::F64 => {
+                let each = bytes.chunks_exact(8);
+                Self::F64(
+                    each.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")))
+                        .collect(),
+                )
+            }
+        })
+    }
+
+    /// Copies one value of `from`, which has the same type.
+    pub(crate) fn copy(&mut self, to: usize, from: &Self, at: usize) {
+        match (self, from) {
+            (Self::U32(to_values), Self::U32(values)) => to_values[to] = values[at],
+            (Self::F64(to_values), Self::F64(values)) => to_values[to] = values[at],
+            _ => unreachable!("a quantity has one type"),
+        }
+    }
+}
+
+/// The type of [`Values`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Unsigned 32-bit integers.
+    U32,
+    /// 64-bit floating-point numbers.
+    F64,
+}
+
+impl Kind {
+    /// The number by which tiles are marked.
+    pub fn tag(self) -> u8 {
+        match self {
+            Self::U32 => 1,
+            Self::F64 => 2,
+        }
+    }
+
+    /// The type that a tag marks.
+    pub(crate) fn of_tag(tag: u8) -> Option<Self> {
+        [Self::U32, Self::F64]
+            .into_iter()
+            .find(|kind| kind.tag() == tag)
+    }
+
+    /// Bytes of a value.
+    pub fn size(self) -> usize {
+        match self {
+            Self::U32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
