@@ -1,5 +1,6 @@
 /*
- * Trisolar's C interface: maps of three-body motion (divergence, closest approach, Lyapunov exponent) on CPUs and GPUs.
+ * Trisolar's C interface: maps of three-body motion (divergence, closest approach, Lyapunov exponent) and complete three-body
+ * encounters on CPUs and GPUs.
  *
  * A specification is made from TOML text, a map from a specification. Objects are opaque; each is freed by the
  * function named after it. Functions that can fail return a status, and trisolar_last_error() says why.
@@ -145,6 +146,61 @@ trisolar_status trisolar_map_save(const trisolar_map *map, const char *path);
 
 /* NULL is allowed. */
 void trisolar_map_free(trisolar_map *map);
+
+/* Encounters that were integrated to their ends. */
+typedef struct trisolar_encounters trisolar_encounters;
+
+/* The record of a run: the columns of docs/encounters.md, where a value that a run does not have is NaN. */
+typedef struct trisolar_encounter_record {
+    double time;
+    double a; /* of the binary that stays behind */
+    double e;
+    double v_inf; /* of the escaper, relative to that binary */
+    double least_distance;
+    double least_distance_time;
+    double energy_error;
+    double momentum_error;
+    uint32_t outcome;             /* 0: escape, 1: ionisation, 2: collision, 3: longest time, 4: most steps, 5: failed */
+    uint32_t body;                /* 1, 2, 3; 0 for none */
+    uint32_t least_distance_pair; /* 12, 23 or 13; 0 for none */
+    uint32_t exchanges;
+    uint32_t excursions;
+    uint32_t jumps;
+    uint32_t steps;
+    uint32_t unused;
+} trisolar_encounter_record;
+
+/*
+ * Integrates encounters to their ends. toml (UTF-8) has the keys of `trisolar encounters --save-config`; missing keys have their
+ * defaults, so "" is the ensemble of `trisolar encounters`. options may be NULL; they are those of maps, but driver must be NULL or
+ * "threads", progress is told of runs instead of steps, and max_error is the relative energy error of any run above which the encounters,
+ * which are returned as well, are TRISOLAR_FAILED.
+ */
+trisolar_status trisolar_encounters_run(const char *toml, const trisolar_options *options, trisolar_encounters **found);
+
+/*
+ * The same for count single start states of 21 numbers each: positions and velocities (x, y, z) and masses of bodies 1, 2 and 3.
+ */
+trisolar_status trisolar_encounters_points(const char *toml, const double *points, size_t count,
+                                           const trisolar_options *options, trisolar_encounters **found);
+
+/*
+ * The records of all runs, in their order; writes their number to count, which may be NULL. They belong to the encounters and are
+ * freed with them. Returns NULL if found is NULL.
+ */
+const trisolar_encounter_record *trisolar_encounters_records(const trisolar_encounters *found, size_t *count);
+
+/*
+ * Specification, engine, devices, seconds, summary, warnings and notes as JSON, as `trisolar encounters --json` prints them. The text
+ * belongs to the encounters and is freed with them. Returns NULL if found is NULL.
+ */
+const char *trisolar_encounters_json(const trisolar_encounters *found);
+
+/* Writes the records to a file: .npz, .csv, or .png (of a map). path is UTF-8. */
+trisolar_status trisolar_encounters_save(const trisolar_encounters *found, const char *path);
+
+/* NULL is allowed. */
+void trisolar_encounters_free(trisolar_encounters *found);
 
 /* The devices of this machine, as JSON; free the string with trisolar_string_free(). */
 trisolar_status trisolar_devices(char **json);

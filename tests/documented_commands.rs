@@ -71,6 +71,9 @@ const LONG_MAP: &[(&str, &str)] = &[
     ("--threads", "1"),
 ];
 
+/// The same for encounters.
+const LONG_ENSEMBLE: &[(&str, &str)] = &[("--n", "4000"), ("--backend", "cpu"), ("--threads", "1")];
+
 const SCALED: &[Scale] = &[
     scale("trisolar divergence", MAP, &[]),
     scale(
@@ -157,6 +160,7 @@ const SCALED: &[Scale] = &[
         &[],
     ),
     scale("trisolar encounters --draw", &[("--n", "50")], &[]),
+    scale("trisolar encounters --n 1e8 --stream", LONG_ENSEMBLE, &[]),
     scale("trisolar explore", &[], &[("--port", "0")]),
 ];
 
@@ -175,6 +179,7 @@ const INTERRUPTED: &[(Words, &str)] = &[
         "mpirun trisolar divergence --preset panorama --stream",
         "wide.npy.part.json",
     ),
+    ("trisolar encounters --n 1e8 --stream", "runs.npz.part.json"),
 ];
 
 /// Commands that fail on purpose, with their exit code.

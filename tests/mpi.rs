@@ -509,3 +509,131 @@ fn maps_of_every_quantity_have_the_same_bytes_on_any_number_of_ranks() {
         assert!(run(2, &["--stream"]) == expected, "{quantity} --stream");
     }
 }
+
+/// Encounters on a thread, and their files.
+fn encounters(command: &mut Command, folder: &Path, options: &str) -> Output {
+    command
+        .current_dir(folder)
+        .arg("encounters")
+        .args(options.split_whitespace());
+    success(command)
+}
+
+#[test]
+fn encounters_have_the_same_bytes_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, sizes) in [
+        (
+            "--n 300 --seed 3 --draw e=thermal:0:0.9,inclination=isotropic --v-inf 0.3",
+            2..=4,
+        ),
+        (
+            "--map phase,inclination --size 9x7 --order 8 --max-time 2000",
+            2..=2,
+        ),
+        ("--setup burrau", 3..=3),
+    ] {
+        let run = |size: usize| {
+            let name = format!("{size}.npz");
+            let options = format!("{options} --backend cpu --threads 1 --json --out {name}");
+            let output = encounters(&mut ranks(size), folder.path(), &options);
+            let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let devices = object["devices"].as_array().unwrap().clone();
+            let runs: u64 = devices.iter().map(|d| d["runs"].as_u64().unwrap()).sum();
+            assert_eq!(Some(runs), object["summary"]["runs"].as_u64());
+            assert_eq!(devices.len(), size);
+            bytes(folder.path(), &name)
+        };
+        let expected = run(1);
+        for size in sizes {
+            assert!(run(size) == expected, "{options} on {size}");
+        }
+    }
+}
+
+#[test]
+fn encounters_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "--n 6000 --seed 8 --threads 1 --backend cpu --quiet";
+    encounters(
+        &mut ranks(1),
+        folder.path(),
+        &format!("{options} --out whole.npz --out whole.csv"),
+    );
+    let record = folder.path().join("m.npz.part.json");
+    let begun = || {
+        let text = std::fs::read_to_string(&record).unwrap_or_default();
+        let record: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let done = record["done"].as_array();
+        done.is_some_and(|done| !done.is_empty())
+    };
+    let mut command = ranks(3);
+    command
+        .current_dir(folder.path())
+        .arg("encounters")
+        .args(options.split_whitespace())
+        .args("--stream --out m.npz --out m.csv".split_whitespace());
+    kill_one(command, begun);
+    assert!(record.exists());
+    let output = encounters(&mut ranks(2), folder.path(), "--resume m.npz --json");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(object["resumed_runs"].as_u64().unwrap() > 0);
+    for extension in ["npz", "csv"] {
+        let [got, expected] =
+            ["m", "whole"].map(|name| bytes(folder.path(), &format!("{name}.{extension}")));
+        assert!(got == expected, "{extension}");
+    }
+    assert!(!record.exists());
+}
+
+#[test]
+fn points_of_encounters_are_the_same_on_all_ranks_and_failures_are_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = |name: &str, third: f64| {
+        let line = |n: u32| {
+            let z = third + f64::from(n) / 7.0;
+            format!("1 3 0 -2 -1 0 1 -1 {z} 0 0 0 0 0 0 0 0 0 3 4 5\n")
+        };
+        let text: String = (0..20).map(line).collect();
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    points("a.csv", 0.0);
+    points("b.csv", 1.0);
+    let options = |file, backend| {
+        [
+            "encounters",
+            "--points",
+            file,
+            "--backend",
+            backend,
+            "--out",
+            "m.npz",
+        ]
+    };
+    let [same, other, gpu] = [
+        options("a.csv", "cpu"),
+        options("b.csv", "cpu"),
+        options("a.csv", "gpu"),
+    ];
+    success(Command::new(PROGRAM).current_dir(folder.path()).args(same));
+    let expected = bytes(folder.path(), "m.npz");
+    success(&mut unequal_ranks(folder.path(), &[&same, &same]));
+    assert!(bytes(folder.path(), "m.npz") == expected);
+    let said = |list: &[&[&str]], code: i32| {
+        // No test machine has a GPU that a rank could see.
+        let mut command = unequal_ranks(folder.path(), list);
+        let output = command.env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = said(&[&same, &other], 1);
+    assert!(
+        text.contains("error: rank 1: --points: the file is not the one"),
+        "{text}"
+    );
+    let text = said(&[&same, &gpu], 1);
+    assert_eq!(text.matches("rank 1: no usable GPU").count(), 1, "{text}");
+    let wrong = ["encounters", "--e", "1"];
+    let text = said(&[&wrong, &wrong, &wrong], 2);
+    assert_eq!(text.matches("--e").count(), 1, "{text}");
+}

@@ -3,18 +3,19 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use trisolar::config;
-use trisolar::divergence::{Given, Validated};
+use trisolar::divergence::Validated;
 use trisolar::io::IoError;
 use trisolar::io::atomic::{AtomicFile, write_with};
 use trisolar::io::read::{self, Limit};
 
 use super::Failure;
 
-/// Reads a configuration file; missing keys remain unset.
-pub(crate) fn load(path: &Path) -> Result<Given, Failure> {
+/// Reads a configuration file; keys that are missing stay open.
+pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = read(path)?;
-    config::parse(&text).map_err(|e| {
+    config::parse_as(&text).map_err(|e| {
         let place = e
             .line
             .map_or(String::new(), |(number, line)| format!(":{number}: {line}"));
@@ -36,6 +37,11 @@ pub(crate) fn save(path: &Path, valid: &Validated, max_error: Option<f64>) -> Re
             "max_error = {most:?}  # share of unresolved pixels above which the map is a failure\n"
         ));
     }
+    write(path, &text)
+}
+
+/// Writes the text of a configuration file of any command.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_with(path, |file: &mut AtomicFile| -> Result<(), IoError> {
         file.write_all(text.as_bytes()).map_err(|e| file.error(e))
     })?;

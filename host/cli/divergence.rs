@@ -326,7 +326,7 @@ impl Job {
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };
         }
-        let under = begun.as_ref().map(|begun| &begun.specification);
+        let under = begun.as_ref().map(|begun| &begun.contents.specification);
         let (valid, most) = args.specification(under, output.points.as_deref())?;
         output.max_error = most.or(output.max_error);
         if output.out.is_empty() {

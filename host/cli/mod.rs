@@ -104,9 +104,7 @@ pub fn main() -> ExitCode {
             ranks::refuse("cluster").and_then(|()| cluster::run(*args, &typed))
         }
         Command::Nbody(args) => nbody::run(*args, &typed),
-        Command::Encounters(args) => {
-            ranks::refuse("encounters").and_then(|()| encounters::run(&args))
-        }
+        Command::Encounters(args) => encounters::run(&args, &typed),
         Command::Explore(args) => ranks::refuse("explore").and_then(|()| explore::run(&args)),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),

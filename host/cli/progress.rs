@@ -64,3 +64,31 @@ impl Monitor for Progress {
         interrupt::interrupted()
     }
 }
+
+/// The progress of a run of which a part was done before.
+#[derive(Debug)]
+pub(crate) struct Rest<'a> {
+    progress: &'a Progress,
+    before: u64,
+}
+
+impl<'a> Rest<'a> {
+    /// Of a run of which so many steps were done before.
+    pub(crate) fn new(progress: &'a Progress, before: u64) -> Self {
+        Self { progress, before }
+    }
+}
+
+impl Monitor for Rest<'_> {
+    fn progress(&self, done: u64, total: u64) {
+        self.progress.progress_from(
+            self.before,
+            self.before.saturating_add(done),
+            self.before.saturating_add(total),
+        );
+    }
+
+    fn cancelled(&self) -> bool {
+        interrupt::interrupted()
+    }
+}

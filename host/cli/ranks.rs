@@ -1,13 +1,17 @@
 //! The processes that `mpirun` started: rank 0 reads, writes and reports, and all compute.
 
-use trisolar::divergence::{Executor, RunOptions, Specification, Validated};
+use trisolar::divergence::{EngineError, Executor, Points, RunOptions, Specification, Validated};
+use trisolar::encounters;
 
 use super::Failure;
 
 /// Adds the points to a specification.
 pub(crate) type WithPoints<'a> = &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync);
 
-/// The number of processes according to the launcher.
+/// Reads the points of encounters.
+pub(crate) type ReadPoints<'a> = &'a (dyn Fn() -> Result<Points, String> + Sync);
+
+/// How many processes a launcher says that it started.
 fn launched() -> usize {
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"]
         .iter()
@@ -95,6 +99,15 @@ impl Communicator {
         lead(&trisolar::divergence::Devices::new(), *options)
     }
 
+    pub(crate) fn encounters(
+        &self,
+        options: Result<RunOptions, EngineError>,
+        _: ReadPoints<'_>,
+        lead: impl FnOnce(&dyn encounters::Executor, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        lead(&encounters::Devices, options?)
+    }
+
     pub(crate) fn end(&self, result: Result<(), Failure>) -> Result<(), Failure> {
         result
     }
@@ -160,20 +173,56 @@ impl Communicator {
             return lead(&divergence::Devices::new(), *options);
         };
         let options = divergence::share(options, world);
+        let serve = || divergence::serve(world, &Local { options, points });
+        self.lead(world, serve, || {
+            divergence::lead(world, in_turn, |leader| lead(leader, options))
+        })
+    }
+
+    /// The same for encounters, if `options` can be had on this rank.
+    pub(crate) fn encounters(
+        &self,
+        options: Result<RunOptions, EngineError>,
+        points: ReadPoints<'_>,
+        lead: impl FnOnce(&dyn encounters::Executor, RunOptions) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        use trisolar::encounters::Local;
+        let Some(world) = self.world.as_deref() else {
+            return lead(&encounters::Devices, options?);
+        };
+        let options = options.map(|options| trisolar::divergence::share(&options, world));
+        let local = Local {
+            options: options.clone(),
+            points,
+        };
+        let serve = || encounters::serve(world, &local);
+        self.lead(world, serve, || {
+            let options = options?;
+            encounters::lead(world, |leader| lead(leader, options))
+        })
+    }
+
+    /// Runs `lead` on rank 0, and `serve`, which says an exit code, on the others until it has ended.
+    fn lead(
+        &self,
+        world: &trisolar::mpi::World,
+        serve: impl FnOnce() -> u8,
+        lead: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if !self.leads() {
-            return match divergence::serve(world, &Local { options, points }) {
+            return match serve() {
                 0 => Ok(()),
                 code => Err(Failure::Elsewhere(code)),
             };
         }
-        let result = divergence::lead(world, in_turn, |leader| lead(leader, options));
+        let result = lead();
         let Err(failure) = &result else {
-            divergence::shutdown(world, 0);
+            trisolar::divergence::shutdown(world, 0);
             return result;
         };
         // Before the others end: the launcher then ends this one as well.
         failure.say();
-        divergence::shutdown(world, failure.exit_code());
+        trisolar::divergence::shutdown(world, failure.exit_code());
         Err(Failure::Elsewhere(failure.exit_code()))
     }
 

@@ -61,7 +61,7 @@ pub struct Task<'a> {
     pub sink: &'a dyn Sink,
     /// The source of further pixels while these are computed.
     #[cfg(feature = "mpi")]
-    pub(super) supply: Option<&'a dyn super::ranks::Supply>,
+    pub(super) supply: Option<&'a dyn trisolar_run::queue::Supply>,
 }
 
 impl<'a> Task<'a> {
@@ -81,7 +81,7 @@ impl<'a> Task<'a> {
     pub(super) fn supplied(
         spec: &'a Validated,
         sink: &'a dyn Sink,
-        supply: &'a dyn super::ranks::Supply,
+        supply: &'a dyn trisolar_run::queue::Supply,
     ) -> Self {
         Self {
             supply: Some(supply),
@@ -89,7 +89,15 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Its pixels; all pixels of the map if they arrive while the task runs.
+    /// Where more pixels come from.
+    pub(super) fn supply(&self) -> Option<&'a dyn trisolar_run::queue::Supply> {
+        #[cfg(feature = "mpi")]
+        return self.supply;
+        #[cfg(not(feature = "mpi"))]
+        None
+    }
+
+    /// Its pixels; all of the map, if they come while the task is under way.
     pub(super) fn spans_to_come(&self) -> Cow<'a, [Range<u64>]> {
         #[cfg(feature = "mpi")]
         if self.supply.is_some() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::DeviceEngine;
 use super::engine::{Portion, Ran, Task};
-use super::queue::Queue;
+use super::queue::{Queue, Share};
 use super::scheduler::Worker as _;
 use super::static_split::{self, ProgressSum};
 use super::tiles::{Pipeline, Standing};
@@ -33,12 +33,16 @@ pub(super) fn drive(
         .iter()
         .zip(&monitors)
         .zip(capacities)
-        .map(|((part, monitor), capacity)| Queue::new(part, steps, &[capacity], task.sink, monitor))
+        .map(|((part, monitor), capacity)| Queue::new(part, steps, &[capacity], monitor))
         .collect();
     let mut pipelines = Vec::new();
     for ((gpu, queue), part) in gpus.iter().zip(&queues).zip(&parts) {
         let grid = gpu.grid(task.spec, part)?;
-        pipelines.push(Pipeline::new(grid, queue.share(0), steps));
+        pipelines.push(Pipeline::new(
+            grid,
+            Share::new(queue.share(0), task.sink),
+            steps,
+        ));
     }
     if let Some(call) = at_start {
         call();

@@ -1,33 +1,37 @@
 //! The CPU engine: threads × SIMD lanes, every lane refilled as soon as its run has ended.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use kernels_gpu::encounters::lanes::{Runs, integrate};
 use kernels_gpu::encounters::step::KICK_OPERATIONS;
 use kernels_gpu::encounters::{Pairs, Record, Start};
 
-use super::Validated;
-use super::engine::{Engine, room};
-use trisolar_run::{EngineError, Monitor};
+use super::engine::{Engine, Task, together};
+use trisolar_run::queue::{Pace, Share};
+use trisolar_run::scheduler::{Ran, Worker};
+use trisolar_run::{EngineError, Monitor, Workers};
 use trisolar_simd::{Simd, peak};
 
 /// Integrates on the CPU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CpuEngine {
-    threads: usize,
-    simd: Simd,
+    workers: Workers,
 }
 
-/// How often progress is shown and a cancellation looked for.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a thread delivers its records and looks for a cancellation.
+const LOOK: Duration = Duration::from_millis(5);
+/// Blocks of steps between two looks at the clock.
+const BLOCKS: u32 = 64;
+/// Runs that a thread draws at a time, at most.
+const MOST_DRAWN: u64 = 64;
 
 impl CpuEngine {
     /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] for none.
+    /// [`EngineError::Threads`] if the system does not give that many.
     pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
         Self::with_simd(threads, Simd::best())
     }
@@ -40,100 +44,172 @@ impl CpuEngine {
     /// # Panics
     /// If the machine has no such lanes.
     pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, EngineError> {
-        assert!(
-            Simd::available().contains(&simd),
-            "{simd} is not available on this machine"
-        );
-        let threads = threads.unwrap_or_else(trisolar_run::machine::threads);
-        if threads == 0 {
-            return Err(EngineError::Threads {
-                given: 0,
-                reason: "must be at least 1".into(),
-            });
-        }
-        Ok(Self { threads, simd })
+        let workers = Workers::with_simd(threads, simd)?;
+        Ok(Self { workers })
     }
 
     /// Kicks per second at which the cores execute the `f64` operations of a kick as fast as any, measured for so long.
     pub fn kicks_limit(&self, length: Duration) -> f64 {
-        peak::operations_per_second(self.simd, self.threads, length) / KICK_OPERATIONS
+        peak::operations_per_second(self.workers.simd(), self.workers.threads(), length)
+            / KICK_OPERATIONS
     }
 }
 
 /// What the threads share.
 struct Shared<'a> {
-    spec: &'a Validated,
-    next: AtomicU64,
+    task: &'a Task<'a>,
+    share: Share<'a>,
+    threads: u64,
+    began: Instant,
     ended: AtomicU64,
-    stopped: AtomicBool,
 }
 
 /// The runs of a thread.
 struct OfThread<'a> {
     shared: &'a Shared<'a>,
-    records: Vec<(u64, Record)>,
+    /// Drawn and not begun.
+    drawn: Range<u64>,
+    /// Ended and not delivered.
+    ended: Vec<(u64, Record)>,
+    /// Blocks since the last look at the clock.
+    blocks: u32,
+    looked: Instant,
+    failed: Option<EngineError>,
+}
+
+impl<'a> OfThread<'a> {
+    fn new(shared: &'a Shared<'a>) -> Self {
+        Self {
+            shared,
+            drawn: 0..0,
+            ended: Vec::new(),
+            blocks: 0,
+            looked: Instant::now(),
+            failed: None,
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), EngineError> {
+        let &Shared {
+            share,
+            threads,
+            began,
+            ..
+        } = self.shared;
+        let ended = self.shared.ended.load(Ordering::Relaxed);
+        let pace = Pace {
+            backlog: 0,
+            rate: ended as f64 / began.elapsed().as_secs_f64().max(1e-3),
+        };
+        let drawn = share.draw_for_thread(pace, MOST_DRAWN, threads)?;
+        self.drawn = drawn.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Delivers what has ended.
+    fn deliver(&mut self) -> Result<(), EngineError> {
+        let Shared { task, share, .. } = self.shared;
+        self.ended.sort_unstable_by_key(|(run, _)| *run);
+        for runs in self.ended.chunk_by(|a, b| a.0 + 1 == b.0) {
+            let first = runs[0].0;
+            let records: Vec<Record> = runs.iter().map(|(_, record)| *record).collect();
+            let span = first..first + records.len() as u64;
+            share.deliver(span, || task.sink.put(first, &records))?;
+        }
+        self.ended.clear();
+        Ok(())
+    }
+
+    /// Delivers, reports, and looks for a cancellation.
+    fn look(&mut self) -> Result<(), EngineError> {
+        let Shared { share, ended, .. } = self.shared;
+        self.deliver()?;
+        share.report(ended.load(Ordering::Relaxed));
+        share.check()
+    }
+
+    /// Integrates until the task is done.
+    fn work(&mut self, simd: Simd) -> Result<(), EngineError> {
+        let task = self.shared.task;
+        loop {
+            lanes(simd, task, self);
+            // Also of a computation that has been ended: a file keeps what is done.
+            let delivered = self.deliver();
+            self.failed.take().map_or(delivered, Err)?;
+            if !self.shared.share.wait()? {
+                return Ok(());
+            }
+        }
+    }
 }
 
 impl Runs for OfThread<'_> {
     fn next(&mut self) -> Option<u64> {
-        let run = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        (run < self.shared.spec.runs()).then_some(run)
+        if self.drawn.is_empty()
+            && let Err(error) = self.draw()
+        {
+            self.failed = Some(error);
+        }
+        self.drawn.next()
     }
 
     fn start(&mut self, run: u64) -> Start {
-        self.shared.spec.start(run)
+        self.shared.task.spec.start(run)
     }
 
     fn ended(&mut self, run: u64, record: &Record, _: &Pairs<f64>) {
-        self.records.push((run, *record));
+        self.ended.push((run, *record));
         self.shared.ended.fetch_add(1, Ordering::Relaxed);
     }
 
     fn stopped(&mut self) -> bool {
-        self.shared.stopped.load(Ordering::Relaxed)
+        self.blocks += 1;
+        if self.blocks >= BLOCKS && self.failed.is_none() {
+            self.blocks = 0;
+            if self.looked.elapsed() >= LOOK {
+                self.failed = self.look().err();
+                self.looked = Instant::now();
+            }
+        }
+        self.failed.is_some()
     }
 }
 
 /// One number at a time, with the instruction for a fused multiply-add instead of a function's call.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "fma")]
-fn scalar_fma(spec: &Validated, runs: &mut OfThread<'_>) {
-    integrate::<f64, _>(spec.settings(), spec.stages(), runs);
+fn scalar_fma(task: &Task<'_>, runs: &mut OfThread<'_>) {
+    integrate::<f64, _>(task.spec.settings(), task.spec.stages(), runs);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2(spec: &Validated, runs: &mut OfThread<'_>) {
-    integrate::<trisolar_simd::F64x4, _>(spec.settings(), spec.stages(), runs);
+fn avx2(task: &Task<'_>, runs: &mut OfThread<'_>) {
+    integrate::<trisolar_simd::F64x4, _>(task.spec.settings(), task.spec.stages(), runs);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn avx512(spec: &Validated, runs: &mut OfThread<'_>) {
-    integrate::<trisolar_simd::F64x8, _>(spec.settings(), spec.stages(), runs);
+fn avx512(task: &Task<'_>, runs: &mut OfThread<'_>) {
+    integrate::<trisolar_simd::F64x8, _>(task.spec.settings(), task.spec.stages(), runs);
 }
 
-fn work(simd: Simd, shared: &Shared<'_>) -> Vec<(u64, Record)> {
-    let mut runs = OfThread {
-        shared,
-        records: Vec::new(),
-    };
-    let spec = shared.spec;
+/// Integrates what the thread can draw.
+fn lanes(simd: Simd, task: &Task<'_>, runs: &mut OfThread<'_>) {
     match simd {
         // SAFETY: asked for just now.
         #[cfg(target_arch = "x86_64")]
-        Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma(spec, &mut runs) },
+        Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma(task, runs) },
         Simd::Scalar => {
-            integrate::<f64, _>(spec.settings(), spec.stages(), &mut runs);
+            integrate::<f64, _>(task.spec.settings(), task.spec.stages(), runs);
         }
         // SAFETY: a CpuEngine holds only instruction sets that the machine has.
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx2 => unsafe { avx2(spec, &mut runs) },
+        Simd::Avx2 => unsafe { avx2(task, runs) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 => unsafe { avx512(spec, &mut runs) },
+        Simd::Avx512 => unsafe { avx512(task, runs) },
     }
-    runs.records
 }
 
 impl Engine for CpuEngine {
@@ -142,67 +218,36 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let s = if self.threads == 1 { "" } else { "s" };
-        let cpu = trisolar_run::machine::cpu_name();
-        format!("{cpu}, {}, {} thread{s}", self.simd, self.threads)
+        self.workers.in_words()
     }
 
-    fn integrate(
-        &self,
-        spec: &Validated,
-        monitor: &dyn Monitor,
-    ) -> Result<Vec<Record>, EngineError> {
-        let mut records = room(spec.runs())?;
-        let shared = Shared {
-            spec,
-            next: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
-            stopped: AtomicBool::new(false),
-        };
-        thread::scope(|scope| {
-            let mut workers = Vec::new();
-            let mut failed = None;
-            for _ in 0..self.threads {
-                let worker = thread::Builder::new()
-                    .name("encounters".into())
-                    .spawn_scoped(scope, || work(self.simd, &shared));
-                match worker {
-                    Ok(worker) => workers.push(worker),
-                    Err(e) => {
-                        failed = Some(EngineError::Threads {
-                            given: self.threads,
-                            reason: e.to_string(),
-                        });
-                        shared.stopped.store(true, Ordering::Relaxed);
-                        break;
-                    }
-                }
-            }
-            let mut pause = Duration::from_millis(1);
-            while failed.is_none() && !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
-                monitor.progress(shared.ended.load(Ordering::Relaxed), spec.runs());
-                if monitor.cancelled() {
-                    shared.stopped.store(true, Ordering::Relaxed);
-                }
-                // Few runs end soon.
-                thread::park_timeout(pause);
-                pause = (2 * pause).min(LOOK);
-            }
-            for worker in workers {
-                let of_thread = worker
-                    .join()
-                    .unwrap_or_else(|e| std::panic::resume_unwind(e));
-                for (run, record) in of_thread {
-                    records[run as usize] = record;
-                }
-            }
-            failed.map_or(Ok(()), Err)
-        })?;
-        let ended = shared.ended.load(Ordering::Relaxed);
-        monitor.progress(ended, spec.runs());
-        if ended < spec.runs() {
-            return Err(EngineError::Cancelled);
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
+        together(&[self], None, task, monitor)
+    }
+}
+
+impl<'a> Worker<Task<'a>> for CpuEngine {
+    fn label(&self) -> String {
+        self.device()
+    }
+
+    fn capacity(&self, _: &Task<'a>) -> u64 {
+        (self.workers.threads() * self.workers.simd().lanes()) as u64
+    }
+
+    fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
+        if !share.ready() {
+            return share.check();
         }
-        Ok(records)
+        let shared = Shared {
+            task,
+            share,
+            threads: self.workers.threads() as u64,
+            began: Instant::now(),
+            ended: AtomicU64::new(0),
+        };
+        let simd = self.workers.simd();
+        let results = (self.workers).broadcast(|_| OfThread::new(&shared).work(simd));
+        results.into_iter().collect()
     }
 }

@@ -2,17 +2,19 @@
 //! stopped.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kernels_gpu::device::encounters::{Job, Shared, Thread};
-use kernels_gpu::encounters::Record;
-use kernels_gpu::encounters::step::KICK_OPERATIONS;
+use kernels_gpu::encounters::start::Plan;
+use kernels_gpu::encounters::step::{KICK_OPERATIONS, Stage};
+use kernels_gpu::encounters::{BodiesStart, Record};
 use kernels_gpu::kernels::Encounters;
 
-use super::Validated;
-use super::engine::{Engine, room};
-use trisolar_device::{Buffer, Device, Entry, Grid, Residency};
+use super::engine::{Engine, Task, together};
+use trisolar_device::{Buffer, Device, Entry, Grid, Plain, Residency};
+use trisolar_run::queue::Share;
+use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, machine, missing_gpu};
 
 /// Blocks that a multiprocessor holds: with 128 registers a thread the kernel is fastest.
@@ -21,6 +23,16 @@ const RESIDENT: u32 = 4;
 const SLICE_NS: u64 = 100_000_000;
 /// Runs of a job at most: their records are on the device.
 const MOST_RUNS: u64 = 1 << 24;
+/// The same of runs that are handed out in small numbers, as to one of several processes.
+const MOST_SUPPLIED: u64 = 1 << 21;
+/// Runs that follow each other are a job of their own if there are so many; others share one, for which their starts are made here.
+const OWN_JOB: u64 = 1 << 15;
+/// Runs for each thread of a job that loses little by its last runs, which last longer than others.
+const RUNS_A_THREAD: u64 = 8;
+/// What a job has ended is brought back at least this often.
+const HARVEST: Duration = Duration::from_secs(20);
+/// What an outcome is filled with before its run has ended: no [`Outcome`](super::Outcome).
+const NOT_ENDED: u8 = 0xff;
 
 /// Integrates on devices: GPUs, or the emulator of the grid.
 #[derive(Debug)]
@@ -86,102 +98,14 @@ impl DeviceEngine {
     }
 }
 
-/// What the devices share.
-struct Work<'a> {
-    engine: &'a DeviceEngine,
-    spec: &'a Validated,
-    next: AtomicU64,
-    /// Runs of a job.
-    batch: u64,
-    ended: AtomicU64,
-    failed: AtomicBool,
-    records: Mutex<&'a mut [Record]>,
-    monitor: &'a dyn Monitor,
-}
-
-impl Work<'_> {
-    fn draw(&self) -> Option<Range<u64>> {
-        let first = self.next.fetch_add(self.batch, Ordering::Relaxed);
-        let end = self.spec.runs().min(first.saturating_add(self.batch));
-        (first < end).then_some(first..end)
-    }
-
-    /// Draws jobs until there are none.
-    fn on(&self, device: &Arc<dyn Device>) -> Result<(), EngineError> {
-        let &DeviceEngine {
-            block,
-            blocks,
-            slice_ns,
-            ..
-        } = self.engine;
-        let grid = Grid::new(0, block).residency(Some(Residency {
-            threads: block,
-            blocks: RESIDENT,
-        }));
-        let resident = device.resident_blocks(Entry::of::<Encounters>(), grid)?;
-        let blocks = (self.batch.div_ceil(block.into())).min(resident.min(blocks).into()) as u32;
-        let grid = Grid { blocks, ..grid };
-        if blocks == 0 {
-            return Err(EngineError::Gpu {
-                device: device.info().name.clone(),
-                call: "finding room for the kernel's threads",
-                reason: "a multiprocessor has too few registers for a block".into(),
-            });
-        }
-        let words = (blocks * block) as usize * size_of::<Thread>().div_ceil(8);
-        let mut threads = Buffer::<u64>::filled(device, words, 0)?;
-        let mut shared = Buffer::<u64>::filled(device, size_of::<Shared>() / 8, 0)?;
-        let stages = Buffer::of(device, self.spec.stages())?;
-        let plan = Buffer::of(device, &[*self.spec.plan()])?;
-        let room = self.batch.min(self.spec.runs()) as usize;
-        let records = Buffer::<Record>::filled(device, room, 0)?;
-        let given = self.spec.given_bodies();
-        let mut bodies = match given {
-            Some(_) => Some(Buffer::filled(device, room, 0)?),
-            None => None,
+impl DeviceEngine {
+    /// Its devices, each as a worker.
+    pub(super) fn gpus(&self) -> impl Iterator<Item = Gpu<'_>> {
+        let of = |device| Gpu {
+            engine: self,
+            device,
         };
-        while let Some(runs) = self.draw() {
-            let places = runs.start as usize..runs.end as usize;
-            if let (Some(on_device), Some(given)) = (&mut bodies, given) {
-                on_device.upload(&given[places.clone()])?;
-            }
-            threads.fill(0)?;
-            shared.fill(0)?;
-            let job = Job {
-                settings: *self.spec.settings(),
-                stages: stages.as_ptr(),
-                plan: plan.as_ptr(),
-                bodies: bodies.as_ref().map_or(std::ptr::null(), Buffer::as_ptr),
-                records: records.as_mut_ptr(),
-                first: runs.start,
-                count: runs.end - runs.start,
-                stage_count: self.spec.stages().len() as u32,
-                unused: 0,
-            };
-            let mut before = 0;
-            while before < job.count {
-                let arguments = (
-                    job,
-                    slice_ns,
-                    threads.as_mut_ptr().cast(),
-                    shared.as_ptr().cast(),
-                );
-                // SAFETY: the arrays have the lengths that the kernel asks for and live until the device is done.
-                unsafe { device.launch::<Encounters>(grid, arguments)? };
-                let mut now = [0; 2];
-                shared.download(&mut now)?;
-                let new = now[1] - before;
-                before = now[1];
-                let ended = self.ended.fetch_add(new, Ordering::Relaxed) + new;
-                self.monitor.progress(ended, self.spec.runs());
-                if self.failed.load(Ordering::Relaxed) || self.monitor.cancelled() {
-                    return Err(EngineError::Cancelled);
-                }
-            }
-            let mut all = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-            records.download(&mut all[places])?;
-        }
-        Ok(())
+        self.devices.iter().map(of)
     }
 }
 
@@ -190,61 +114,488 @@ impl Engine for DeviceEngine {
         self.devices[0].name()
     }
 
+    /// Equal names once, with their number.
     fn device(&self) -> String {
-        let names: Vec<&str> = (self.devices.iter())
-            .map(|d| d.info().name.as_str())
-            .collect();
-        names.join(", ")
+        let mut kinds: Vec<(&str, usize)> = Vec::new();
+        for device in &self.devices {
+            let name = device.info().name.as_str();
+            match kinds.iter_mut().find(|(kind, _)| *kind == name) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((name, 1)),
+            }
+        }
+        let names = kinds.into_iter().map(|(name, count)| match count {
+            1 => name.to_owned(),
+            n => format!("{n} x {name}"),
+        });
+        names.collect::<Vec<_>>().join(" + ")
     }
 
-    fn integrate(
-        &self,
-        spec: &Validated,
-        monitor: &dyn Monitor,
-    ) -> Result<Vec<Record>, EngineError> {
-        let mut records = room(spec.runs())?;
-        // One device takes all at once; several take parts, so that none waits long for the others.
-        let parts = match self.devices.len() as u64 {
-            1 => 1,
-            devices => 4 * devices,
-        };
-        let work = Work {
-            engine: self,
-            spec,
-            next: AtomicU64::new(0),
-            batch: spec.runs().div_ceil(parts).min(MOST_RUNS),
-            ended: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
-            records: Mutex::new(&mut records),
-            monitor,
-        };
-        let one = |device: &Arc<dyn Device>| {
-            let outcome = work.on(device);
-            if outcome.is_err() {
-                work.failed.store(true, Ordering::Relaxed);
-            }
-            outcome
-        };
-        let outcomes: Vec<Result<(), EngineError>> = match &self.devices[..] {
-            [device] => vec![one(device)],
-            devices => std::thread::scope(|scope| {
-                let workers: Vec<_> = (devices.iter())
-                    .map(|device| scope.spawn(|| one(device)))
-                    .collect();
-                let join = |w: std::thread::ScopedJoinHandle<'_, _>| {
-                    w.join().unwrap_or_else(|e| std::panic::resume_unwind(e))
-                };
-                workers.into_iter().map(join).collect()
-            }),
-        };
-        // What failed first says more than that the others were stopped for it.
-        let (cancelled, failed): (Vec<_>, Vec<_>) = outcomes
-            .into_iter()
-            .filter_map(Result::err)
-            .partition(|e| matches!(e, EngineError::Cancelled));
-        match failed.into_iter().chain(cancelled).next() {
-            Some(error) => Err(error),
-            None => Ok(records),
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError> {
+        let gpus: Vec<Gpu<'_>> = self.gpus().collect();
+        let workers: Vec<&dyn Worker<Task<'_>>> = gpus.iter().map(|gpu| gpu as _).collect();
+        together(&workers, None, task, monitor)
+    }
+}
+
+/// One of the devices of an engine.
+pub(super) struct Gpu<'a> {
+    engine: &'a DeviceEngine,
+    device: &'a Arc<dyn Device>,
+}
+
+impl<'a> Worker<Task<'a>> for Gpu<'_> {
+    fn label(&self) -> String {
+        let info = self.device.info();
+        format!("GPU {}, {}", info.index, info.name)
+    }
+
+    fn capacity(&self, _: &Task<'a>) -> u64 {
+        let DeviceEngine { block, blocks, .. } = *self.engine;
+        let resident = self.device.info().multiprocessors.saturating_mul(RESIDENT);
+        RUNS_A_THREAD * u64::from(resident.min(blocks)) * u64::from(block)
+    }
+
+    fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
+        let mut kernel = Kernel::new(self.engine, self.device, task, share)?;
+        if !share.ready() {
+            return share.check();
         }
+        let most = match task.supply {
+            Some(_) => MOST_SUPPLIED,
+            None => MOST_RUNS,
+        };
+        let least = RUNS_A_THREAD * kernel.threads();
+        let mut rate = 0.0;
+        loop {
+            let spans = share.draw_portion(rate, least, most)?;
+            if spans.is_empty() {
+                if !share.wait()? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let (began, before) = (Instant::now(), kernel.done);
+            for job in jobs(spans) {
+                kernel.integrate(&job)?;
+            }
+            let seconds = began.elapsed().as_secs_f64().max(1e-6);
+            rate = (kernel.done - before) as f64 / seconds;
+        }
+    }
+}
+
+/// Spans of runs as jobs.
+fn jobs(spans: Vec<Range<u64>>) -> Vec<Vec<Range<u64>>> {
+    let (large, small): (Vec<_>, Vec<_>) =
+        (spans.into_iter()).partition(|span| span.end - span.start >= OWN_JOB);
+    let small = (!small.is_empty()).then_some(small);
+    let large = large.into_iter().map(|span| vec![span]);
+    large.chain(small).collect()
+}
+
+/// Whether a job's run has ended.
+fn has_ended(record: &Record) -> bool {
+    record.outcome != NOT_ENDED
+}
+
+/// The kernel with its buffers.
+struct Kernel<'a> {
+    engine: &'a DeviceEngine,
+    device: &'a Arc<dyn Device>,
+    task: &'a Task<'a>,
+    share: Share<'a>,
+    grid: Grid,
+    threads: Buffer<u64>,
+    shared: Buffer<u64>,
+    stages: Buffer<Stage>,
+    plan: Buffer<Plan>,
+    records: Option<Buffer<Record>>,
+    bodies: Option<Buffer<BodiesStart>>,
+    host: Vec<Record>,
+    /// Runs of the jobs before.
+    done: u64,
+}
+
+impl<'a> Kernel<'a> {
+    fn new(
+        engine: &'a DeviceEngine,
+        device: &'a Arc<dyn Device>,
+        task: &'a Task<'a>,
+        share: Share<'a>,
+    ) -> Result<Self, EngineError> {
+        let &DeviceEngine { block, blocks, .. } = engine;
+        let grid = Grid::new(0, block).residency(Some(Residency {
+            threads: block,
+            blocks: RESIDENT,
+        }));
+        let resident = device.resident_blocks(Entry::of::<Encounters>(), grid)?;
+        let most = task.runs().min(MOST_RUNS).div_ceil(block.into()).max(1);
+        let blocks = most.min(resident.min(blocks).into()) as u32;
+        if blocks == 0 {
+            return Err(EngineError::Gpu {
+                device: device.info().name.clone(),
+                call: "finding room for the kernel's threads",
+                reason: "a multiprocessor has too few registers for a block".into(),
+            });
+        }
+        let words = (blocks * block) as usize * size_of::<Thread>().div_ceil(8);
+        Ok(Self {
+            engine,
+            device,
+            task,
+            share,
+            grid: Grid { blocks, ..grid },
+            threads: Buffer::filled(device, words, 0)?,
+            shared: Buffer::filled(device, size_of::<Shared>() / 8, 0)?,
+            stages: Buffer::of(device, task.spec.stages())?,
+            plan: Buffer::of(device, &[*task.spec.plan()])?,
+            records: None,
+            bodies: None,
+            host: Vec::new(),
+            done: 0,
+        })
+    }
+
+    /// Threads of a launch.
+    fn threads(&self) -> u64 {
+        u64::from(self.grid.blocks) * u64::from(self.engine.block)
+    }
+
+    /// Integrates runs that this device has drawn and delivers their records.
+    fn integrate(&mut self, runs: &[Range<u64>]) -> Result<(), EngineError> {
+        let (task, device) = (self.task, self.device);
+        let count: u64 = runs.iter().map(|span| span.end - span.start).sum();
+        let room = count as usize;
+        let bodies = match (task.spec.given_bodies(), runs) {
+            (None, [_]) => std::ptr::null(),
+            (Some(given), [span]) => {
+                let given = &given[span.start as usize..span.end as usize];
+                filled(&mut self.bodies, device, given)?
+            }
+            (_, spans) => {
+                let all = spans.iter().cloned().flatten();
+                let bodies: Vec<BodiesStart> = all.map(|run| task.spec.bodies(run)).collect();
+                filled(&mut self.bodies, device, &bodies)?
+            }
+        };
+        if self
+            .records
+            .as_ref()
+            .is_none_or(|buffer| buffer.len() < room)
+        {
+            // The smaller one first: there may be no room for both.
+            self.records = None;
+            self.records = Some(Buffer::filled(device, room, NOT_ENDED)?);
+            self.host.resize(room, Record::default());
+        }
+        let records = self.records.as_mut().expect("it was made just now");
+        records.fill(NOT_ENDED)?;
+        self.threads.fill(0)?;
+        self.shared.fill(0)?;
+        let job = Job {
+            settings: *task.spec.settings(),
+            stages: self.stages.as_ptr(),
+            plan: self.plan.as_ptr(),
+            bodies,
+            records: records.as_mut_ptr(),
+            first: runs[0].start,
+            count,
+            stage_count: task.spec.stages().len() as u32,
+            unused: 0,
+        };
+        let blocks = count.div_ceil(self.engine.block.into());
+        let grid = Grid {
+            blocks: blocks.min(self.grid.blocks.into()) as u32,
+            ..self.grid
+        };
+        let mut missing = Missing::new(runs);
+        let mut harvested = Instant::now();
+        let mut ended = 0;
+        while ended < count {
+            let arguments = (
+                job,
+                self.engine.slice_ns,
+                self.threads.as_mut_ptr().cast(),
+                self.shared.as_ptr().cast(),
+            );
+            // SAFETY: the arrays have the lengths that the kernel asks for and live until the device is done.
+            unsafe { device.launch::<Encounters>(grid, arguments)? };
+            let mut now = [0; 2];
+            self.shared.download(&mut now)?;
+            ended = now[1];
+            self.share.report(self.done + ended);
+            let goes_on = self.share.check();
+            // Also of a computation that has been ended: a file keeps what is done.
+            if goes_on.is_err() || ended == count || harvested.elapsed() >= HARVEST {
+                self.harvest(&mut missing, room)?;
+                harvested = Instant::now();
+            }
+            goes_on?;
+        }
+        self.done += count;
+        Ok(())
+    }
+
+    /// Brings back the records of a job and delivers those that are new.
+    fn harvest(&mut self, missing: &mut Missing, room: usize) -> Result<(), EngineError> {
+        let host = &mut self.host[..room];
+        if let Some(records) = &self.records {
+            records.download(host)?;
+        }
+        missing.take(host, |span, records| {
+            let put = || self.task.sink.put(span.start, records);
+            self.share.deliver(span.clone(), put)
+        })
+    }
+}
+
+/// The device's copy of `values`, in a buffer that is kept from one job to the next.
+fn filled<T: Plain>(
+    buffer: &mut Option<Buffer<T>>,
+    device: &Arc<dyn Device>,
+    values: &[T],
+) -> Result<*const T, EngineError> {
+    match buffer {
+        Some(buffer) if buffer.len() >= values.len() => buffer.upload(values)?,
+        _ => {
+            *buffer = None;
+            *buffer = Some(Buffer::of(device, values)?);
+        }
+    }
+    Ok(buffer.as_ref().map_or(std::ptr::null(), Buffer::as_ptr))
+}
+
+/// Runs of a job whose records have not been delivered, each with its place among the job's records.
+struct Missing(Vec<(Range<u64>, usize)>);
+
+impl Missing {
+    fn new(runs: &[Range<u64>]) -> Self {
+        let mut place = 0;
+        let placed = runs.iter().map(|span| {
+            let at = place;
+            place += (span.end - span.start) as usize;
+            (span.clone(), at)
+        });
+        Self(placed.collect())
+    }
+
+    /// Delivers the records of runs that have ended since, out of all of the job's.
+    fn take(
+        &mut self,
+        records: &[Record],
+        mut deliver: impl FnMut(Range<u64>, &[Record]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut left = Vec::new();
+        for (span, mut place) in std::mem::take(&mut self.0) {
+            let count = (span.end - span.start) as usize;
+            let mut first = span.start;
+            for group in records[place..place + count].chunk_by(|a, b| has_ended(a) == has_ended(b))
+            {
+                let span = first..first + group.len() as u64;
+                if has_ended(&group[0]) {
+                    deliver(span, group)?;
+                } else {
+                    left.push((span, place));
+                }
+                first += group.len() as u64;
+                place += group.len();
+            }
+        }
+        self.0 = left;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::{CpuEngine, Limits, Sink, Specification, Validated, same_bits};
+    use trisolar_run::Unattended;
+
+    const RUNS: u64 = 80;
+
+    fn valid() -> Validated {
+        let specification = Specification {
+            n: RUNS,
+            limits: Limits {
+                max_time: None,
+                max_steps: 400,
+            },
+            ..Specification::default()
+        };
+        specification.validate().unwrap()
+    }
+
+    /// Two emulated devices.
+    fn two() -> DeviceEngine {
+        let one = DeviceEngine::emulated(1, 32, None);
+        DeviceEngine {
+            devices: vec![one.devices[0].clone(), one.devices[0].clone()],
+            ..one
+        }
+    }
+
+    /// Records by their runs, each of which comes once.
+    #[derive(Default)]
+    struct Found(Mutex<Vec<(u64, Record)>>);
+
+    impl Sink for Found {
+        fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
+            let mut all = self.0.lock().unwrap();
+            all.extend((first..).zip(records.iter().copied()));
+            Ok(())
+        }
+    }
+
+    impl Found {
+        /// The runs there are, whose records are to be as expected.
+        fn runs(&self, expected: &[Record]) -> Vec<u64> {
+            let mut all = self.0.lock().unwrap().clone();
+            all.sort_unstable_by_key(|(run, _)| *run);
+            for (run, record) in &all {
+                assert!(same_bits(record, &expected[*run as usize]), "{run}");
+            }
+            all.into_iter().map(|(run, _)| run).collect()
+        }
+    }
+
+    /// A device that fails with runs drawn.
+    struct Failing;
+
+    impl<'a> Worker<Task<'a>> for Failing {
+        fn label(&self) -> String {
+            "a bad GPU".into()
+        }
+
+        fn capacity(&self, _: &Task<'a>) -> u64 {
+            32
+        }
+
+        fn work(&self, _: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
+            share.ready();
+            share.draw_portion(0.0, 10, 10)?;
+            Err(EngineError::Gpu {
+                device: self.label(),
+                call: "launching a kernel",
+                reason: "it was pulled out".into(),
+            })
+        }
+    }
+
+    #[test]
+    fn devices_and_the_cpu_together_give_the_records_of_one_also_where_one_fails() {
+        let spec = valid();
+        let cpu = CpuEngine::new(Some(2)).unwrap();
+        let expected = cpu.integrate(&spec, &Unattended).unwrap();
+        let engine = two();
+        let [one, other] = [&engine, &engine].map(|e| Gpu {
+            engine: e,
+            device: &e.devices[0],
+        });
+        // With runs between others that are not asked for.
+        for spans in [vec![0..RUNS], vec![3..4, 10..50, 60..61, 79..80]] {
+            for number in 0..4 {
+                let found = Found::default();
+                let task = Task::new(&spec, &spans, &found);
+                let teams: [&[&dyn Worker<Task<'_>>]; 4] = [
+                    &[&one, &other],
+                    &[&one, &cpu],
+                    &[&Failing, &one],
+                    &[&cpu, &Failing, &other],
+                ];
+                let team = teams[number];
+                let ran = together(team, None, &task, &Unattended).unwrap();
+                let asked: Vec<u64> = spans.iter().cloned().flatten().collect();
+                assert_eq!(ran.portions.iter().map(|p| p.1).sum::<u64>(), task.runs());
+                let failed = team.iter().filter(|w| w.label() == "a bad GPU").count();
+                assert_eq!(ran.notes.len(), failed);
+                let named =
+                    |note: &String| note.starts_with("a bad GPU: launching a kernel failed");
+                assert!(ran.notes.iter().all(named), "{:?}", ran.notes);
+                assert_eq!(found.runs(&expected), asked);
+            }
+        }
+        // The reserve does what nobody else can.
+        let found = Found::default();
+        let whole = [0..RUNS];
+        let task = Task::new(&spec, &whole, &found);
+        let ran = together(&[&Failing], Some(&cpu), &task, &Unattended).unwrap();
+        assert!(
+            ran.notes[0].ends_with("the CPU computes the 10 runs that it had begun, and the rest")
+        );
+        assert_eq!(found.runs(&expected).len() as u64, RUNS);
+    }
+
+    #[test]
+    fn what_has_ended_is_kept_when_a_computation_is_cancelled() {
+        /// Ends the computation after some launches.
+        struct Impatient(AtomicU64);
+        impl Monitor for Impatient {
+            fn cancelled(&self) -> bool {
+                self.0.fetch_add(1, Ordering::Relaxed) >= 4
+            }
+        }
+        let spec = valid();
+        let cpu = CpuEngine::new(Some(1)).unwrap();
+        let expected = cpu.integrate(&spec, &Unattended).unwrap();
+        let engine = DeviceEngine::emulated(1, 32, None);
+        let found = Found::default();
+        let whole = [0..RUNS];
+        let task = Task::new(&spec, &whole, &found);
+        let error = engine.stream(&task, &Impatient(AtomicU64::new(0)));
+        assert!(matches!(error, Err(EngineError::Cancelled)));
+        let kept = found.runs(&expected).len() as u64;
+        assert!((1..RUNS).contains(&kept), "{kept}");
+    }
+
+    fn record(outcome: u8) -> Record {
+        Record {
+            outcome,
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn what_has_ended_is_delivered_once_and_in_its_place() {
+        let mut missing = Missing::new(&[10..13, 20..21, 30..34]);
+        let mut records = vec![record(NOT_ENDED); 8];
+        let mut delivered: Vec<(u64, u8)> = Vec::new();
+        for ended in [&[1, 2, 3][..], &[], &[4, 7], &[0, 5, 6]] {
+            for place in ended {
+                records[*place] = record(*place as u8);
+            }
+            let deliver = |span: Range<u64>, records: &[Record]| {
+                assert_eq!(span.end - span.start, records.len() as u64);
+                delivered.extend(span.zip(records.iter().map(|r| r.outcome)));
+                Ok(())
+            };
+            missing.take(&records, deliver).unwrap();
+        }
+        assert!(missing.0.is_empty());
+        delivered.sort_unstable();
+        let expected = [
+            (10, 0),
+            (11, 1),
+            (12, 2),
+            (20, 3),
+            (30, 4),
+            (31, 5),
+            (32, 6),
+            (33, 7),
+        ];
+        assert_eq!(delivered, expected);
+    }
+
+    #[test]
+    fn scattered_runs_share_a_job() {
+        let spans = vec![0..5, 7..8, 10..10 + OWN_JOB, 1 << 40..(1 << 40) + 3];
+        let together = vec![0..5, 7..8, 1 << 40..(1 << 40) + 3];
+        assert_eq!(jobs(spans), [vec![10..10 + OWN_JOB], together]);
+        assert_eq!(jobs(vec![3..4]), [vec![3..4]]);
+        assert!(jobs(Vec::new()).is_empty());
     }
 }

@@ -1,71 +1,244 @@
-//! What computes encounters, chosen at run time.
+//! What computes encounters: one trait, selected at run time.
 
-use std::time::{Duration, Instant};
+use std::ops::{Deref, Range};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use kernels_gpu::encounters::Record;
+use serde::Serialize;
 
-use super::{CpuEngine, DeviceEngine, Specification, Validated};
-use trisolar_run::{Backend, EngineError, Monitor};
+use super::store::Mapped;
+use super::{Devices, Specification, Validated};
+use trisolar_run::queue::Supply;
+use trisolar_run::scheduler::{self, Items, Ran, Worker};
+use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions, missing_gpu};
+
+/// Takes records, from any thread and in any order.
+pub trait Sink: Sync {
+    /// The records of the runs from number `first` on. Every run of a task comes once.
+    ///
+    /// # Errors
+    /// What keeps the sink from taking them; it ends the computation.
+    fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError>;
+}
+
+/// Records in memory.
+struct Memory(Mutex<Vec<Record>>);
+
+impl Sink for Memory {
+    fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all[first as usize..][..records.len()].copy_from_slice(records);
+        Ok(())
+    }
+}
+
+/// Runs to integrate.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations)]
+pub struct Task<'a> {
+    /// The ensemble that they are of.
+    pub spec: &'a Validated,
+    /// Their numbers, in ascending order and without overlap.
+    pub spans: &'a [Range<u64>],
+    /// Where their records go.
+    pub sink: &'a dyn Sink,
+    /// Where more of them come from while these are integrated.
+    pub supply: Option<&'a dyn Supply>,
+}
+
+impl<'a> Task<'a> {
+    /// These runs (in ascending order and without overlap) of an ensemble.
+    pub fn new(spec: &'a Validated, spans: &'a [Range<u64>], sink: &'a dyn Sink) -> Self {
+        Self {
+            spec,
+            spans,
+            sink,
+            supply: None,
+        }
+    }
+
+    /// How many runs it has; all runs of the ensemble, if they come while the task is under way.
+    pub fn runs(&self) -> u64 {
+        match self.supply {
+            Some(_) => self.spec.runs(),
+            None => self.spans.iter().map(|s| s.end - s.start).sum(),
+        }
+    }
+}
+
+/// Integrates a task's runs on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all of
+/// them have left undone.
+///
+/// # Errors
+/// What ended the computation, or the first failure if something is left undone.
+pub(super) fn together<'a>(
+    workers: &[&dyn Worker<Task<'a>>],
+    reserve: Option<&dyn Worker<Task<'a>>>,
+    task: &Task<'a>,
+    monitor: &dyn Monitor,
+) -> Result<Ran, EngineError> {
+    let items = Items {
+        spans: task.spans,
+        steps: 1,
+        name: "runs",
+        supply: task.supply,
+        at_start: None,
+    };
+    scheduler::run(workers, reserve, task, &items, monitor)
+}
 
 /// Integrates encounters to their ends.
 pub trait Engine: Sync {
-    /// `cpu`, `gpu` or `emulator`.
+    /// `cpu`, `gpu`, `gpu+cpu` or `emulator`.
     fn name(&self) -> &'static str;
 
     /// The device in words, for reports.
     fn device(&self) -> String;
 
-    /// A record of each run, in their order.
+    /// Integrates runs and hands their records to the task's sink, as they end.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] if the monitor ended the work; otherwise what failed.
+    fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError>;
+
+    /// A record of each run, in their order.
+    ///
+    /// # Errors
+    /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for them.
     fn integrate(
         &self,
         spec: &Validated,
         monitor: &dyn Monitor,
-    ) -> Result<Vec<Record>, EngineError>;
+    ) -> Result<Vec<Record>, EngineError> {
+        in_memory(spec, |task| self.stream(task, monitor)).map(|(records, _)| records)
+    }
+}
+
+/// The records of all runs, which `stream` hands to the task's sink, and what it says.
+pub(super) fn in_memory<T>(
+    spec: &Validated,
+    stream: impl FnOnce(&Task<'_>) -> Result<T, EngineError>,
+) -> Result<(Vec<Record>, T), EngineError> {
+    let memory = Memory(Mutex::new(room(spec.runs())?));
+    let said = stream(&Task::new(spec, &[0..spec.runs()], &memory))?;
+    let records = memory.0.into_inner();
+    Ok((records.unwrap_or_else(PoisonError::into_inner), said))
 }
 
 /// How to compute; nothing here changes a bit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Which engine.
     pub backend: Backend,
+    /// Whether the CPU computes together with the GPUs.
+    pub with_cpu: bool,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
-    /// How many GPUs share the work; `None` for all.
+    /// How many GPUs share the work; `None` for as many as it keeps busy.
     pub gpus: Option<u32>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            backend: Backend::Auto,
-            threads: None,
-            gpus: None,
-        }
-    }
-}
-
 impl Options {
-    /// The engine to use: GPUs that are asked for are GPUs to be used.
+    /// Checks that the options go together, and that there are as many GPUs as they ask for. GPUs that are asked for are GPUs to be
+    /// used.
     ///
     /// # Errors
     /// [`EngineError::Refused`] if the options contradict each other.
-    pub fn checked_backend(&self) -> Result<Backend, EngineError> {
-        match (self.backend, self.gpus) {
-            (Backend::Cpu, Some(gpus)) => {
-                let reason = "--backend cpu uses no GPU; remove one of the two options";
-                Err(EngineError::refused("gpus", gpus, reason))
-            }
-            (Backend::Auto, Some(_)) => Ok(Backend::Gpu),
-            (backend, _) => Ok(backend),
+    pub fn checked(&self) -> Result<RunOptions, EngineError> {
+        let mut options = RunOptions {
+            backend: self.backend,
+            with_cpu: self.with_cpu,
+            threads: self.threads,
+            ..RunOptions::default()
+        };
+        let Some(gpus) = self.gpus else {
+            return Ok(options);
+        };
+        let refused = |reason: String| Err(EngineError::refused("gpus", gpus, reason));
+        if self.backend == Backend::Cpu {
+            return refused("--backend cpu uses no GPU; leave one of them out".into());
+        }
+        let found = trisolar_device::devices();
+        if let Some((_, reason)) = missing_gpu(found.as_deref(), 0..gpus.max(1)) {
+            return refused(reason);
+        }
+        let numbers: Vec<u32> = (0..gpus).collect();
+        match GpuChoice::of(&numbers) {
+            Some(chosen) => options.gpus = chosen,
+            None => return refused("must be from 1 to 64".into()),
+        }
+        options.backend = Backend::Gpu;
+        Ok(options)
+    }
+}
+
+/// The records of an ensemble, one for each run, in their order.
+#[derive(Clone, Debug)]
+pub enum Records {
+    /// In memory.
+    Memory(Vec<Record>),
+    /// In a file, which the system reads where it is looked at.
+    File(Arc<Mapped>),
+}
+
+impl From<Vec<Record>> for Records {
+    fn from(records: Vec<Record>) -> Self {
+        Self::Memory(records)
+    }
+}
+
+impl Deref for Records {
+    type Target = [Record];
+
+    fn deref(&self) -> &[Record] {
+        match self {
+            Self::Memory(records) => records,
+            Self::File(records) => records.records(),
         }
     }
 }
 
-/// From this number of runs on `auto` prefers a GPU: opening one and letting its driver compile the kernel takes seconds.
-const WORTH_A_GPU: u64 = 20_000;
+/// What a device contributed to an ensemble.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Portion {
+    /// The device in words.
+    pub device: String,
+    /// Runs that it integrated.
+    pub runs: u64,
+}
+
+/// How runs were integrated.
+#[derive(Clone, Debug)]
+pub struct Streamed {
+    /// `cpu`, `gpu` or `gpu+cpu`.
+    pub engine: &'static str,
+    /// The device in words.
+    pub device: String,
+    /// Time of the computation itself: from when all devices were ready to the last record.
+    pub elapsed: Duration,
+    /// What the user should know, such as that no GPU could be used.
+    pub notes: Vec<String>,
+    /// Which device did how much.
+    pub portions: Vec<Portion>,
+}
+
+impl Streamed {
+    /// What an engine did, and what was to be said before.
+    pub(super) fn of(engine: &dyn Engine, mut notes: Vec<String>, ran: Ran) -> Self {
+        notes.extend(ran.notes);
+        let portions = ran.portions.into_iter();
+        Self {
+            engine: engine.name(),
+            device: engine.device(),
+            elapsed: ran.elapsed,
+            notes,
+            portions: portions
+                .map(|(device, runs)| Portion { device, runs })
+                .collect(),
+        }
+    }
+}
 
 /// Encounters that have ended.
 #[derive(Clone, Debug)]
@@ -73,27 +246,25 @@ pub struct Ensemble {
     /// What they are of.
     pub specification: Specification,
     /// One for each run, in their order.
-    pub records: Vec<Record>,
-    /// `cpu` or `gpu`.
-    pub engine: &'static str,
-    /// The device in words.
-    pub device: String,
-    /// Time of the computation.
-    pub elapsed: Duration,
-    /// What the user should know, such as that no GPU could be used.
-    pub notes: Vec<String>,
+    pub records: Records,
+    /// How they were integrated.
+    pub streamed: Streamed,
 }
 
 impl Ensemble {
-    /// Kicks of all runs together.
-    pub fn kicks(&self) -> f64 {
-        let steps: u64 = self.records.iter().map(|r| u64::from(r.steps)).sum();
+    /// Kicks of the runs of these numbers together.
+    pub fn kicks(&self, spans: &[Range<u64>]) -> f64 {
+        let of = |span: &Range<u64>| {
+            let records = &self.records[span.start as usize..span.end as usize];
+            records.iter().map(|r| u64::from(r.steps)).sum::<u64>()
+        };
+        let steps: u64 = spans.iter().map(of).sum();
         steps as f64 * self.specification.order.stages() as f64
     }
 }
 
-/// Computes encounters on the engine that `options` ask for. With [`Backend::Auto`] a GPU that cannot be used is passed over, which the
-/// notes say.
+/// Computes encounters on the engine that `options` ask for. With [`Backend::Auto`] GPUs that cannot be used are passed over, and if all
+/// of them fail the CPU integrates the remaining runs; the notes say both.
 ///
 /// # Errors
 /// See [`Engine::integrate`].
@@ -102,42 +273,38 @@ pub fn run(
     options: &Options,
     monitor: &dyn Monitor,
 ) -> Result<Ensemble, EngineError> {
-    let mut notes = Vec::new();
-    let backend = options.checked_backend()?;
-    let wanted = match backend {
-        Backend::Cpu => false,
-        Backend::Gpu => true,
-        Backend::Auto => spec.runs() >= WORTH_A_GPU,
-    };
-    if wanted {
-        let outcome =
-            DeviceEngine::on_gpus(options.gpus).and_then(|engine| measured(&engine, spec, monitor));
-        match outcome {
-            Ok(ensemble) => return Ok(ensemble),
-            Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
-            Err(error) => notes.extend(error.passed_over(backend)?),
-        }
-    }
-    let engine = CpuEngine::new(options.threads)?;
-    let mut ensemble = measured(&engine, spec, monitor)?;
-    ensemble.notes = notes;
-    Ok(ensemble)
+    run_on(&Devices, spec, &options.checked()?, monitor)
 }
 
-fn measured(
-    engine: &dyn Engine,
+/// Integrates runs with the devices of one process or of several.
+pub trait Executor: Sync {
+    /// Integrates runs and hands their records to the task's sink, as they end.
+    ///
+    /// # Errors
+    /// As [`Engine::stream`]; no GPU can be used and one is needed, or the CPU engine cannot start.
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError>;
+}
+
+/// Computes encounters in memory, as [`run`] does here.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    executor: &dyn Executor,
     spec: &Validated,
+    options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<Ensemble, EngineError> {
-    let began = Instant::now();
-    let records = engine.integrate(spec, monitor)?;
+    let (records, streamed) = in_memory(spec, |task| executor.stream(task, options, monitor))?;
     Ok(Ensemble {
         specification: spec.specification().clone(),
-        records,
-        engine: engine.name(),
-        device: engine.device(),
-        elapsed: began.elapsed(),
-        notes: Vec::new(),
+        records: records.into(),
+        streamed,
     })
 }
 
@@ -145,7 +312,7 @@ fn measured(
 ///
 /// # Errors
 /// [`EngineError::OutOfMemory`] if there is no room.
-pub(super) fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
+fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
     let needed = runs.saturating_mul(2 * size_of::<Record>() as u64);
     let available = trisolar_run::machine::available_memory();
     let full = || EngineError::OutOfMemory {

@@ -115,16 +115,14 @@ pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoE
     };
     let mut file = NpzWriter::create(path)?;
     for (name, value) in WHOLES {
-        let column: Vec<u32> = records.iter().map(value).collect();
-        file.array(name, &shape, &column)?;
+        file.array_from(name, &shape, records.iter().map(value))?;
     }
     for (name, value) in REALS {
-        let column: Vec<f64> = records.iter().map(value).collect();
-        file.array(name, &shape, &column)?;
+        file.array_from(name, &shape, records.iter().map(value))?;
     }
     for (place, name) in parameter_columns(spec) {
-        let values: Vec<f64> = (0..spec.runs()).map(|run| spec.value(place, run)).collect();
-        file.array(&name, &shape, &values)?;
+        let values = (0..records.len()).map(|run| spec.value(place, run as u64));
+        file.array_from(&name, &shape, values)?;
     }
     file.text("spec.json", &spec.specification().json())?;
     file.finish()

@@ -205,8 +205,18 @@ impl Given {
         masses.chain(own).collect()
     }
 
-    /// Takes every value that is not given from `under`. Parameters are one value: choices of `under` for parameters that are given
-    /// here in another way would be contradictions, so that its draws and axes count only where none are given here.
+    /// As TOML, of which a configuration file is made.
+    ///
+    /// # Errors
+    /// A number that TOML has not: a seed of 2^63 and more.
+    pub fn to_toml(&self) -> Result<String, String> {
+        let values = toml::to_string(self).map_err(|e| e.to_string())?;
+        Ok(format!(
+            "# Trisolar encounters: trisolar encounters --config THIS_FILE\n{values}"
+        ))
+    }
+
+    /// These values, merged over those of `under`. Draws and axes of `under` count only where none are given here.
     #[must_use]
     pub fn over(self, under: Self) -> Self {
         self.merged_over(under)

@@ -2,23 +2,34 @@
 //!
 //! A [`Specification`] says how the starts of all runs come about: a [`Setup`] with parameters that are fixed, drawn or an axis of a
 //! map, or bodies from a file. Validated, an [`Engine`] integrates every run to its end and brings back a [`Record`] for each, which
-//! [`Summary`] counts, [`files`] writes and [`pictures`] draws. Run i depends on the seed and i alone; all engines give the same bits.
+//! [`Summary`] counts, [`files`] writes and [`pictures`] draws. A [`store::Store`] keeps them in a file on the way, from which an interrupted
+//! computation goes on. Run i depends on the seed and i alone; all engines give the same bits.
 
 mod cpu;
 mod device;
+mod devices;
 mod engine;
 pub mod files;
 mod given;
 pub mod parameter;
 pub mod pictures;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod spec;
+pub mod store;
 pub mod summary;
 
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
-pub use engine::{Engine, Ensemble, Options, run, same_bits};
+pub use devices::Devices;
+pub use engine::{
+    Engine, Ensemble, Executor, Options, Portion, Records, Sink, Streamed, Task, run, run_on,
+    same_bits,
+};
 pub use given::{Given, whole_number};
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use parameter::{Choice, Parameter, Setup};
+#[cfg(feature = "mpi")]
+pub use ranks::{Leader, Local, lead, serve};
 pub use spec::{Jump, Limits, Order, Specification, Validated};
 pub use summary::{ENERGY_LIMIT, Share, Summary};

@@ -226,6 +226,8 @@ pub struct Validated {
     specification: Specification,
     plan: Plan,
     bodies: Option<Arc<[BodiesStart]>>,
+    /// The checksum of the points that the bodies are from.
+    checksum: Option<u32>,
     settings: Settings,
     stages: [Stage; MOST_STAGES],
 }
@@ -381,7 +383,11 @@ impl Specification {
             bodies: bodies[0],
             ..Plan::default()
         };
-        self.validated(plan, Some(bodies.into()))
+        let valid = self.validated(plan, Some(bodies.into()))?;
+        Ok(Validated {
+            checksum: Some(points.checksum()),
+            ..valid
+        })
     }
 
     fn validated(
@@ -439,6 +445,7 @@ impl Specification {
             specification: self,
             plan,
             bodies,
+            checksum: None,
             settings,
             stages,
         })
@@ -560,6 +567,11 @@ impl Validated {
     /// Starts that are given one by one.
     pub fn given_bodies(&self) -> Option<&[BodiesStart]> {
         self.bodies.as_deref()
+    }
+
+    /// The checksum of the points that starts are from, if they are given one by one.
+    pub fn points_checksum(&self) -> Option<u32> {
+        self.checksum
     }
 
     /// The bodies of a run.

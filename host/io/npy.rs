@@ -259,7 +259,7 @@ fn write_header<T: Element>(w: &mut impl Write, shape: &[usize]) -> io::Result<(
     w.write_all(&header::encode(T::DESCR, shape))
 }
 
-fn write_values<T: Element>(w: &mut impl Write, values: &[T]) -> io::Result<()> {
+pub(super) fn write_values<T: Element>(w: &mut impl Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return w.write_all(bytemuck::cast_slice(values));
     }

@@ -16,6 +16,9 @@ use super::atomic::AtomicFile;
 use super::npy::{self, Array, Element, ReadError, check_count, data_error};
 use super::read::{self, Limit};
 
+/// Values that [`NpzWriter::array_from`] writes at a time.
+const PIECE: usize = 1 << 14;
+
 /// An npz file being written; it appears under its name on [`NpzWriter::finish`].
 pub struct NpzWriter {
     path: PathBuf,
@@ -49,6 +52,32 @@ impl NpzWriter {
         self.member(name, format!("{name}.npy"), size_of_val(values))?;
         npy::write_to(&mut self.zip, shape, values)
             .map_err(|e| IoError::system(&self.path, "write", e))
+    }
+
+    /// Adds an array, as [`array`](Self::array) does, whose values come one by one and need not be in memory.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn array_from<T: Element>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        mut values: impl ExactSizeIterator<Item = T>,
+    ) -> Result<(), IoError> {
+        let count = values.len();
+        check_count(shape, count)
+            .map_err(|reason| data_error(&self.path, format!("member {name}: {reason}")))?;
+        let bytes = count.saturating_mul(size_of::<T>());
+        self.member(name, format!("{name}.npy"), bytes)?;
+        let failed = |e| IoError::system(&self.path, "write", e);
+        npy::write_to::<T>(&mut self.zip, shape, &[]).map_err(failed)?;
+        let mut piece = Vec::with_capacity(PIECE);
+        while values.len() > 0 {
+            piece.clear();
+            piece.extend(values.by_ref().take(PIECE));
+            npy::write_values(&mut self.zip, &piece).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Adds a text, such as `spec.json`. A name that ends in `.npy` is refused: numpy would take it for an array.

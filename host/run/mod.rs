@@ -5,6 +5,8 @@
 //! - [`Monitor`]: receives the progress and can cancel the run
 //! - [`EngineError`]: the errors of engines
 //! - [`Workers`]: the CPU threads of a run
+//! - [`queue`], [`scheduler`]: how devices share the items of a run
+//! - [`partial`]: the items of a run in a file, from which an interrupted run goes on
 //! - [`Ranks`]: the processes of a run
 //! - [`machine`]: a description of this machine
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same
@@ -21,9 +23,14 @@ mod monitor;
 pub mod mpi;
 mod options;
 mod outputs;
+pub mod partial;
 mod place;
+#[cfg(feature = "mpi")]
+pub mod processes;
+pub mod queue;
 mod ranks;
 mod record;
+pub mod scheduler;
 mod times;
 pub mod workers;
 

@@ -491,7 +491,7 @@ mod tests {
         fs::write(&path, "first").unwrap();
         let said = record.check("--out", &path).unwrap_err().to_string();
         assert!(
-            said.contains("for '--out': it is not what this run"),
+            said.contains("for '--out': its contents differ from what this run wrote"),
             "{said}"
         );
         fs::remove_file(&path).unwrap();

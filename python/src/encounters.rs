@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use trisolar::divergence::Points;
+use trisolar::divergence::{MapBackend, Points};
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::summary::outcome_name;
 use trisolar::encounters::{self, Ensemble, Given, Options, Outcome, Summary, Validated};
@@ -79,8 +79,10 @@ impl EncountersProblem {
         gpus: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EncountersFound> {
+        let MapBackend { backend, with_cpu } = values::option(backend, "--backend", str::parse)?;
         let options = Options {
-            backend: values::backend(backend)?,
+            backend,
+            with_cpu,
             threads: values::threads(threads)?,
             gpus: gpus.map(values::gpu_count).transpose()?,
         };
@@ -157,19 +159,19 @@ impl EncountersFound {
     /// `cpu` or `gpu`.
     #[getter]
     fn engine(&self) -> &'static str {
-        self.ensemble.engine
+        self.ensemble.streamed.engine
     }
 
     /// The device in words.
     #[getter]
     fn device(&self) -> &str {
-        &self.ensemble.device
+        &self.ensemble.streamed.device
     }
 
     /// Seconds of the computation itself.
     #[getter]
     fn seconds(&self) -> f64 {
-        self.ensemble.elapsed.as_secs_f64()
+        self.ensemble.streamed.elapsed.as_secs_f64()
     }
 
     /// Why the results may not be what was meant.
@@ -187,7 +189,7 @@ impl EncountersFound {
     /// What should be known, such as that no GPU could be used.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.ensemble.notes.clone()
+        self.ensemble.streamed.notes.clone()
     }
 
     /// That no energy is wrong by more than is allowed.

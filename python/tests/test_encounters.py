@@ -107,7 +107,7 @@ def test_points() -> None:
         ({"points": np.zeros((2, 21)), "n": 3}, ValueError, "cannot be used with --points"),
         ({"max_error": -1.0}, ValueError, "'--max-error'"),
         ({"backend": "cpu", "gpus": 1}, ValueError, "uses no GPU"),
-        ({"backend": "abacus"}, ValueError, "'--backend'"),
+        ({"backend": "abacus"}, ValueError, "auto, cpu, gpu or gpu+cpu"),
         ({"threads": 0}, ValueError, "'--threads'"),
         ({"masses": "heavy"}, ValueError, "masses"),
         ({"threads": "two"}, TypeError, "threads"),

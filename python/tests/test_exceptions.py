@@ -118,6 +118,8 @@ def test_a_gpu_that_is_not_there_is_a_runtime_error(options: dict[str, Any]) -> 
         trisolar.nbody(n=16, steps=1, backend="gpu")
     with pytest.raises(RuntimeError, match="no usable GPU"):
         trisolar.cluster(n=16, backend="gpu")
+    with pytest.raises(RuntimeError, match="no usable GPU"):
+        trisolar.encounters(n=3, backend=options["backend"])
 
 
 def test_a_gpu_that_is_asked_for_by_number_and_is_not_there_is_a_value_error() -> None:

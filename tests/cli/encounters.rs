@@ -269,3 +269,178 @@ fn ctrl_c_ends_a_run_without_files() {
     assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!(support::names(folder.path()), [""; 0]);
 }
+
+/// A computation that takes some seconds on two threads, and its files.
+const LONG: &str = "--n 6000 --seed 5 --threads 2 --draw inclination=isotropic,phase=uniform";
+const FILES: &str = "--out a.npz --out a.csv --plots p";
+
+/// Starts a computation and ends it by `signal` as soon as its record says that runs are done; its exit code, if it had one.
+fn interrupted(folder: &Path, options: &str, signal: rustix::process::Signal) -> Option<i32> {
+    use std::time::{Duration, Instant};
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("trisolar"))
+        .current_dir(folder)
+        .arg("encounters")
+        .args(options.split(' '))
+        .args(["--backend", "cpu", "--quiet"])
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(folder.join("a.npz.part.json")).unwrap_or_default();
+        let record: Value = serde_json::from_str(&text).unwrap_or_default();
+        if record["done"]
+            .as_array()
+            .is_some_and(|done| !done.is_empty())
+        {
+            break;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, signal).unwrap();
+    child.wait().unwrap().code()
+}
+
+#[test]
+fn an_interrupted_computation_resumes_to_the_same_bytes() {
+    use rustix::process::Signal;
+    let whole = tempfile::tempdir().unwrap();
+    encounters(whole.path(), &format!("{LONG} {FILES} --quiet"))
+        .assert()
+        .success();
+    let expected = support::contents(whole.path());
+    assert_eq!(expected.len(), 5);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let streamed = format!("{LONG} {FILES} --stream");
+    assert_eq!(interrupted(path, &streamed, Signal::INT), Some(130));
+    let begun = ["a.npz.part", "a.npz.part.json"];
+    assert_eq!(support::names(path), begun);
+    // Neither begun anew by a slip, nor gone on with as something else.
+    encounters(path, &streamed)
+        .assert()
+        .code(2)
+        .stderr(contains("resume it with --resume"));
+    for (other, words) in [
+        ("--resume a.npz --seed 6", "--seed (5 there, 6 here)"),
+        ("--resume a.npz --order 8", "--order (6 there, 8 here)"),
+        ("--resume a.npz --n 7000", "--n (6000 there, 7000 here)"),
+        ("--resume a.npz --e 0.5", "--e (0.0 there, 0.5 here)"),
+        ("--resume a.npz --out b.csv", "the run of a.npz has"),
+        (
+            "--resume b.npz",
+            "no computation has begun a file of that name",
+        ),
+    ] {
+        encounters(path, other)
+            .assert()
+            .code(2)
+            .stderr(contains(words));
+        assert_eq!(support::names(path), begun);
+    }
+    // Once more, without a chance to say anything.
+    assert_eq!(interrupted(path, "--resume a.npz", Signal::KILL), None);
+    assert_eq!(support::names(path)[..2], begun);
+    // A file that somebody else has put there meanwhile is not overwritten.
+    std::fs::write(path.join("a.csv"), "mine").unwrap();
+    encounters(path, "--resume a.npz")
+        .assert()
+        .code(2)
+        .stderr(contains("a.csv").and(contains("differ from what this run wrote")));
+    std::fs::remove_file(path.join("a.csv")).unwrap();
+    // By the same command, on another number of threads.
+    let output = encounters(path, &format!("{LONG} {FILES} --resume --threads 3 --json"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let before = object["resumed_runs"].as_u64().unwrap();
+    assert!((1..6000).contains(&before), "{before}");
+    assert_eq!(object["devices"][0]["runs"], 6000 - before);
+    assert!(support::contents(path) == expected);
+    encounters(path, "--resume a.npz")
+        .assert()
+        .code(2)
+        .stderr(contains("that file is complete"));
+}
+
+#[test]
+fn records_on_disk_give_the_files_of_records_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(
+        path.join("p.csv"),
+        "1 3 0 -2 -1 0 1 -1 0 0 0 0 0 0 0 0 0 0 3 4 5\n1 3 0 -2 -1 0 1 -1 1 0 0 0 0 0 0 0 0 0 3 4 5\n",
+    )
+    .unwrap();
+    for options in [
+        "--map phase,inclination --size 6x5 --max-time 3000 --out a.png --out a.csv",
+        "--points p.csv --out a.csv --out a.npz",
+        "--n 30 --max-error 1 --out a.npz --plots a",
+    ] {
+        let run = |more: &str| {
+            for name in support::names(path) {
+                if name.starts_with('a') {
+                    std::fs::remove_file(path.join(name)).unwrap();
+                }
+            }
+            let options = format!("{options} {more} --quiet");
+            encounters(path, &options).assert().success();
+            support::contents(path)
+        };
+        let memory = run("");
+        assert!(run("--stream") == memory, "{options}");
+        assert!(run("--resume") == memory, "{options}");
+    }
+    encounters(path, "--stream --n 3")
+        .assert()
+        .code(2)
+        .stderr(contains("--out is missing"));
+}
+
+#[test]
+fn a_saved_configuration_gives_the_same_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let options = "--n 40 --seed 9 --masses 1,2,3 --v-inf 0.3 --draw impact=disc:0:20,e=thermal,inclination=isotropic \
+                   --order 8 --jump off --max-steps 50000 --max-error 0.5";
+    encounters(
+        path,
+        &format!("{options} --out a.npz --save-config c.toml --quiet"),
+    )
+    .assert()
+    .success();
+    encounters(path, "--config c.toml --out b.npz --quiet")
+        .assert()
+        .success();
+    let read = |name: &str| std::fs::read(path.join(name)).unwrap();
+    assert_eq!(read("a.npz"), read("b.npz"));
+    let text = String::from_utf8(read("c.toml")).unwrap();
+    assert!(
+        text.contains("seed = 9") && text.contains("max_error = 0.5"),
+        "{text}"
+    );
+    // The command line goes first.
+    encounters(path, "--config c.toml --seed 10 --out b.npz --quiet")
+        .assert()
+        .success();
+    assert_ne!(read("a.npz"), read("b.npz"));
+    for (text, words) in [
+        ("a = -1\n", &["a in c.toml", "above 0"][..]),
+        ("order = 3\n", &["c.toml:1: order = 3", "2, 6 or 8"]),
+        ("\nexcentricity = 0.5\n", &["c.toml:2", "unknown field"]),
+        ("n = [\n", &["c.toml"]),
+    ] {
+        std::fs::write(path.join("c.toml"), text).unwrap();
+        let output = encounters(path, "--config c.toml --n 3").output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(words.iter().all(|w| message.contains(w)), "{message}");
+    }
+    encounters(path, "--config c.toml --out c.toml")
+        .assert()
+        .code(2);
+}

@@ -23,10 +23,13 @@ use trisolar::io::atomic::check_writable;
 use trisolar::output::{Output, Style};
 
 mod boundary;
+mod encounters;
 mod monitor;
 
 use boundary::{Failure, Status, guard, input, text};
 use monitor::Callback;
+
+pub use encounters::{EncounterRecord, Encounters};
 
 /// `trisolar_spec`.
 pub struct Spec {
@@ -222,32 +225,46 @@ fn compute(
     options: Option<&Options>,
     out: &mut *mut Map,
 ) -> Result<(), Failure> {
-    let most = match options.map(|options| options.max_error) {
-        None | Some(0.0) => max_error,
-        Some(most) => {
-            let refused = |allowed| {
-                Failure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
-            };
-            divergence::max_error(most).map_err(refused)?;
-            Some(most)
-        }
-    };
-    let (run, callback) = match options {
-        None => (RunOptions::default(), Callback::none()),
-        // SAFETY: the caller's promise, see the module: texts end with NUL; the header says how progress is called, and
-        // what it is called with comes with it.
-        Some(options) => unsafe {
-            (
-                run_options(options)?,
-                Callback::new(options.progress, options.user),
-            )
-        },
-    };
+    let most = max_error_of(options, max_error)?;
+    // SAFETY: the caller's promise, see the module.
+    let (run, callback) = unsafe { run_and_monitor(options)? };
     keep_kernels();
     let computed = divergence::run(spec, &run, &callback)?;
     let checked = Resolution::check(computed.resolution, most);
     *out = Box::into_raw(Box::new(Map::new(computed)?));
     checked.map_err(Failure::failed)
+}
+
+/// The error that is allowed: of the options, or else of the specification.
+fn max_error_of(
+    options: Option<&Options>,
+    specification: Option<f64>,
+) -> Result<Option<f64>, Failure> {
+    match options.map(|options| options.max_error) {
+        None | Some(0.0) => Ok(specification),
+        Some(most) => {
+            let refused = |allowed| {
+                Failure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
+            };
+            divergence::max_error(most).map_err(refused)?;
+            Ok(Some(most))
+        }
+    }
+}
+
+/// How to compute, and who is told of it.
+///
+/// # Safety
+/// Texts are NULL or end with NUL; the header says how progress is called, and what it is called with comes with it.
+unsafe fn run_and_monitor(options: Option<&Options>) -> Result<(RunOptions, Callback), Failure> {
+    match options {
+        None => Ok((RunOptions::default(), Callback::none())),
+        // SAFETY: the caller's promise.
+        Some(options) => unsafe {
+            let callback = Callback::new(options.progress, options.user);
+            Ok((run_options(options)?, callback))
+        },
+    }
 }
 
 /// A value of a specification, under its key.

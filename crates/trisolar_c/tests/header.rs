@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 const HEADER: &str = include_str!("../../../include/trisolar.h");
-const SOURCE: &str = include_str!("../src/lib.rs");
+const SOURCES: [&str; 2] = [
+    include_str!("../src/lib.rs"),
+    include_str!("../src/encounters.rs"),
+];
 
 /// Names before an opening bracket that begin like the interface's.
 fn functions<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
@@ -23,7 +26,7 @@ fn every_function_is_declared_and_defined() {
         .filter(|l| !l.starts_with([' ', '*', '/', '#']));
     let declared = functions(code.filter(|l| !l.starts_with("typedef")));
     let mut defined = BTreeSet::new();
-    let mut lines = SOURCE.lines();
+    let mut lines = SOURCES.iter().flat_map(|source| source.lines());
     while let Some(line) = lines.next() {
         if line == "#[unsafe(no_mangle)]" {
             defined.extend(functions(lines.next().into_iter()));

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use trisolar::divergence::{
-    Executor, Monitor, RunOptions, Specification, Statistics, Task, Validated, beside,
-    resolution_of,
+    Executor, RunOptions, Specification, Statistics, Task, Validated, beside, resolution_of,
 };
 use trisolar::io::atomic::stage;
 use trisolar::output::{Output, Values};
@@ -14,7 +13,7 @@ use trisolar::store::{self, COMMAND, Store, StoreError};
 
 use super::outcome::Outcome;
 use super::{Job, OUTPUT};
-use crate::progress::Progress;
+use crate::progress::{Progress, Rest};
 use crate::{Failure, interrupt, report};
 
 /// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
@@ -71,7 +70,7 @@ pub(super) fn run(
             .map_err(|e| kept(&e.to_string(), &store))?;
     }
     drop(mapped);
-    store.finish(main.path(), main.is_npy())?;
+    store.finish(main.path())?;
     Ok(outcome)
 }
 
@@ -136,10 +135,8 @@ fn compute(
     }
     let progress = Progress::new("divergence", quiet);
     let steps = valid.specification().steps;
-    let rest = Rest {
-        progress: &progress,
-        before: (valid.pixels() - pixels(missing)).saturating_mul(steps),
-    };
+    let before = (valid.pixels() - pixels(missing)).saturating_mul(steps);
+    let rest = Rest::new(&progress, before);
     let task = Task::new(valid, missing, store);
     let stream = || executor.stream(&task, options, &rest);
     let (streamed, recorded) = store.recording(RECORD_INTERVAL, || {
@@ -184,24 +181,4 @@ fn how_to_go_on(store: &Store) -> String {
 
 fn pixels(spans: &[Range<u64>]) -> u64 {
     spans.iter().map(|s| s.end - s.start).sum()
-}
-
-/// Progress over the whole map, of which a part was there before.
-struct Rest<'a> {
-    progress: &'a Progress,
-    before: u64,
-}
-
-impl Monitor for Rest<'_> {
-    fn progress(&self, done: u64, total: u64) {
-        self.progress.progress_from(
-            self.before,
-            self.before.saturating_add(done),
-            self.before.saturating_add(total),
-        );
-    }
-
-    fn cancelled(&self) -> bool {
-        interrupt::interrupted()
-    }
 }

@@ -1,132 +1,366 @@
 //! `trisolar encounters`: three bodies integrated to the end, their records, summary and pictures.
 
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trisolar::divergence::EngineError;
+use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
-use trisolar::encounters::{self, Ensemble, Summary, Validated, pictures};
-use trisolar::run;
+use trisolar::encounters::store::{self, Begun, StoreError};
+use trisolar::encounters::{
+    self, Ensemble, Executor, Given, Portion, Summary, Validated, pictures,
+};
+use trisolar::io::IoError;
+use trisolar::run::{self, Claim, RecordError};
 
 use super::progress::Progress;
+use super::ranks::Communicator;
 use super::report::{self, Lines};
-use super::{Failure, interrupt};
+use super::resume::{Resumed, Typed, with_paths};
+use super::{Failure, config, interrupt};
 
 mod options;
+mod streamed;
 
 pub(crate) use options::Args;
+use options::OutputArgs;
 
-/// The files to be written, their names checked.
-struct Outputs {
-    out: Vec<(PathBuf, Format)>,
-    plots: Option<PathBuf>,
+/// Their group in the record of an unfinished computation.
+const OUTPUT: &str = "output";
+
+fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
+    Failure::value(&path.display().to_string(), option, reason)
 }
 
-impl Outputs {
-    fn new(args: &Args, spec: &Validated) -> Result<Self, Failure> {
-        let mut out = Vec::new();
-        for path in &args.out {
-            let refuse = |reason| Failure::value(&path.display().to_string(), "--out", reason);
-            out.push((path.clone(), Format::of(path, spec).map_err(refuse)?));
+/// Which of the files the records grow beside: the first npz file, or else the first.
+fn main_of(out: &[PathBuf]) -> Option<&Path> {
+    let is_npz = |path: &&PathBuf| path.extension().is_some_and(|e| e == "npz");
+    let main = out.iter().find(is_npz).or(out.first());
+    main.map(PathBuf::as_path)
+}
+
+/// Encounters, their files, and what was begun of them.
+struct Job {
+    valid: Validated,
+    output: OutputArgs,
+    /// The files of `--out`.
+    out: Vec<(PathBuf, Format)>,
+    /// The file that the records grow beside, if they do.
+    streamed: Option<PathBuf>,
+    /// Whether an earlier run has begun it.
+    begun: bool,
+}
+
+impl Job {
+    fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
+        let begun = args.begun()?;
+        let mut output = OutputArgs {
+            points: args.points.clone(),
+            ..args.output.clone()
+        };
+        if let Some(begun) = &begun {
+            let had: OutputArgs = begun.run.get(OUTPUT)?;
+            let mut has = with_paths(&had);
+            has.insert("stream".into(), true.into());
+            let mut given = with_paths(&output);
+            given.insert("stream".into(), true.into());
+            let name = args.resume.clone().flatten();
+            let main = main_of(&had.out).unwrap_or(Path::new(""));
+            typed.refuse_others(&Resumed {
+                file: name.as_deref().unwrap_or(main),
+                has,
+                given,
+                extends: &[],
+                elsewhere: &[
+                    "Start",
+                    "Integration",
+                    "Ends",
+                    "max_error",
+                    "points",
+                    "config",
+                ],
+            })?;
+            // Other points are told by what they are.
+            let points = args.points.clone().or(had.points);
+            output = OutputArgs { points, ..had };
         }
+        let under = begun.as_ref().map(|begun| &begun.contents.specification);
+        let (valid, most) = args.validated(under, output.points.as_deref())?;
+        output.max_error = most.or(output.max_error);
+        let mut out = Vec::new();
+        for path in &output.out {
+            let format = Format::of(path, &valid).map_err(|e| refuse(path, "--out", e))?;
+            out.push((path.clone(), format));
+        }
+        let streams = args.stream || args.resume.is_some();
+        let main = main_of(&output.out).filter(|_| streams);
         Ok(Self {
+            streamed: main.map(Path::to_owned),
+            begun: begun.is_some(),
+            valid,
+            output,
             out,
-            plots: args.plots.clone(),
         })
     }
 
-    /// All of them, to be checked and locked.
-    fn declared(&self, args: &Args) -> run::Outputs {
-        let mut outputs = run::Outputs::new();
-        for (path, _) in &self.out {
-            outputs.file("--out", path);
-        }
-        if let Some(prefix) = &self.plots {
-            for path in pictures::histogram_paths(prefix) {
-                outputs.file("--plots", &path);
-            }
-        }
-        if let Some(path) = &args.points {
-            outputs.input("--points", path);
-        }
-        outputs
+    /// The pictures that it may draw.
+    fn plots(&self) -> Vec<PathBuf> {
+        let prefix = self.output.plots.iter();
+        prefix.flat_map(|p| pictures::histogram_paths(p)).collect()
     }
 
-    /// Writes everything; returns the files that were written.
+    /// Its files, locked for this run.
+    fn claim(&self, args: &Args) -> Result<Claim, Failure> {
+        let mut declared = run::Outputs::new();
+        for path in &self.output.out {
+            declared.file("--out", path);
+        }
+        for path in &self.plots() {
+            declared.file("--plots", path);
+        }
+        if let Some(path) = &self.output.save_config {
+            declared.file("--save-config", path);
+        }
+        if let Some(main) = &self.streamed {
+            for path in store::working_files(main) {
+                declared.working("--stream", &path);
+            }
+        }
+        for (option, path) in [
+            ("--config", &args.config),
+            ("--points", &self.output.points),
+        ] {
+            if let Some(path) = path {
+                declared.input(option, path);
+            }
+        }
+        Ok(declared.claim()?)
+    }
+
+    /// Writes the specification, unless an earlier run has, whose user may have changed the file since.
+    fn save_config(&self) -> Result<(), Failure> {
+        let Some(path) = &self.output.save_config else {
+            return Ok(());
+        };
+        if self.begun && path.exists() {
+            return Ok(());
+        }
+        let given = Given {
+            max_error: self.output.max_error,
+            ..Given::of(self.valid.specification())
+        };
+        let text = given.to_toml();
+        let text = text.map_err(|reason| refuse(path, "--save-config", &reason))?;
+        config::write(path, &text)
+    }
+
+    /// Writes the files that are made of the records, each by `write`; returns those that were written.
     fn write(
         &self,
-        args: &Args,
-        spec: &Validated,
         ensemble: &Ensemble,
+        mut write: impl FnMut(&mut dyn FnMut() -> Result<Vec<PathBuf>, IoError>) -> Result<(), Failure>,
     ) -> Result<Vec<PathBuf>, Failure> {
-        let mut written = Vec::new();
+        let (mut written, theme) = (Vec::new(), self.output.theme);
         for (path, format) in &self.out {
-            format.write(path, spec, ensemble, args.theme)?;
-            written.push(path.clone());
+            interrupt::check()?;
+            write(&mut || {
+                format.write(path, &self.valid, ensemble, theme)?;
+                written.push(path.clone());
+                Ok(vec![path.clone()])
+            })?;
         }
-        if let Some(prefix) = &self.plots {
-            written.extend(pictures::histograms(prefix, ensemble, args.theme)?);
+        if let Some(prefix) = &self.output.plots {
+            interrupt::check()?;
+            write(&mut || {
+                let drawn = pictures::histograms(prefix, ensemble, theme)?;
+                written.extend(drawn.iter().cloned());
+                Ok(drawn)
+            })?;
         }
+        written.extend(self.output.save_config.clone());
         Ok(written)
     }
 }
 
+impl Args {
+    /// The file of points, also of a computation that goes on.
+    fn points_of_the_run(&self) -> Option<PathBuf> {
+        let of_the_begun = || {
+            let begun = self.begun().ok().flatten()?;
+            let kept: OutputArgs = begun.run.get(OUTPUT).ok()?;
+            kept.points
+        };
+        self.points.clone().or_else(of_the_begun)
+    }
+
+    /// The computation that is to go on, if it has been begun; see `--resume`.
+    fn begun(&self) -> Result<Option<Begun>, Failure> {
+        let Some(name) = &self.resume else {
+            return match self.output.out.is_empty() && self.stream {
+                true => Err(Failure::BadInput(NO_OUT.into())),
+                false => Ok(None),
+            };
+        };
+        let given = name.as_deref().map(store::name_of);
+        let main = match (&given, main_of(&self.output.out)) {
+            (Some(name), _) => name.clone(),
+            (None, Some(main)) => main.to_owned(),
+            (None, None) => return Err(Failure::BadInput(NO_OUT.into())),
+        };
+        let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
+        let run = match Begun::read(&main) {
+            // With all options given again it can do without.
+            Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
+            begun => begun.map_err(refused)?,
+        };
+        match (run, given) {
+            (None, Some(name)) => {
+                let reason = match name.exists() {
+                    true => "that file is complete: there is nothing to go on with",
+                    false => "no computation has begun a file of that name",
+                };
+                Err(refuse(&name, "--resume", reason))
+            }
+            (run, _) => Ok(run),
+        }
+    }
+}
+
+const NO_OUT: &str =
+    "--stream and --resume keep records beside a file that is to be written: --out is missing";
+
+/// Encounters with what is to be said about this run.
+struct Outcome {
+    ensemble: Ensemble,
+    /// The runs that were computed now.
+    computed: Vec<Range<u64>>,
+    /// How many were there before, if this run goes on with an earlier one.
+    resumed: Option<u64>,
+    written: Vec<PathBuf>,
+}
+
 /// Computes encounters and reports.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
     let options = encounters::Options {
-        backend: args.backend,
+        backend: args.backend.backend,
+        with_cpu: args.backend.with_cpu,
         threads: args.threads,
         gpus: args.gpus,
     };
-    options.checked_backend()?;
-    let spec = args.validated()?;
-    let outputs = Outputs::new(args, &spec)?;
-    let _claim = outputs.declared(args).claim()?;
+    let team = Communicator::join()?;
+    let points = || {
+        let path = args.points_of_the_run().ok_or("there is no --points")?;
+        Points::read(&path)
+    };
+    let result = team.encounters(options.checked(), &points, |executor, options| {
+        run_on(args, typed, executor, &options)
+    });
+    team.end(result)
+}
+
+fn run_on(
+    args: &Args,
+    typed: &Typed,
+    executor: &dyn Executor,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let job = Job::new(args, typed)?;
+    let _claim = job.claim(args)?;
     interrupt::watch()?;
-    let progress = Progress::new("encounters", args.quiet || args.json);
-    let ensemble = encounters::run(&spec, &options, &progress).map_err(|error| match error {
-        EngineError::OutOfMemory { .. } => {
-            Failure::Failed(format!("{error}\nhint: use fewer runs (--n, --size)"))
+    job.save_config()?;
+    let quiet = args.quiet || args.json;
+    let outcome = match &job.streamed {
+        Some(main) => streamed::run(executor, &job, main, args, options, quiet)?,
+        None => {
+            let progress = Progress::new("encounters", quiet);
+            let ensemble = encounters::run_on(executor, &job.valid, options, &progress);
+            let ensemble = ensemble.map_err(|error| match error {
+                EngineError::OutOfMemory { .. } => Failure::Failed(format!(
+                    "{error}\nhint: fewer runs (--n, --size) need less, and --stream keeps the records on the disk instead of in memory"
+                )),
+                error => error.into(),
+            })?;
+            progress.finish();
+            let written = job.write(&ensemble, |write| Ok(write().map(drop)?))?;
+            Outcome {
+                ensemble,
+                computed: vec![0..job.valid.runs()],
+                resumed: None,
+                written,
+            }
         }
-        error => error.into(),
-    })?;
-    progress.finish();
-    let written = outputs.write(args, &spec, &ensemble)?;
-    let summary = Summary::of(&ensemble);
+    };
+    let summary = Summary::of(&outcome.ensemble);
     if !args.quiet {
-        for warning in ensemble.notes.iter().chain(&summary.warnings()) {
+        let notes = &outcome.ensemble.streamed.notes;
+        for warning in notes.iter().chain(&summary.warnings()) {
             report::to_stderr(&format!("warning: {warning}"));
         }
     }
     if args.json {
-        report::json(&object(&ensemble, &summary, &written))?;
+        report::json(&object(&outcome, &summary))?;
     } else if !args.quiet {
-        report::to_stdout(&text(&ensemble, &summary, &written))?;
+        report::to_stdout(&text(&outcome, &summary))?;
     }
-    summary
-        .check(args.given.values.max_error)
-        .map_err(Failure::Failed)
+    let checked = summary.check(job.output.max_error);
+    checked.map_err(Failure::Failed)
+}
+
+impl Outcome {
+    /// Seconds of this run, and encounters and kicks per second.
+    fn rates(&self) -> [f64; 3] {
+        let seconds = self.ensemble.streamed.elapsed.as_secs_f64();
+        let runs: u64 = self.computed.iter().map(|s| s.end - s.start).sum();
+        let kicks = self.ensemble.kicks(&self.computed);
+        let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        [seconds, rate(runs as f64), rate(kicks)]
+    }
+
+    /// Who did how much, if there are several.
+    fn shares(&self) -> Option<String> {
+        let portions = &self.ensemble.streamed.portions;
+        let all: u64 = portions.iter().map(|p| p.runs).sum();
+        let share = |p: &Portion| {
+            let percent = 100.0 * p.runs as f64 / all.max(1) as f64;
+            // `GPU 0, its name` is known by its number.
+            let name = p.device.split(',').next().unwrap_or_default();
+            format!("{name} {percent:.1} %")
+        };
+        let shares: Vec<String> = portions.iter().map(share).collect();
+        (shares.len() > 1).then(|| shares.join(", "))
+    }
 }
 
 /// Everything as one object.
-fn object(ensemble: &Ensemble, summary: &Summary, written: &[PathBuf]) -> serde_json::Value {
-    let seconds = ensemble.elapsed.as_secs_f64();
-    json!({
+fn object(outcome: &Outcome, summary: &Summary) -> serde_json::Value {
+    let Outcome {
+        ensemble, written, ..
+    } = outcome;
+    let [seconds, encounters, kicks] = outcome.rates();
+    let mut object = json!({
         "specification": ensemble.specification,
-        "engine": ensemble.engine,
-        "device": ensemble.device,
+        "engine": ensemble.streamed.engine,
+        "device": ensemble.streamed.device,
+        "devices": ensemble.streamed.portions,
         "seconds": seconds,
-        "encounters_per_second": summary.runs as f64 / seconds,
-        "kicks_per_second": ensemble.kicks() / seconds,
+        "encounters_per_second": encounters,
+        "kicks_per_second": kicks,
         "summary": summary,
         "files": written.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
         "warnings": summary.warnings(),
-        "notes": ensemble.notes,
-    })
+        "notes": ensemble.streamed.notes,
+    });
+    if let Some(runs) = outcome.resumed {
+        object["resumed_runs"] = runs.into();
+    }
+    object
 }
 
 /// The summary.
-fn text(ensemble: &Ensemble, summary: &Summary, written: &[PathBuf]) -> String {
+fn text(outcome: &Outcome, summary: &Summary) -> String {
+    let Outcome {
+        ensemble, written, ..
+    } = outcome;
     let spec = &ensemble.specification;
     let mut text = format!(
         "{:<32} {:>13} {:>10}   95 % interval\n",
@@ -177,18 +411,27 @@ fn text(ensemble: &Ensemble, summary: &Summary, written: &[PathBuf]) -> String {
         errors.energy_median, errors.energy_largest, errors.momentum_largest
     );
     lines.add("errors", &line);
+    let streamed = &ensemble.streamed;
     lines.add(
         "engine",
-        &format!("{}: {}", ensemble.engine, ensemble.device),
+        &format!("{}: {}", streamed.engine, streamed.device),
     );
-    let seconds = ensemble.elapsed.as_secs_f64();
+    if let Some(shares) = outcome.shares() {
+        lines.add("shares", &shares);
+    }
+    let [seconds, encounters, kicks] = outcome.rates();
     let rates = format!(
-        "{}, {:.4e} encounters/s, {:.3e} kicks/s",
+        "{}, {encounters:.4e} encounters/s, {kicks:.3e} kicks/s",
         report::seconds(seconds),
-        summary.runs as f64 / seconds,
-        ensemble.kicks() / seconds
     );
     lines.add("time", &rates);
+    if let Some(resumed) = outcome.resumed {
+        let text = format!(
+            "{} runs were there from an earlier computation; time and rates are of the others",
+            report::grouped(resumed)
+        );
+        lines.add("resumed", &text);
+    }
     for path in written {
         lines.add_whole("file", &path.display().to_string());
     }

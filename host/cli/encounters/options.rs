@@ -1,13 +1,16 @@
 //! The options of `trisolar encounters`, and the specification that they make.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use trisolar::divergence::{Backend, Points};
+use serde::{Deserialize, Serialize};
+use trisolar::divergence::{MapBackend, Points};
 use trisolar::encounters::{Given, Validated};
 use trisolar::io::plot::Theme;
+use trisolar::run::Paths;
+use trisolar::spec::Parameters as _;
 
 use crate::parameters::{Accuracy, ParameterArgs, PlacedArgs};
-use crate::{Failure, values};
+use crate::{Failure, config, values};
 
 /// Integrate three-body encounters to their end: which body escapes, when and how fast, and which binary stays behind. Without
 /// options: 10000 encounters of a circular binary (masses 15 and 17.5, a = 5) with a single body of mass 12.5 that is at rest at a
@@ -26,23 +29,30 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) given: ParameterArgs<Given, Accuracy>,
 
-    /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) out: Vec<PathBuf>,
-    /// Draw the distributions of e², velocities and lifetimes to PREFIX-e2.png, PREFIX-v-inf.png and PREFIX-lifetime.png
-    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
-    pub(super) plots: Option<PathBuf>,
-    /// Draw light lines on near-black (dark) or dark lines on white (light)
-    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
-    pub(super) theme: Theme,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    /// Read the specification from a TOML file; options on the command line override it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
+    pub(super) config: Option<PathBuf>,
+    /// Write records to disk while they are computed instead of keeping them in memory, in NAME.part beside the first .npz file of
+    /// --out (or the first file): for ensembles larger than memory, and for computations that may be interrupted
+    #[arg(long, help_heading = "Output")]
+    pub(super) stream: bool,
+    /// Resume the unfinished computation of a command with --stream, by the NAME of the file that it was to write, with all options
+    /// of that command, files included; the files get the same bytes as without the interruption. Options that are given again must
+    /// have the same values. Without NAME: the first .npz file, or the first file, of --out; if nothing was begun for it, the
+    /// computation begins as with --stream
+    #[arg(long, value_name = "NAME", help_heading = "Output", num_args = 0..=1)]
+    pub(super) resume: Option<Option<PathBuf>>,
 
-    /// Where to compute: auto (a GPU for 20000 runs and more, if one can be used), cpu or gpu
-    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::backend)]
-    pub(super) backend: Backend,
+    /// Where to compute: auto (GPUs for 20000 runs and more, if any can be used), cpu, gpu, or gpu+cpu (both together)
+    #[arg(long, value_name = "NAME", help_heading = "Computation", default_value = "auto", value_parser = values::map_backend)]
+    pub(super) backend: MapBackend,
     /// Threads of the CPU engine, 1 to 4096 [default: as many as the process may use]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::threads)]
     pub(super) threads: Option<usize>,
-    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all]
+    /// GPUs that share the work, which chooses --backend gpu; their number changes no bit [default: all, but only as many as the
+    /// runs can keep busy]
     #[arg(long, value_name = "N", help_heading = "Computation", allow_hyphen_values = true, value_parser = values::gpu_count)]
     pub(super) gpus: Option<u32>,
 
@@ -56,14 +66,65 @@ pub(crate) struct Args {
     pub(super) quiet: bool,
 }
 
+/// What is written: the record of an unfinished computation holds all of it.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+pub(crate) struct OutputArgs {
+    /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) out: Vec<PathBuf>,
+    /// Draw the distributions of e², velocities and lifetimes to PREFIX-e2.png, PREFIX-v-inf.png and PREFIX-lifetime.png
+    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    pub(super) plots: Option<PathBuf>,
+    /// Draw light lines on near-black (dark) or dark lines on white (light)
+    #[arg(long, value_name = "NAME", help_heading = "Output", default_value = "dark", value_parser = str::parse::<Theme>)]
+    pub(super) theme: Theme,
+    /// Write the whole specification to a TOML file, for --config
+    #[arg(long, value_name = "FILE.toml", help_heading = "Output")]
+    pub(super) save_config: Option<PathBuf>,
+    /// The file of points.
+    #[arg(skip)]
+    pub(super) points: Option<PathBuf>,
+    /// The energy error that is allowed.
+    #[arg(skip)]
+    pub(super) max_error: Option<f64>,
+}
+
+impl Paths for OutputArgs {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        let others = [&mut self.plots, &mut self.save_config, &mut self.points];
+        let others = others.into_iter().flatten();
+        self.out.iter_mut().chain(others).collect()
+    }
+}
+
 impl Args {
-    /// What the options ask for, checked; points are read.
-    pub(super) fn validated(&self) -> Result<Validated, Failure> {
-        let points = match &self.points {
+    /// What the options ask for, checked: command line over configuration file over `under`, the computation that is gone on with, or
+    /// else the defaults. Starts are those of the file of `points`, if there is one.
+    pub(super) fn validated(
+        &self,
+        under: Option<&Given>,
+        points: Option<&Path>,
+    ) -> Result<(Validated, Option<f64>), Failure> {
+        let own = &self.given.values;
+        let mut given = own.clone();
+        if let Some(path) = &self.config {
+            given = given.over(config::load(path)?);
+        }
+        if let Some(under) = under {
+            given = given.over(under.clone());
+        }
+        let points = match points {
             None => None,
             Some(path) => Some(Points::read(path).map_err(Failure::BadInput)?),
         };
-        let valid = self.given.values.validated(points.as_ref());
-        valid.map_err(|e| Failure::specification(&e, true, None))
+        let refused = |e| {
+            Failure::specification(
+                &e,
+                own.has(e.option) || e.option == "points",
+                self.config.as_deref(),
+            )
+        };
+        let valid = given.validated(points.as_ref()).map_err(refused)?;
+        Ok((valid, given.max_error))
     }
 }

@@ -1,15 +1,16 @@
 //! Tests the scheduler with devices that are slow, unequal, or fail.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::queue::Pace;
+use crate::queue::{Pace, Queue};
 use crate::sink::{Memory, Sink};
 use crate::{
     CpuEngine, DivergenceKernel, EmulatorEngine, Engine, Quantity, Unattended, Validated,
-    ValueSlice, ValueType,
+    ValueSlice,
 };
 
 /// How a simulated device fails.
@@ -347,8 +348,7 @@ fn emulated_gpus_and_the_cpu_together_compute_the_bits_of_one() {
 #[test]
 fn short_spans_fill_a_device_as_long_ones_do() {
     let spans: Vec<_> = (0..1000).map(|n| 256 * n..256 * n + 128).collect();
-    let memory = Memory::new(ValueType::U32, 256_000).expect("memory");
-    let queue = Queue::new(&spans, 60, &[4096], &memory, &Unattended);
+    let queue = Queue::new(&spans, 60, &[4096], &Unattended);
     let share = queue.share(0);
     share.ready();
     let pace = Pace {

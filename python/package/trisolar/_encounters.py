@@ -247,9 +247,10 @@ def encounters(
     :param max_steps: steps after which they end, 1 to 4e9 [4000000].
     :param max_error: the relative energy error of any run above which the computation fails with a ``RuntimeError``
         [none; above 1e-6 there is a warning].
-    :param backend: where to compute: "auto" (a GPU, where there is one, for 20000 runs or more), "cpu" or "gpu".
+    :param backend: where to compute: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
+        (both together).
     :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param gpus: GPUs that share the work, which chooses ``backend="gpu"`` [all].
+    :param gpus: GPUs that share the work, which chooses ``backend="gpu"`` [all, but only as many as the runs can keep busy].
     :param progress: a function that is called some times a second, in the calling thread, with the runs that have ended and all
         runs; an exception of it ends the computation. ``True`` shows a bar (needs tqdm).
     :returns: the records and what they come to.

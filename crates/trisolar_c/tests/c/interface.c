@@ -269,6 +269,55 @@ static void devices_are_json(void)
     trisolar_string_free(json);
 }
 
+static void encounters_have_records_and_a_summary(const char *folder)
+{
+    trisolar_options cpu = {.backend = TRISOLAR_CPU, .threads = 2};
+    trisolar_encounters *drawn = NULL, *burrau = NULL, *points = NULL;
+    const trisolar_encounter_record *records, *one, *other;
+    const double start[21] = {1, 3, 0, -2, -1, 0, 1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 5};
+    char path[4096];
+    size_t count = 0;
+
+    CHECK(trisolar_encounters_run("n = 20\nseed = 3\ndraw = \"e=thermal\"", &cpu, &drawn) == TRISOLAR_OK);
+    records = trisolar_encounters_records(drawn, &count);
+    CHECK(count == 20);
+    for (size_t run = 0; run < count; run++) {
+        CHECK(records[run].outcome == 0 && records[run].body >= 1 && records[run].body <= 3);
+        CHECK(records[run].time > 0 && records[run].v_inf > 0 && records[run].steps > 0 && records[run].unused == 0);
+        CHECK(records[run].energy_error < 1e-6 && records[run].energy_error > -1e-6);
+    }
+    CHECK(strstr(trisolar_encounters_json(drawn), "\"runs\":20") != NULL);
+    CHECK(strstr(trisolar_encounters_json(drawn), "\"engine\":\"cpu\"") != NULL);
+
+    CHECK(trisolar_encounters_run("setup = \"burrau\"", &cpu, &burrau) == TRISOLAR_OK);
+    CHECK(trisolar_encounters_points("", start, 1, &cpu, &points) == TRISOLAR_OK);
+    one = trisolar_encounters_records(burrau, NULL);
+    other = trisolar_encounters_records(points, &count);
+    CHECK(count == 1 && memcmp(one, other, sizeof *one) == 0 && one->body == 1);
+
+    snprintf(path, sizeof path, "%s/encounters.npz", folder);
+    CHECK(trisolar_encounters_save(drawn, path) == TRISOLAR_OK);
+    snprintf(path, sizeof path, "%s/encounters.png", folder);
+    CHECK(trisolar_encounters_save(drawn, path) == TRISOLAR_BAD_INPUT && says("only a map"));
+    trisolar_encounters_free(drawn);
+
+    drawn = burrau;
+    CHECK(trisolar_encounters_run("e = 1", &cpu, &drawn) == TRISOLAR_BAD_INPUT && drawn == NULL && says("'1' for 'e'"));
+    CHECK(trisolar_encounters_run("x", &cpu, &drawn) == TRISOLAR_BAD_INPUT);
+    CHECK(trisolar_encounters_run(NULL, &cpu, &drawn) == TRISOLAR_BAD_INPUT && says("'NULL' for 'toml'"));
+    CHECK(trisolar_encounters_points("n = 3", start, 1, &cpu, &drawn) == TRISOLAR_BAD_INPUT && says("points"));
+    cpu.driver = "single";
+    CHECK(trisolar_encounters_run("", &cpu, &drawn) == TRISOLAR_BAD_INPUT && drawn == NULL);
+    cpu.driver = NULL;
+    cpu.max_error = 1e-300;
+    CHECK(trisolar_encounters_run("n = 4", &cpu, &drawn) == TRISOLAR_FAILED && drawn != NULL && says("max-error"));
+    CHECK(trisolar_encounters_records(NULL, &count) == NULL && count == 0 && trisolar_encounters_json(NULL) == NULL);
+    trisolar_encounters_free(drawn);
+    trisolar_encounters_free(burrau);
+    trisolar_encounters_free(points);
+    trisolar_encounters_free(NULL);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc > 1);
@@ -290,6 +339,7 @@ int main(int argc, char **argv)
     a_gpu_is_used_or_missed();
     a_progress_function_can_end_a_run();
     files_are_written_or_refused(argv[1]);
+    encounters_have_records_and_a_summary(argv[1]);
     devices_are_json();
     trisolar_spec_free(NULL);
     trisolar_map_free(NULL);

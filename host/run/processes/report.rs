@@ -1,61 +1,52 @@
 //! Reports of ranks about a finished task, and the report for all of them.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
-
-use crate::{Portion, Ran, Streamed};
-use trisolar_device::Energy;
 
 /// How a rank did its part of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Report {
-    /// As [`Streamed::engine`].
+pub struct Report {
+    /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: String,
-    /// As [`Streamed::device`].
+    /// Its devices in words.
     pub device: String,
-    /// As [`Ran::notes`].
+    /// What the user should know.
     pub notes: Vec<String>,
-    /// Devices, and pixels that they computed.
+    /// Devices, and items that they computed.
     pub portions: Vec<(String, u64)>,
-    /// Energy that its GPUs used (J), if it can be measured.
+    /// What its GPUs took, if it can be measured.
     pub joules: Option<f64>,
 }
 
-impl Report {
-    pub fn new(streamed: Streamed) -> Self {
-        let ran = streamed.ran;
-        Self {
-            engine: streamed.engine.to_owned(),
-            device: streamed.device,
-            notes: ran.notes,
-            portions: ran
-                .portions
-                .into_iter()
-                .map(|p| (p.device, p.pixels))
-                .collect(),
-            joules: ran.energy.map(|e| e.joules),
-        }
-    }
+/// All ranks' reports as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// `cpu`, `gpu` or `gpu+cpu`.
+    pub engine: &'static str,
+    /// The devices in words.
+    pub device: String,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// Devices with their ranks, and items that they computed.
+    pub portions: Vec<(String, u64)>,
+    /// What the GPUs took, if all ranks that have any know.
+    pub joules: Option<f64>,
 }
 
-/// The reports of all ranks as one.
-pub(super) fn together(reports: &[Report], elapsed: Duration) -> Streamed {
-    let portion = |rank: usize, (device, pixels): &(String, u64)| Portion {
-        device: format!("rank {rank}: {device}"),
-        pixels: *pixels,
-    };
-    let portions = reports.iter().enumerate();
-    let portions = portions.flat_map(|(rank, r)| r.portions.iter().map(move |p| portion(rank, p)));
-    Streamed {
-        engine: engine(reports),
-        device: devices(reports),
-        ran: Ran {
-            elapsed,
+impl Together {
+    pub(super) fn of(reports: &[Report]) -> Self {
+        let portion = |rank: usize, (device, items): &(String, u64)| {
+            (format!("rank {rank}: {device}"), *items)
+        };
+        let portions = reports.iter().enumerate();
+        let portions =
+            portions.flat_map(|(rank, r)| r.portions.iter().map(move |p| portion(rank, p)));
+        Self {
+            engine: engine(reports),
+            device: devices(reports),
             notes: notes(reports),
             portions: portions.collect(),
-            energy: energy(reports, elapsed),
-        },
+            joules: joules(reports),
+        }
     }
 }
 
@@ -68,7 +59,7 @@ fn engine(reports: &[Report]) -> &'static str {
     }
 }
 
-/// The devices in words; equal devices are listed once.
+/// Equal devices once.
 fn devices(reports: &[Report]) -> String {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for report in reports {
@@ -88,7 +79,7 @@ fn devices(reports: &[Report]) -> String {
     format!("{count} MPI ranks: {}", kinds.join(" + "))
 }
 
-/// Lists notes that all ranks have once, and the other notes with the numbers of their ranks.
+/// Notes that all ranks have once, and the other notes with the numbers of their ranks.
 fn notes(reports: &[Report]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for (rank, report) in reports.iter().enumerate() {
@@ -107,15 +98,11 @@ fn notes(reports: &[Report]) -> Vec<String> {
     told
 }
 
-/// The sum over the ranks that use GPUs, if all of them could measure it.
-fn energy(reports: &[Report], elapsed: Duration) -> Option<Energy> {
+/// The sum over the ranks that use GPUs, if all of them know.
+fn joules(reports: &[Report]) -> Option<f64> {
     let with_gpu = reports.iter().filter(|r| r.engine != "cpu");
     let joules: Vec<f64> = with_gpu.map(|r| r.joules).collect::<Option<_>>()?;
-    let total: f64 = joules.iter().sum();
-    (!joules.is_empty()).then(|| Energy {
-        joules: total,
-        watts: total / elapsed.as_secs_f64().max(1e-9),
-    })
+    (!joules.is_empty()).then(|| joules.iter().sum())
 }
 
 #[cfg(test)]
@@ -135,29 +122,22 @@ mod tests {
     #[test]
     fn reports_of_equal_and_of_different_ranks_are_put_together() {
         let gpu = |joules| report("gpu", "a GPU", &["same"], joules);
-        let second = Duration::from_secs(2);
-        let equal = together(&[gpu(Some(3.0)), gpu(Some(5.0))], second);
+        let equal = Together::of(&[gpu(Some(3.0)), gpu(Some(5.0))]);
         assert_eq!(
             (equal.engine, equal.device.as_str()),
             ("gpu", "2 MPI ranks, each a GPU")
         );
-        assert_eq!(equal.ran.notes, ["same"]);
-        assert_eq!(equal.ran.portions[1].device, "rank 1: a GPU");
-        let energy = equal.ran.energy.expect("known");
-        assert_eq!((energy.joules, energy.watts), (8.0, 4.0));
+        assert_eq!(equal.notes, ["same"]);
+        assert_eq!(equal.portions[1].0, "rank 1: a GPU");
+        assert_eq!(equal.joules, Some(8.0));
 
         let cpu = report("cpu", "a CPU", &["same", "slow"], None);
-        let mixed = together(&[cpu.clone(), gpu(Some(3.0)), gpu(Some(1.0))], second);
+        let mixed = Together::of(&[cpu.clone(), gpu(Some(3.0)), gpu(Some(1.0))]);
         assert_eq!(mixed.engine, "gpu+cpu");
         assert_eq!(mixed.device, "3 MPI ranks: 1 x a CPU + 2 x a GPU");
-        assert_eq!(mixed.ran.notes, ["same", "rank 0: slow"]);
-        assert_eq!(mixed.ran.energy.map(|e| e.joules), Some(4.0));
-        assert!(
-            together(&[gpu(None), gpu(Some(1.0))], second)
-                .ran
-                .energy
-                .is_none()
-        );
-        assert!(together(&[cpu], second).ran.energy.is_none());
+        assert_eq!(mixed.notes, ["same", "rank 0: slow"]);
+        assert_eq!(mixed.joules, Some(4.0));
+        assert_eq!(Together::of(&[gpu(None), gpu(Some(1.0))]).joules, None);
+        assert_eq!(Together::of(&[cpu]).joules, None);
     }
 }

@@ -1,13 +1,13 @@
-//! The GPUs and the number of threads that a rank uses.
+//! Which GPUs a rank uses, and how many threads.
 
+use crate::mpi::World;
 use crate::{Backend, GpuChoice, RunOptions};
-use trisolar_run::mpi::World;
 
-/// The options for this rank. Unless `options` gives a number, the threads that this rank's processors can run are divided among
-/// the ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there.
-/// [`GpuChoice::All`] remains: every rank then uses all GPUs that it sees.
+/// `options` for this rank: unless they say how many, the threads that this rank's processors can run are shared out among the
+/// ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there. [`GpuChoice::All`] is left:
+/// every rank then uses all GPUs that it sees.
 pub fn share(options: &RunOptions, world: &World) -> RunOptions {
-    let threads = trisolar_run::machine::threads() / world.sharing_processors();
+    let threads = crate::machine::threads() / world.sharing_processors();
     RunOptions {
         threads: options.threads.or(Some(threads.max(1))),
         gpus: match options.backend {
@@ -24,15 +24,15 @@ pub fn share(options: &RunOptions, world: &World) -> RunOptions {
 }
 
 /// Whether other ranks use this rank's GPUs as well.
-pub(super) fn shared(options: &RunOptions, world: &World) -> bool {
+pub fn shared(options: &RunOptions, world: &World) -> bool {
     let visible = visible().len();
     options.backend != Backend::Cpu
         && world.count_here() > 1
         && (options.gpus == GpuChoice::All || visible < world.count_here())
 }
 
-/// Uses one GPU per map, in turn, because a device works best on a whole map.
-pub(super) fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
+/// One GPU after the other, a map each: a device works best on a whole map.
+pub fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
     let chosen = chosen(options.gpus, &visible());
     let one = match chosen.len() {
         0 | 1 => None,
@@ -46,7 +46,7 @@ pub(super) fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
 
 /// Numbers of the GPUs that this process sees.
 fn visible() -> Vec<u32> {
-    let found = trisolar_device::devices().unwrap_or_default();
+    let found = crate::gpu::devices().unwrap_or_default();
     found.iter().map(|gpu| gpu.index).collect()
 }
 
@@ -57,7 +57,7 @@ fn chosen(choice: GpuChoice, visible: &[u32]) -> Vec<u32> {
     }
 }
 
-/// The chosen GPUs that belong to rank number `rank` of the `here` ranks on a machine.
+/// Of the chosen GPUs those of rank number `rank` of `here` on a machine.
 fn portion(choice: GpuChoice, visible: &[u32], rank: usize, here: usize) -> GpuChoice {
     let all = chosen(choice, visible);
     if choice == GpuChoice::All || here < 2 || all.is_empty() {
@@ -83,10 +83,10 @@ mod tests {
         assert_eq!(auto(&[0, 1, 2, 3], 1, 2), of(&[1, 3]));
         assert_eq!(auto(&[0, 1, 2], 0, 2), of(&[0, 2]));
         assert_eq!(auto(&[0, 1], 3, 4), of(&[1]), "more ranks than GPUs");
-        // One rank on the machine, or no GPU to divide: as without MPI.
+        // One rank on the machine, or none to share: as without MPI.
         assert_eq!(auto(&[0, 1], 0, 1), GpuChoice::Auto);
         assert_eq!(auto(&[], 1, 2), GpuChoice::Auto);
-        // A list names the machine's GPUs; the engine refuses those that do not exist.
+        // A list is of the machine's GPUs; what is not there is said by the engine.
         assert_eq!(portion(of(&[1, 3]), &[0, 1, 2, 3], 1, 2), of(&[3]));
         assert_eq!(portion(of(&[7]), &[0], 1, 2), of(&[7]));
         assert_eq!(portion(GpuChoice::All, &[0, 1], 1, 2), GpuChoice::All);

@@ -1,18 +1,24 @@
-//! A queue that receives pixels while it is used, as in one of several processes.
+//! A queue that receives items while it is used, as in one of several processes.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::{Pace, Queue, Share};
-use trisolar_run::EngineError;
+use crate::EngineError;
+
+/// Where the items of a run come from while it is under way.
+pub trait Supply: Sync {
+    /// Runs beside the devices and adds items to their queue until there are no more, and then closes it.
+    fn feed(&self, queue: &Queue<'_>);
+}
 
 impl Queue<'_> {
-    /// Allows further pixels to be added until [`close`](Self::close).
+    /// More items may come, until [`close`](Self::close).
     pub fn open(&self) {
         self.lock().open = true;
     }
 
-    /// Adds pixels that have arrived.
+    /// These items have come.
     pub fn add(&self, spans: Vec<Range<u64>>) {
         let mut state = self.lock();
         for span in spans.into_iter().filter(|s| !s.is_empty()) {
@@ -26,7 +32,7 @@ impl Queue<'_> {
         self.changed.notify_all();
     }
 
-    /// Declares that no more pixels will arrive.
+    /// No more items will come.
     pub fn close(&self) {
         self.lock().open = false;
         self.changed.notify_all();
@@ -49,7 +55,7 @@ impl Queue<'_> {
         self.lock().started.is_some()
     }
 
-    /// Waits until something changes, but at most for this time.
+    /// Waits for something to change, but not for long.
     pub fn pause(&self, most: Duration) {
         let paused = self.changed.wait_timeout(self.lock(), most);
         drop(paused);
@@ -66,24 +72,24 @@ impl Queue<'_> {
         }
     }
 
-    /// Sum of the numbers of pixels that the devices compute at a time.
+    /// Items that the devices take at a time, taken together.
     pub fn capacity(&self) -> u64 {
         self.lock().members.iter().map(|m| m.capacity).sum()
     }
 
-    /// Steps that the devices have reported.
+    /// Steps that the devices have accounted for.
     pub fn steps_done(&self) -> u64 {
         self.lock().members.iter().map(|m| m.steps).sum()
     }
 }
 
 impl Share<'_> {
-    /// Sets the number of pixels that the device computes at a time, once it is known.
-    pub fn set_capacity(&self, pixels: u64) {
-        self.queue.lock().members[self.member].capacity = pixels.max(1);
+    /// The device turns out to work on so many items at a time.
+    pub fn set_capacity(&self, items: u64) {
+        self.queue.lock().members[self.member].capacity = items.max(1);
     }
 
-    /// Whether all pixels are done and no more will arrive.
+    /// Whether there is nothing left to do, nor will be.
     ///
     /// # Errors
     /// What ended the run.
@@ -92,7 +98,7 @@ impl Share<'_> {
         Ok(!self.queue.unfinished())
     }
 
-    /// Ends the run for all devices with this error; returns the error with which the run ended first.
+    /// Ends the run for all with this error, or what ended it before.
     pub fn fail(&self, error: EngineError) -> EngineError {
         self.queue.end_with(error)
     }
@@ -100,15 +106,15 @@ impl Share<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use crate::Unattended;
-    use crate::sink::Memory;
-    use crate::value::{ValueSlice, ValueType, ValueVec};
 
     #[test]
-    fn a_device_waits_for_pixels_that_may_come_and_is_done_when_none_will() {
-        let sink = Memory::new(ValueType::U32, 10).expect("memory");
-        let queue = Queue::new(&[], 5, &[4], &sink, &Unattended);
+    fn a_device_waits_for_items_that_may_come_and_is_done_when_none_will() {
+        let stored = Mutex::new(Vec::new());
+        let queue = Queue::new(&[], 5, &[4], &Unattended);
         queue.open();
         let share = queue.share(0);
         assert!(share.ready());
@@ -124,15 +130,18 @@ mod tests {
             });
             while share.wait().expect("nothing fails") {
                 for span in share.draw(Pace::default(), 3, 1).expect("draws").spans {
-                    let times: Vec<u32> = span.clone().map(|n| n as u32).collect();
-                    share
-                        .deliver(span.start, ValueSlice::U32(&times))
-                        .expect("delivers");
+                    let put = || {
+                        stored.lock().expect("no panic").extend(span.clone());
+                        Ok(())
+                    };
+                    share.deliver(span.clone(), put).expect("delivers");
                 }
             }
         });
         assert!(share.is_over().expect("nothing failed"));
         assert_eq!(queue.delivered(), [10]);
-        assert_eq!(sink.into_values(), ValueVec::U32((0..10).collect()));
+        let mut stored = stored.into_inner().expect("no panic");
+        stored.sort_unstable();
+        assert_eq!(stored, (0..10).collect::<Vec<u64>>());
     }
 }

@@ -4,55 +4,64 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::report::Report;
-use crate::Specification;
-use crate::value::{ValueType, ValueVec};
 
-/// A message about a task or about all tasks.
+/// About a task, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Message {
-    /// To a rank: take part in this map.
+    /// To a rank: take part in this task.
     Begin {
-        specification: Box<Specification>,
-        /// The checksum of the start states, if they are not a grid's.
-        points: Option<u32>,
-        /// Pixels that a rank computes if all ranks are equally fast.
-        pixels: u64,
+        /// What the items are, in the words of their system.
+        work: Value,
+        /// Items that a rank computes if all are equal.
+        items: u64,
         /// The task's number, if each is to be computed on one GPU, in turn.
         turn: Option<u64>,
     },
     /// From a rank: its devices are ready.
     Ready { capacity: u64, unit: u64 },
-    /// From a rank: request for more pixels. It is repeated, with the same number and the pixels then left, until there is a grant.
+    /// From a rank: more items, please. Said again, with the same number and what is left then, until there is a grant.
     Ask {
         backlog: u64,
         rate: f64,
         steps: u64,
-        /// Number of grants that the rank has received.
+        /// Grants that it has had.
         number: u64,
     },
-    /// From a rank: the number of steps so far.
+    /// From a rank: steps accounted for.
     Steps(u64),
-    /// To a rank: pixels to compute.
+    /// To a rank: compute these.
     Grant(Vec<Range<u64>>),
-    /// From a rank: values of pixels, each with the number of the first.
+    /// From a rank: results of items.
     #[serde(skip)]
-    Results(Vec<(u64, ValueVec)>),
-    /// To a rank: there are no more pixels.
+    Results(Vec<Piece>),
+    /// To a rank: there are no more items.
     End,
-    /// From a rank: its part is done.
+    /// From a rank: all is done.
     Ended(Report),
-    /// From a rank: it has failed.
+    /// From a rank: it cannot go on.
     Failed {
-        /// The value of `--gpus`, if that is the reason.
+        /// The value of `--gpus`, if it is that.
         gpus: Option<String>,
         reason: String,
     },
-    /// To a rank: the results are no longer needed.
+    /// To a rank: nobody wants the results any more.
     Cancel,
-    /// To a rank: end with this exit code. From a rank: it ends.
+    /// To a rank: end with this exit code. From a rank: it does.
     Quit(u8),
+}
+
+/// Results of consecutive items, as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The first item.
+    pub first: u64,
+    /// How many items.
+    pub count: u64,
+    /// Their results, in the form of their system.
+    pub bytes: Vec<u8>,
 }
 
 const WORDS: u8 = 0;
@@ -63,12 +72,12 @@ impl Message {
         let mut bytes = task.to_le_bytes().to_vec();
         if let Self::Results(results) = self {
             bytes.push(RESULTS);
-            for (first, values) in results {
-                let values = values.as_slice();
-                bytes.extend(first.to_le_bytes());
-                bytes.push(values.value_type() as u8);
-                bytes.extend((values.len() as u32).to_le_bytes());
-                bytes.extend(&*values.le_bytes());
+            for piece in results {
+                let length = piece.bytes.len() as u64;
+                for number in [piece.first, piece.count, length] {
+                    bytes.extend(number.to_le_bytes());
+                }
+                bytes.extend(&piece.bytes);
             }
         } else {
             bytes.push(WORDS);
@@ -90,16 +99,25 @@ impl Message {
     }
 }
 
-fn results(mut bytes: &[u8]) -> Option<Vec<(u64, ValueVec)>> {
+fn results(mut bytes: &[u8]) -> Option<Vec<Piece>> {
     let mut results = Vec::new();
+    let number = |bytes: &mut &[u8]| {
+        let (number, rest) = bytes.split_first_chunk::<8>()?;
+        *bytes = rest;
+        Some(u64::from_le_bytes(*number))
+    };
     while !bytes.is_empty() {
-        let (first, rest) = bytes.split_first_chunk::<8>()?;
-        let (of, rest) = rest.split_first()?;
-        let of = ValueType::ALL.iter().find(|t| **t as u8 == *of)?;
-        let (count, rest) = rest.split_first_chunk::<4>()?;
-        let length = of.size() * u32::from_le_bytes(*count) as usize;
-        let (values, rest) = rest.split_at_checked(length)?;
-        results.push((u64::from_le_bytes(*first), of.from_le_bytes(values)?));
+        let [first, count, length] = [
+            number(&mut bytes)?,
+            number(&mut bytes)?,
+            number(&mut bytes)?,
+        ];
+        let (own, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
+        results.push(Piece {
+            first,
+            count,
+            bytes: own.to_vec(),
+        });
         bytes = rest;
     }
     Some(results)
@@ -111,16 +129,20 @@ mod tests {
 
     #[test]
     fn what_is_said_arrives_bit_for_bit() {
-        let specification = Specification {
-            dt: 0.1 + 0.2,
-            span: [1.0 / 3.0, f64::MIN_POSITIVE],
-            ..Specification::default()
+        let work = serde_json::json!({
+            "dt": 0.1 + 0.2,
+            "span": [1.0 / 3.0, f64::MIN_POSITIVE],
+            "seed": u64::MAX,
+        });
+        let piece = |first, bytes: &[u8]| Piece {
+            first,
+            count: 3,
+            bytes: bytes.to_vec(),
         };
         for message in [
             Message::Begin {
-                specification: Box::new(specification),
-                points: Some(7),
-                pixels: u64::MAX,
+                work,
+                items: u64::MAX,
                 turn: Some(3),
             },
             Message::Ask {
@@ -131,9 +153,9 @@ mod tests {
             },
             Message::Grant(vec![0..5, 1 << 40..(1 << 40) + 1]),
             Message::Results(vec![
-                (1 << 40, ValueVec::U32(vec![0, u32::MAX, 1])),
-                (3, ValueVec::F64(vec![])),
-                (4, ValueVec::F64(vec![0.1 + 0.2, f64::INFINITY])),
+                piece(1 << 40, &[0, 255, 7]),
+                piece(3, &[]),
+                piece(4, &[9; 100]),
             ]),
             Message::Quit(130),
         ] {

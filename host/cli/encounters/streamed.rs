@@ -1,0 +1,144 @@
+//! `trisolar encounters --stream` and `--resume`: the records grow in a file, not in memory, and an interrupted computation goes on.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use trisolar::divergence::RunOptions;
+use trisolar::encounters::store::{self, COMMAND, Store, StoreError};
+use trisolar::encounters::{Ensemble, Executor, Records, Streamed, Task};
+use trisolar::io::atomic::stage;
+use trisolar::run;
+
+use super::{Args, Job, OUTPUT, Outcome};
+use crate::progress::{Progress, Rest};
+use crate::{Failure, interrupt, report};
+
+/// How often what is done is made safe: at most this is computed again after the program was killed.
+const RECORDS: Duration = Duration::from_secs(4);
+
+/// Computes records in the file beside `main`, one of the files that are to be written; then writes the outputs from there.
+pub(super) fn run(
+    executor: &dyn Executor,
+    job: &Job,
+    main: &Path,
+    args: &Args,
+    options: &RunOptions,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
+    let (store, resumed) = open(main, job, args.resume.is_some())?;
+    let missing = store.missing();
+    let there = job.valid.runs() - count(&missing);
+    let mut streamed = compute(executor, job, &store, &missing, options, quiet, !args.quiet)?;
+    if args.resume.is_some() && !resumed {
+        let note = "there was nothing to go on with: the computation was begun anew";
+        streamed.notes.push(note.into());
+    }
+    let ensemble = Ensemble {
+        specification: job.valid.specification().clone(),
+        records: Records::File(Arc::new(store.records()?)),
+        streamed,
+    };
+    // The record knows each file before it appears.
+    let written = job.write(&ensemble, |write| {
+        let staged = stage(write).map_err(StoreError::from);
+        staged
+            .and_then(|(_, files)| store.commit(files))
+            .map_err(|e| kept(&e.to_string(), &store))
+    })?;
+    store.finish(main)?;
+    Ok(Outcome {
+        ensemble,
+        computed: missing,
+        resumed: resumed.then_some(there),
+        written,
+    })
+}
+
+/// The file of records, and whether an earlier run has begun it.
+fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
+    let refuse = |error: StoreError| match error {
+        StoreError::Io(error) => Failure::from(error),
+        error => Failure::BadInput(error.to_string()),
+    };
+    let plots = job.plots();
+    let out = job.output.out.iter().map(|path| ("--out", path));
+    let outputs = out.chain(plots.iter().map(|path| ("--plots", path)));
+    let paths = || outputs.clone().map(|(_, path)| path.as_path());
+    if resume && let Some(store) = Store::resume(main, &job.valid).map_err(refuse)? {
+        if let Some(run) = store.run() {
+            for (option, path) in outputs.clone() {
+                run.check(option, path)?;
+            }
+        }
+        store.allow_what_is_there(paths()).map_err(refuse)?;
+        return Ok((store, true));
+    }
+    let [_, record] = store::working_files(main);
+    let mut run = run::Record::new(COMMAND, &record);
+    run.set(OUTPUT, &job.output)?;
+    run.allow_what_is_there(paths())?;
+    let store = Store::begin(main, &job.valid, Some(run)).map_err(refuse)?;
+    Ok((store, false))
+}
+
+/// Computes what is missing.
+fn compute(
+    executor: &dyn Executor,
+    job: &Job,
+    store: &Store,
+    missing: &[Range<u64>],
+    options: &RunOptions,
+    quiet: bool,
+    hints: bool,
+) -> Result<Streamed, Failure> {
+    if missing.is_empty() {
+        return Ok(Streamed {
+            engine: "none",
+            device: "all records were there".into(),
+            elapsed: Duration::ZERO,
+            notes: Vec::new(),
+            portions: Vec::new(),
+        });
+    }
+    let progress = Progress::new("encounters", quiet);
+    let rest = Rest::new(&progress, job.valid.runs() - count(missing));
+    let task = Task::new(&job.valid, missing, store);
+    // After Ctrl-C what has ended is brought back from the devices and written down.
+    let patient = interrupt::patient();
+    let (streamed, recorded) = store.recording(RECORDS, || executor.stream(&task, options, &rest));
+    drop(patient);
+    progress.finish();
+    let streamed = streamed.map_err(|error| match Failure::from(error) {
+        Failure::Interrupted => {
+            if hints {
+                report::to_stderr(&format!("note: {}", how_to_go_on(store)));
+            }
+            Failure::Interrupted
+        }
+        Failure::Failed(message) => kept(&message, store),
+        failure => failure,
+    })?;
+    recorded.map_err(|e| kept(&e.to_string(), store))?;
+    Ok(streamed)
+}
+
+/// A failure after which what was computed is still there.
+fn kept(message: &str, store: &Store) -> Failure {
+    Failure::Failed(format!("{message}\nhint: {}", how_to_go_on(store)))
+}
+
+fn how_to_go_on(store: &Store) -> String {
+    let part = store.part();
+    format!(
+        "what is computed is kept in {}; the same command with --resume goes on from there, and so does\n\
+         trisolar encounters --resume {}",
+        part.display(),
+        store::name_of(part).display()
+    )
+}
+
+fn count(spans: &[Range<u64>]) -> u64 {
+    spans.iter().map(|s| s.end - s.start).sum()
+}

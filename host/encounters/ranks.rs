@@ -1,0 +1,188 @@
+//! Encounters on several MPI ranks: what ranks say to each other about runs, and how each integrates its own.
+
+use std::fmt;
+
+use kernels_gpu::encounters::Record;
+use serde::{Deserialize, Serialize};
+
+use super::devices::Team;
+use super::engine::{Engine as _, Executor, Portion, Sink, Streamed, Task};
+use super::store::{bytes, records_of};
+use super::{Given, Validated};
+use trisolar_bodies::Points;
+use trisolar_run::mpi::World;
+use trisolar_run::processes::{
+    self, Begin, FromShare, Granted, Line, Member, Piece, Report, ToShare, Unable,
+};
+use trisolar_run::queue::Share;
+use trisolar_run::scheduler::Ran;
+use trisolar_run::{EngineError, Monitor, RunOptions};
+
+/// Encounters, as rank 0 tells the others of them.
+#[derive(Serialize, Deserialize)]
+struct Work {
+    specification: Given,
+    /// The checksum of the start states, if they are points.
+    points: Option<u32>,
+}
+
+/// All ranks' devices, on rank 0.
+pub struct Leader<'a>(&'a processes::Leader);
+
+impl fmt::Debug for Leader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Runs `work` on rank 0 with all ranks' devices; see [`processes::lead`].
+pub fn lead<T: Send>(world: &World, work: impl FnOnce(&Leader<'_>) -> T + Send) -> T {
+    processes::lead(world, false, |leader| work(&Leader(leader)))
+}
+
+impl Executor for Leader<'_> {
+    fn stream(
+        &self,
+        task: &Task<'_>,
+        options: &RunOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Streamed, EngineError> {
+        let work = Work {
+            specification: Given::of(task.spec.specification()),
+            points: task.spec.points_checksum(),
+        };
+        let (together, elapsed) = self.0.run(
+            &processes::Task {
+                spans: task.spans,
+                steps: 1,
+                name: "runs",
+                work: serde_json::to_value(&work).expect("plain data"),
+                own: &|share, runs| own(task, options, share, runs),
+                put: &|piece| put(task, piece),
+            },
+            monitor,
+        )?;
+        let portion = |(device, runs)| Portion { device, runs };
+        Ok(Streamed {
+            engine: together.engine,
+            device: together.device,
+            elapsed,
+            notes: together.notes,
+            portions: together.portions.into_iter().map(portion).collect(),
+        })
+    }
+}
+
+/// Stores what another rank has integrated.
+fn put(task: &Task<'_>, piece: &Piece) -> Result<(), EngineError> {
+    let records = records_of(&piece.bytes);
+    let whole = records.filter(|records| records.len() as u64 == piece.count);
+    let records = whole.ok_or_else(|| EngineError::Sink("a rank's records are cut off".into()))?;
+    task.sink.put(piece.first, &records)
+}
+
+/// Integrates runs that come while the task is under way, on the devices that `options` ask for, `runs` of them by expectation.
+fn compute(
+    options: &RunOptions,
+    runs: u64,
+    stream: impl FnOnce(&Team) -> Result<Ran, EngineError>,
+) -> Result<Report, EngineError> {
+    let (team, notes) = Team::open(runs, options)?;
+    let streamed = Streamed::of(&team, notes, stream(&team)?);
+    let portions = streamed.portions.into_iter().map(|p| (p.device, p.runs));
+    Ok(Report {
+        engine: streamed.engine.into(),
+        device: streamed.device,
+        notes: streamed.notes,
+        portions: portions.collect(),
+        joules: None,
+    })
+}
+
+/// Rank 0's devices deliver to the queue of all ranks.
+struct Own<'a> {
+    share: Share<'a>,
+    sink: &'a dyn Sink,
+}
+
+impl Sink for Own<'_> {
+    fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
+        let span = first..first + records.len() as u64;
+        (self.share).deliver(span, || self.sink.put(first, records))
+    }
+}
+
+/// Integrates on rank 0.
+fn own(
+    task: &Task<'_>,
+    options: &RunOptions,
+    share: Share<'_>,
+    runs: u64,
+) -> Result<Report, EngineError> {
+    compute(options, runs, |team| {
+        let supply = FromShare { share, unit: 1 };
+        let sink = task.sink;
+        let results = Own { share, sink };
+        let part = Task {
+            supply: Some(&supply),
+            ..Task::new(task.spec, &[], &results)
+        };
+        team.stream(&part, &ToShare(share))
+    })
+}
+
+/// The options and start states that a rank has itself.
+#[allow(missing_debug_implementations)]
+pub struct Local<'a> {
+    /// How it computes, or why it cannot.
+    pub options: Result<RunOptions, EngineError>,
+    /// Reads the start states of encounters that have points, from a file that every rank reads for itself: there may be many of
+    /// them.
+    pub points: &'a (dyn Fn() -> Result<Points, String> + Sync),
+}
+
+/// Computes for rank 0; see [`processes::serve`].
+pub fn serve(world: &World, local: &Local<'_>) -> u8 {
+    processes::serve(world, local)
+}
+
+impl Member for Local<'_> {
+    fn compute(&self, begin: Begin, line: &Line<'_>) -> Result<Report, Unable> {
+        let work: Work =
+            serde_json::from_value(begin.work).map_err(|e| Unable::Reason(e.to_string()))?;
+        let options = self.options.clone()?;
+        let valid = self.validated(&work).map_err(Unable::Reason)?;
+        let report = self::compute(&options, begin.items, |team| {
+            let granted = line.granted(1);
+            let results = Results(&granted);
+            let task = Task {
+                supply: Some(&granted),
+                ..Task::new(&valid, &[], &results)
+            };
+            team.stream(&task, &granted)
+        })?;
+        Ok(report)
+    }
+}
+
+impl Local<'_> {
+    fn validated(&self, work: &Work) -> Result<Validated, String> {
+        let points = work.points.map(|_| (self.points)()).transpose()?;
+        let valid = work.specification.validated(points.as_ref());
+        let valid = valid.map_err(|e| format!("--{} {}: {}", e.option, e.given, e.allowed))?;
+        if valid.points_checksum() != work.points {
+            return Err("--points: the file is not the one that rank 0 has read".into());
+        }
+        Ok(valid)
+    }
+}
+
+/// What another rank's devices integrate goes to rank 0.
+struct Results<'a>(&'a Granted<'a>);
+
+impl Sink for Results<'_> {
+    fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
+        self.0.put(first, records.len() as u64, bytes(records));
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Messages between the threads that compute and the one that may call MPI.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::feed::Granted;
+use super::message::Message;
+use crate::mpi::World;
+
+/// Time between two looks for messages from other ranks.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
+
+type Parcel = (usize, Vec<u8>);
+
+/// Takes messages for other ranks, and hands those that come from them to whom they are for.
+pub(super) struct Mailbox {
+    out: Sender<Parcel>,
+    lines: Mutex<HashMap<(u32, usize), Sender<Message>>>,
+}
+
+impl Mailbox {
+    /// The mailbox, and what has been given to it.
+    pub fn new() -> (Self, Receiver<Parcel>) {
+        let (out, given) = channel();
+        let lines = Mutex::default();
+        (Self { out, lines }, given)
+    }
+
+    /// What is said about a task between here and `peer`.
+    pub fn line(&self, task: u32, peer: usize) -> Line<'_> {
+        let (sender, inbox) = channel();
+        self.lines().insert((task, peer), sender);
+        Line {
+            mailbox: self,
+            task,
+            peer,
+            inbox: Mutex::new(inbox),
+        }
+    }
+
+    /// Closes the line: no more messages are received on it.
+    pub fn hang_up(&self) {
+        self.lines().clear();
+    }
+
+    fn lines(&self) -> MutexGuard<'_, HashMap<(u32, usize), Sender<Message>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends the messages of the threads and delivers received messages; `other` receives messages that belong to no line, with
+    /// their rank and task. Waits briefly if there is no message. The thread that initialised MPI must call this repeatedly.
+    pub fn work(
+        &self,
+        world: &World,
+        given: &Receiver<Parcel>,
+        mut other: impl FnMut(usize, u32, Message),
+    ) {
+        let mut idle = true;
+        while let Ok((to, bytes)) = given.try_recv() {
+            world.send_bytes(to, bytes);
+            idle = false;
+        }
+        while let Some((from, bytes)) = world.receive_bytes() {
+            idle = false;
+            let Some((task, message)) = Message::from_bytes(&bytes) else {
+                // Another version of this program: its messages mean nothing here.
+                eprintln!(
+                    "error: rank {from} is not the same program as rank {}",
+                    world.number()
+                );
+                world.abort(1);
+            };
+            let line = self.lines().get(&(task, from)).cloned();
+            match line {
+                // Who has gone does not want to know.
+                Some(line) => drop(line.send(message)),
+                None => other(from, task, message),
+            }
+        }
+        world.forget_delivered();
+        if idle && let Ok((to, bytes)) = given.recv_timeout(BETWEEN_LOOKS) {
+            world.send_bytes(to, bytes);
+        }
+    }
+}
+
+/// One end of what is said about a task between two ranks.
+#[allow(missing_debug_implementations)]
+pub struct Line<'a> {
+    mailbox: &'a Mailbox,
+    task: u32,
+    peer: usize,
+    inbox: Mutex<Receiver<Message>>,
+}
+
+/// What there is on a line.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Message(Message),
+    Nothing,
+    /// And there will not be.
+    Over,
+}
+
+impl Line<'_> {
+    /// Items that rank 0 grants, for devices that take `unit` of them as one piece.
+    pub fn granted(&self, unit: u64) -> Granted<'_> {
+        Granted::new(self, unit)
+    }
+
+    pub(super) fn say(&self, message: &Message) {
+        // Fails only when the run is over.
+        let _ = self
+            .mailbox
+            .out
+            .send((self.peer, message.to_bytes(self.task)));
+    }
+
+    /// Waits for a message, but not for long.
+    pub(super) fn hear(&self, most: Duration) -> Heard {
+        let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        match inbox.recv_timeout(most) {
+            Ok(message) => Heard::Message(message),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::Over,
+        }
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        self.mailbox.lines().remove(&(self.task, self.peer));
+    }
+}

@@ -1,0 +1,549 @@
+//! The items of a run (items of a map, encounters) that are not computed yet, and the devices that compute the others: one queue for
+//! all devices.
+//!
+//! Every device draws [spans](Grant) of consecutive items and delivers their results. The queue limits the number of items so
+//! that all devices finish together, whatever their speeds: each device reports its speed and its backlog, and no device draws more
+//! items than it would compute in the remaining time of the whole run. Towards the end the portions become small. The items of a
+//! device that fails go back to the queue.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::{EngineError, LONGEST_REACTION, Monitor};
+
+mod supplied;
+
+pub use supplied::Supply;
+
+/// How long a device without work waits before it looks for a cancellation again.
+const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// Time between two calls of the monitor, at least.
+const MIN_PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+/// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
+pub const MAX_TIME_AHEAD: Duration = LONGEST_REACTION;
+/// And at least this much.
+pub const MIN_TIME_AHEAD: Duration = Duration::from_millis(12);
+
+/// What a device may compute next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grant {
+    /// Item numbers, each span in order.
+    pub spans: Vec<Range<u64>>,
+    /// How far ahead the plan reaches: the device should ask again well before this time is over.
+    pub ahead: Duration,
+}
+
+/// How a device is doing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// Items that it has drawn but not begun.
+    pub backlog: u64,
+    /// Items that it computes per second; 0 if that is not known yet.
+    pub rate: f64,
+}
+
+/// The queue of a run.
+#[allow(missing_debug_implementations)]
+pub struct Queue<'a> {
+    state: Mutex<State>,
+    changed: Condvar,
+    monitor: &'a dyn Monitor,
+    /// Steps of a item.
+    steps: u64,
+    /// Steps that the monitor knows of, and since when.
+    told: Mutex<(u64, Option<Instant>)>,
+    /// Called when all devices are ready.
+    at_start: Option<&'a (dyn Fn() + Sync)>,
+}
+
+struct State {
+    free: VecDeque<Range<u64>>,
+    /// Items in `free`.
+    left: u64,
+    /// Items not delivered.
+    missing: u64,
+    /// Items of the run, as far as they have come.
+    total: u64,
+    /// Whether more may come.
+    open: bool,
+    members: Vec<Member>,
+    /// How much work a device has before it, unless the end is near.
+    far: Duration,
+    /// When all were ready.
+    started: Option<Instant>,
+    finished: Option<Instant>,
+    /// What ends the run for all.
+    end: Option<EngineError>,
+}
+
+/// A device of the run.
+struct Member {
+    /// What it has drawn and not delivered: first item to end.
+    drawn: BTreeMap<u64, u64>,
+    /// Items it takes at a time.
+    capacity: u64,
+    pace: Pace,
+    told: Instant,
+    /// Steps it has accounted for.
+    steps: u64,
+    delivered: u64,
+    ready: bool,
+    gone: bool,
+}
+
+impl Member {
+    /// Notes what it has drawn. Spans that touch become one: they may be delivered together.
+    fn add(&mut self, span: &Range<u64>) {
+        let (mut start, mut end) = (span.start, span.end);
+        if let Some((&before, &its_end)) = self.drawn.range(..start).next_back()
+            && its_end == start
+        {
+            start = before;
+        }
+        if let Some(after) = self.drawn.remove(&end) {
+            end = after;
+        }
+        self.drawn.insert(start, end);
+    }
+
+    /// Estimated number of items that it still has to compute.
+    fn backlog(&self, now: Instant) -> f64 {
+        let since = now.duration_since(self.told).as_secs_f64();
+        (self.pace.backlog as f64 - self.pace.rate * since).max(0.0)
+    }
+}
+
+impl<'a> Queue<'a> {
+    /// A queue of these spans of items that have `steps` steps each, for devices that work on `capacities` items at a time each.
+    pub fn new(
+        spans: &[Range<u64>],
+        steps: u64,
+        capacities: &[u64],
+        monitor: &'a dyn Monitor,
+    ) -> Self {
+        let free: VecDeque<Range<u64>> = spans.iter().filter(|s| !s.is_empty()).cloned().collect();
+        let total = free.iter().map(|s| s.end - s.start).sum();
+        let state = State {
+            free,
+            left: total,
+            missing: total,
+            total,
+            open: false,
+            members: Vec::new(),
+            far: monitor.reaction().clamp(MIN_TIME_AHEAD, MAX_TIME_AHEAD),
+            started: None,
+            finished: None,
+            end: None,
+        };
+        let queue = Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            monitor,
+            steps,
+            told: Mutex::new((0, None)),
+            at_start: None,
+        };
+        for capacity in capacities {
+            queue.join(*capacity);
+        }
+        queue
+    }
+
+    /// Calls this when all devices are ready.
+    #[must_use]
+    pub fn at_start(mut self, call: Option<&'a (dyn Fn() + Sync)>) -> Self {
+        self.at_start = call;
+        self
+    }
+
+    /// Another device.
+    pub fn join(&self, capacity: u64) -> usize {
+        let mut state = self.lock();
+        state.members.push(Member {
+            drawn: BTreeMap::new(),
+            capacity: capacity.max(1),
+            pace: Pace::default(),
+            told: Instant::now(),
+            steps: 0,
+            delivered: 0,
+            ready: false,
+            gone: false,
+        });
+        state.members.len() - 1
+    }
+
+    /// The share of the run for the device with this number.
+    pub fn share(&self, member: usize) -> Share<'_> {
+        Share {
+            queue: self,
+            member,
+        }
+    }
+
+    /// Whether items are left to compute or may still arrive.
+    pub fn unfinished(&self) -> bool {
+        !self.lock().is_over()
+    }
+
+    /// What ended the run early, if something did.
+    pub fn end(&self) -> Option<EngineError> {
+        self.lock().end.clone()
+    }
+
+    /// Items that each device has delivered.
+    pub fn delivered(&self) -> Vec<u64> {
+        self.lock().members.iter().map(|m| m.delivered).collect()
+    }
+
+    /// From when all devices were ready to the last result.
+    pub fn elapsed(&self) -> Duration {
+        let state = self.lock();
+        match (state.started, state.finished) {
+            (Some(started), Some(finished)) => finished.duration_since(started),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Tells the monitor that the run is complete.
+    pub fn tell_all_done(&self) {
+        self.tell(u64::MAX);
+    }
+
+    /// Tells the monitor of so many steps: some times a second, one call after the other and never fewer than before.
+    fn tell(&self, done: u64) {
+        let total = self.lock().total.saturating_mul(self.steps);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let lately = told
+            .1
+            .is_some_and(|then| then.elapsed() < MIN_PROGRESS_INTERVAL);
+        if lately && done < total {
+            return;
+        }
+        *told = (done.min(total).max(told.0), Some(Instant::now()));
+        self.monitor.progress(told.0, total);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done where a panic could come from.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the run for all devices, unless it has ended; returns what ended it.
+    pub fn end_with(&self, error: EngineError) -> EngineError {
+        let mut state = self.lock();
+        let error = state.end.get_or_insert(error).clone();
+        drop(state);
+        self.changed.notify_all();
+        error
+    }
+}
+
+impl State {
+    /// How many items `member` should have before it, and for how long that is.
+    fn plan(&self, member: usize, now: Instant) -> (f64, Duration) {
+        let me = &self.members[member];
+        let active = || self.members.iter().filter(|m| !m.gone);
+        let rate: f64 = active().map(|m| m.pace.rate).sum();
+        if me.pace.rate <= 0.0 {
+            // Nothing is known yet: two rounds, or a fair part of a small map.
+            let all: u64 = active().map(|m| m.capacity).sum();
+            let fair = self.left as f64 * me.capacity as f64 / all as f64;
+            return (fair.ceil().min(2.0 * me.capacity as f64), MIN_TIME_AHEAD);
+        }
+        if self.left == 0 || active().count() == 1 {
+            // Nothing to share.
+            let seconds = self.far.as_secs_f64();
+            return (me.pace.rate * seconds + me.capacity as f64, self.far);
+        }
+        let before: f64 = active().map(|m| m.backlog(now)).sum();
+        // The time that the run still needs; half of it is left to whoever turns out to be faster.
+        let needed = (self.left as f64 + before) / rate;
+        let ahead = (needed / 2.0).clamp(MIN_TIME_AHEAD.as_secs_f64(), self.far.as_secs_f64());
+        // Threads that started together end together: some of a round more than the time asks for.
+        let round = me.capacity as f64 * (ahead / self.far.as_secs_f64()).powi(2);
+        (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
+    }
+
+    /// Half of what `member` would do of the rest by its speed, or all if it is alone.
+    fn portion(&self, member: usize) -> u64 {
+        let rates = || self.members.iter().filter(|m| !m.gone).map(|m| m.pace.rate);
+        let members = rates().count();
+        if members == 1 {
+            return self.left;
+        }
+        let share = if rates().all(|rate| rate > 0.0) {
+            self.members[member].pace.rate / rates().sum::<f64>()
+        } else {
+            1.0 / members as f64
+        };
+        (self.left as f64 * share / 2.0).ceil() as u64
+    }
+
+    /// Takes up to `items` from the front, in multiples of `unit` as far as there are spans that long. Each span takes up a multiple of
+    /// `unit` of the `room`, which is one as well.
+    fn draw(&mut self, member: usize, mut items: u64, mut room: u64, unit: u64) -> Vec<Range<u64>> {
+        let mut spans = Vec::new();
+        while items > 0 && room > 0 {
+            let Some(front) = self.free.front_mut() else {
+                break;
+            };
+            let most = items.div_ceil(unit).saturating_mul(unit).min(room);
+            let end = front.end.min(front.start.saturating_add(most));
+            let span = front.start..end;
+            front.start = end;
+            if front.is_empty() {
+                self.free.pop_front();
+            }
+            let count = span.end - span.start;
+            items = items.saturating_sub(count);
+            room = room.saturating_sub(count.next_multiple_of(unit));
+            self.left -= count;
+            self.members[member].add(&span);
+            spans.push(span);
+        }
+        spans
+    }
+
+    /// Whether all items of the run have been delivered.
+    fn is_over(&self) -> bool {
+        self.missing == 0 && !self.open
+    }
+
+    /// Removes a span from the spans that the device has drawn; false if it did not draw this span.
+    fn settle(&mut self, member: usize, span: &Range<u64>) -> bool {
+        let drawn = &mut self.members[member].drawn;
+        let Some((&start, &end)) = drawn.range(..=span.start).next_back() else {
+            return false;
+        };
+        if end < span.end {
+            return false;
+        }
+        drawn.remove(&start);
+        if start < span.start {
+            drawn.insert(start, span.start);
+        }
+        if span.end < end {
+            drawn.insert(span.end, end);
+        }
+        true
+    }
+}
+
+/// One device's part in a run.
+#[allow(missing_debug_implementations)]
+#[derive(Clone, Copy)]
+pub struct Share<'a> {
+    queue: &'a Queue<'a>,
+    member: usize,
+}
+
+impl Share<'_> {
+    /// Says that the device is ready, and waits for the others: time is taken from then on. False if the run has
+    /// ended.
+    pub fn ready(&self) -> bool {
+        let queue = self.queue;
+        let mut state = queue.lock();
+        state.members[self.member].ready = true;
+        queue.changed.notify_all();
+        while state.end.is_none() && state.started.is_none() {
+            if state.members.iter().all(|m| m.ready || m.gone) {
+                if let Some(call) = queue.at_start {
+                    call();
+                }
+                state.started = Some(Instant::now());
+                break;
+            }
+            state = self.pause(state);
+            if queue.monitor.cancelled() {
+                state.end.get_or_insert(EngineError::Cancelled);
+            }
+        }
+        queue.changed.notify_all();
+        state.end.is_none()
+    }
+
+    /// Draws items for a device that has `pace.backlog` before it and room for `room` more (a multiple of `unit`), in
+    /// multiples of `unit` as far as there are spans that long; shorter ones take the room of a whole one.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn draw(&self, pace: Pace, room: u64, unit: u64) -> Result<Grant, EngineError> {
+        self.check()?;
+        let mut state = self.queue.lock();
+        let now = Instant::now();
+        let me = &mut state.members[self.member];
+        (me.pace, me.told) = (pace, now);
+        let (wanted, ahead) = state.plan(self.member, now);
+        let more = (wanted - pace.backlog as f64).max(0.0) as u64;
+        // One who has nothing gets something.
+        let more = if pace.backlog == 0 {
+            more.max(unit)
+        } else {
+            more
+        };
+        let spans = state.draw(self.member, more, room, unit);
+        Ok(Grant { spans, ahead })
+    }
+
+    /// Draws a span of up to `most` items for one of the device's `threads`, each of which draws for itself.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn draw_for_thread(
+        &self,
+        pace: Pace,
+        most: u64,
+        threads: u64,
+    ) -> Result<Option<Range<u64>>, EngineError> {
+        self.check()?;
+        let mut state = self.queue.lock();
+        let now = Instant::now();
+        let me = &mut state.members[self.member];
+        (me.pace, me.told) = (pace, now);
+        let (wanted, _) = state.plan(self.member, now);
+        // Towards the end of the run every thread takes a little, so that none has a lot left.
+        let fair = (wanted as u64 / threads).min(state.left / (4 * threads));
+        // One span: what is left of the first one bounds it.
+        let first = state.free.front().map_or(0, |span| span.end - span.start);
+        let items = most.min(fair.max(1)).min(first);
+        Ok(state.draw(self.member, items, items, 1).pop())
+    }
+
+    /// Draws a portion of the items that are left for a device that begins all of it at once and brings it back as a whole:
+    /// all, if nobody else is there, otherwise half of what it would do by its speed; `least`, unless that is more than a fair
+    /// part of the run; at most `most`.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn draw_portion(
+        &self,
+        rate: f64,
+        least: u64,
+        most: u64,
+    ) -> Result<Vec<Range<u64>>, EngineError> {
+        self.check()?;
+        let mut state = self.queue.lock();
+        let me = &mut state.members[self.member];
+        me.pace = Pace { backlog: 0, rate };
+        me.told = Instant::now();
+        let members = state.members.iter().filter(|m| !m.gone).count() as u64;
+        let least = least.min(state.total.div_ceil(members));
+        let portion = state.portion(self.member).max(least).min(most);
+        Ok(state.draw(self.member, portion, portion, 1))
+    }
+
+    /// Reports the steps that the device has accounted for so far.
+    pub fn report(&self, steps: u64) {
+        let queue = self.queue;
+        let mut state = queue.lock();
+        state.members[self.member].steps = steps;
+        let done: u64 = state.members.iter().map(|m| m.steps).sum();
+        drop(state);
+        queue.tell(done);
+    }
+
+    /// Stores the results of a span of items that the device has drawn, by `put`.
+    ///
+    /// # Errors
+    /// What ended the run, or the failure of `put`, which ends it.
+    ///
+    /// # Panics
+    /// If the device has not drawn these items, or has delivered some of them before.
+    pub fn deliver(
+        &self,
+        span: Range<u64>,
+        put: impl FnOnce() -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let queue = self.queue;
+        let count = span.end - span.start;
+        // Settled before it is stored, so that nobody else is given it meanwhile; a device that fails in
+        // between takes the run with it.
+        assert!(
+            queue.lock().settle(self.member, &span),
+            "{span:?} was not this device's"
+        );
+        if let Err(error) = put() {
+            return Err(queue.end_with(error));
+        }
+        let mut state = queue.lock();
+        state.missing -= count;
+        state.members[self.member].delivered += count;
+        if state.missing == 0 {
+            state.finished = Some(Instant::now());
+            drop(state);
+            queue.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits, when there is nothing to compute, until there are items again (true) or the run is over (false).
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn wait(&self) -> Result<bool, EngineError> {
+        let mut state = self.queue.lock();
+        // Others are to do what is left without this one.
+        state.members[self.member].pace.backlog = 0;
+        loop {
+            if let Some(error) = &state.end {
+                return Err(error.clone());
+            }
+            if state.is_over() {
+                return Ok(false);
+            }
+            if state.left > 0 {
+                return Ok(true);
+            }
+            state = self.pause(state);
+            if self.queue.monitor.cancelled() {
+                drop(state);
+                return Err(self.queue.end_with(EngineError::Cancelled));
+            }
+        }
+    }
+
+    /// Asks the monitor, and whether the run has ended.
+    ///
+    /// # Errors
+    /// What ended the run.
+    pub fn check(&self) -> Result<(), EngineError> {
+        if self.queue.monitor.cancelled() {
+            return Err(self.queue.end_with(EngineError::Cancelled));
+        }
+        self.queue.lock().end.clone().map_or(Ok(()), Err)
+    }
+
+    /// The device takes no further part: what it has drawn goes back to the queue. Returns how many items that are.
+    pub fn leave(&self) -> u64 {
+        let mut state = self.queue.lock();
+        let me = &mut state.members[self.member];
+        me.gone = true;
+        me.pace = Pace::default();
+        let drawn = std::mem::take(&mut me.drawn);
+        me.steps = me.delivered * self.queue.steps;
+        let mut returned = 0;
+        for (start, end) in drawn.into_iter().rev() {
+            returned += end - start;
+            state.free.push_front(start..end);
+        }
+        state.left += returned;
+        drop(state);
+        self.queue.changed.notify_all();
+        returned
+    }
+
+    /// Ends the run for all devices.
+    pub fn stop(&self) {
+        self.queue.end_with(EngineError::Cancelled);
+    }
+
+    fn pause<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let paused = self
+            .queue
+            .changed
+            .wait_timeout(state, CANCELLATION_CHECK_INTERVAL);
+        paused.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

@@ -1,0 +1,173 @@
+//! Devices that compute a run together, each in a thread of its own, out of one [`Queue`].
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+use std::time::Duration;
+
+use crate::queue::{Queue, Share, Supply};
+use crate::{EngineError, Monitor};
+
+/// A device of a team, for tasks of the type `T`, which say what the items are and where their results go.
+pub trait Worker<T>: Sync {
+    /// A name for reports that distinguishes it from other devices of its kind.
+    fn label(&self) -> String;
+    /// Items of the task that it works on at a time.
+    fn capacity(&self, task: &T) -> u64;
+    /// Draws spans of items and delivers their results until there are none left.
+    ///
+    /// # Errors
+    /// The failure of the device. Other devices compute the items that it has drawn but not delivered.
+    fn work(&self, task: &T, share: Share<'_>) -> Result<(), EngineError>;
+}
+
+/// Items to compute.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations)]
+pub struct Items<'a> {
+    /// Their numbers, in ascending order and without overlap.
+    pub spans: &'a [Range<u64>],
+    /// Steps of each, as the monitor is told of them.
+    pub steps: u64,
+    /// What they are, for messages: `pixels`.
+    pub name: &'static str,
+    /// Where more of them come from while these are computed.
+    pub supply: Option<&'a dyn Supply>,
+    /// Called when all devices are ready.
+    pub at_start: Option<&'a (dyn Fn() + Sync)>,
+}
+
+/// How a team has computed its items.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// Time from when all devices were ready to the last result.
+    pub elapsed: Duration,
+    /// What the user should know, such as that a GPU failed and others took over.
+    pub notes: Vec<String>,
+    /// The devices, and how many items each has computed.
+    pub portions: Vec<(String, u64)>,
+}
+
+/// Computes items on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all
+/// of them have left undone.
+///
+/// # Errors
+/// What ended the run, or the first failure if something is left undone.
+pub fn run<T: Sync>(
+    workers: &[&dyn Worker<T>],
+    reserve: Option<&dyn Worker<T>>,
+    task: &T,
+    items: &Items<'_>,
+    monitor: &dyn Monitor,
+) -> Result<Ran, EngineError> {
+    let capacities: Vec<u64> = workers.iter().map(|w| w.capacity(task)).collect();
+    let queue = Queue::new(items.spans, items.steps, &capacities, monitor).at_start(items.at_start);
+    let (failures, reserved) = thread::scope(|scope| {
+        if let Some(supply) = items.supply {
+            queue.open();
+            scope.spawn(|| supply.feed(&queue));
+        }
+        all_take_part(&queue, workers, reserve, task)
+    });
+    let mut devices: Vec<String> = workers.iter().map(|w| w.label()).collect();
+    devices.extend(reserve.filter(|_| reserved).map(|w| w.label()));
+    if let Some(error) = queue.end() {
+        return Err(error);
+    }
+    queue.tell_all_done();
+    let notes = failures.iter().map(|f| f.note(items.name, reserved));
+    Ok(Ran {
+        elapsed: queue.elapsed(),
+        notes: notes.collect(),
+        portions: devices.into_iter().zip(queue.delivered()).collect(),
+    })
+}
+
+/// Runs the workers, and `reserve` if they leave something undone. What then still is, or may come, ends the run with the first
+/// failure. Says who failed, and whether the reserve was needed.
+fn all_take_part<T: Sync>(
+    queue: &Queue<'_>,
+    workers: &[&dyn Worker<T>],
+    reserve: Option<&dyn Worker<T>>,
+    task: &T,
+) -> (Vec<Failure>, bool) {
+    let mut failures: Vec<Failure> = thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .iter()
+            .enumerate()
+            .map(|(member, worker)| {
+                scope.spawn(move || take_part(*worker, task, queue.share(member)))
+            })
+            .collect();
+        let failures = threads.into_iter().map(|t| match t.join() {
+            Ok(failure) => failure,
+            Err(panic) => resume_unwind(panic),
+        });
+        // All of them, before any panic goes on.
+        failures.collect::<Vec<_>>().into_iter().flatten().collect()
+    });
+    let undone = || queue.end().is_none() && queue.unfinished();
+    let mut reserved = false;
+    if undone()
+        && let Some(worker) = reserve
+    {
+        let member = queue.join(worker.capacity(task));
+        reserved = true;
+        failures.extend(take_part(worker, task, queue.share(member)));
+    }
+    if undone() {
+        let first = failures.first().expect("somebody left it undone");
+        queue.end_with(first.error.clone());
+    }
+    (failures, reserved)
+}
+
+/// A device that failed.
+struct Failure {
+    error: EngineError,
+    /// Items that it left undone.
+    undone: u64,
+    /// Whether it had done any.
+    begun: bool,
+}
+
+impl Failure {
+    fn note(&self, items: &str, reserved: bool) -> String {
+        let who = if reserved {
+            "the CPU computes"
+        } else {
+            "the other devices compute"
+        };
+        let what = if self.begun {
+            format!(
+                "{who} the {} {items} that it had begun, and the rest",
+                self.undone
+            )
+        } else {
+            format!("{who} instead")
+        };
+        format!("{}; {what}", self.error)
+    }
+}
+
+fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<Failure> {
+    match catch_unwind(AssertUnwindSafe(|| worker.work(task, share))) {
+        Ok(Ok(())) => {
+            share.leave();
+            None
+        }
+        Ok(Err(error)) => {
+            let undone = share.leave();
+            Some(Failure {
+                error,
+                undone,
+                begun: undone > 0,
+            })
+        }
+        Err(panic) => {
+            // The others would wait for what this one had drawn.
+            share.stop();
+            resume_unwind(panic)
+        }
+    }
+}
