@@ -12,7 +12,7 @@ use super::{Devices, Driver, Executor, Portion, SpecError, Specification, Valida
 use trisolar_device::Energy;
 use trisolar_run::mpi::World;
 use trisolar_run::processes::{
-    self, Begin, FromShare, Granted, Line, Member, Piece, Report, ToShare, Unable,
+    self, Begin, Channel, FromShare, Granted, Member, Piece, Report, ToShare, Unable,
 };
 use trisolar_run::queue::Share;
 use trisolar_run::{EngineError, Monitor, RunOptions};
@@ -207,14 +207,14 @@ struct Serving<'a> {
 }
 
 impl Member for Serving<'_> {
-    fn compute(&self, begin: Begin, line: &Line<'_>) -> Result<Report, Unable> {
+    fn compute(&self, begin: Begin, channel: &Channel<'_>) -> Result<Report, Unable> {
         let work: Work =
             serde_json::from_value(begin.work).map_err(|e| Unable::Reason(e.to_string()))?;
         let valid = self.local.validated(work).map_err(Unable::Reason)?;
         let turn = |turn| processes::in_turn(&self.options, turn);
         let options = begin.turn.map_or(self.options, turn);
         let compute = |engine: &dyn super::Engine| {
-            let granted = line.granted(unit(engine.name()));
+            let granted = Granted::new(channel, unit(engine.name()));
             let results = Results(&granted);
             let task = Task::supplied(&valid, &results, &granted);
             engine.stream(&task, &granted)

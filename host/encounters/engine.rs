@@ -1,14 +1,13 @@
 //! What computes encounters: one trait, selected at run time.
 
-use std::ops::{Deref, Range};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kernels_gpu::encounters::Record;
 use serde::Serialize;
 
-use super::store::Mapped;
-use super::{Devices, Specification, Validated};
+use super::Validated;
 use trisolar_run::queue::Supply;
 use trisolar_run::scheduler::{self, Items, Ran, Worker};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions, missing_gpu};
@@ -173,32 +172,6 @@ impl Options {
     }
 }
 
-/// The records of an ensemble, one for each run, in their order.
-#[derive(Clone, Debug)]
-pub enum Records {
-    /// In memory.
-    Memory(Vec<Record>),
-    /// In a file, which the system reads where it is looked at.
-    File(Arc<Mapped>),
-}
-
-impl From<Vec<Record>> for Records {
-    fn from(records: Vec<Record>) -> Self {
-        Self::Memory(records)
-    }
-}
-
-impl Deref for Records {
-    type Target = [Record];
-
-    fn deref(&self) -> &[Record] {
-        match self {
-            Self::Memory(records) => records,
-            Self::File(records) => records.records(),
-        }
-    }
-}
-
 /// What a device contributed to an ensemble.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Portion {
@@ -240,42 +213,6 @@ impl Streamed {
     }
 }
 
-/// Encounters that have ended.
-#[derive(Clone, Debug)]
-pub struct Ensemble {
-    /// What they are of.
-    pub specification: Specification,
-    /// One for each run, in their order.
-    pub records: Records,
-    /// How they were integrated.
-    pub streamed: Streamed,
-}
-
-impl Ensemble {
-    /// Kicks of the runs of these numbers together.
-    pub fn kicks(&self, spans: &[Range<u64>]) -> f64 {
-        let of = |span: &Range<u64>| {
-            let records = &self.records[span.start as usize..span.end as usize];
-            records.iter().map(|r| u64::from(r.steps)).sum::<u64>()
-        };
-        let steps: u64 = spans.iter().map(of).sum();
-        steps as f64 * self.specification.order.stages() as f64
-    }
-}
-
-/// Computes encounters on the engine that `options` ask for. With [`Backend::Auto`] GPUs that cannot be used are passed over, and if all
-/// of them fail the CPU integrates the remaining runs; the notes say both.
-///
-/// # Errors
-/// See [`Engine::integrate`].
-pub fn run(
-    spec: &Validated,
-    options: &Options,
-    monitor: &dyn Monitor,
-) -> Result<Ensemble, EngineError> {
-    run_on(&Devices, spec, &options.checked()?, monitor)
-}
-
 /// Integrates runs with the devices of one process or of several.
 pub trait Executor: Sync {
     /// Integrates runs and hands their records to the task's sink, as they end.
@@ -288,24 +225,6 @@ pub trait Executor: Sync {
         options: &RunOptions,
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError>;
-}
-
-/// Computes encounters in memory, as [`run`] does here.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_on(
-    executor: &dyn Executor,
-    spec: &Validated,
-    options: &RunOptions,
-    monitor: &dyn Monitor,
-) -> Result<Ensemble, EngineError> {
-    let (records, streamed) = in_memory(spec, |task| executor.stream(task, options, monitor))?;
-    Ok(Ensemble {
-        specification: spec.specification().clone(),
-        records: records.into(),
-        streamed,
-    })
 }
 
 /// An array of records to be filled, and as much memory again for what engines have of it on the way.
@@ -329,14 +248,4 @@ fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
     records.try_reserve_exact(count).map_err(|_| full())?;
     records.resize(count, Record::default());
     Ok(records)
-}
-
-/// Whether two records have the same bits, also where a number is missing.
-pub fn same_bits(a: &Record, b: &Record) -> bool {
-    let bits = |r: &Record| {
-        let reals = super::files::REALS.map(|(_, value)| value(r).to_bits());
-        let wholes = super::files::WHOLES.map(|(_, value)| value(r));
-        (reals, wholes)
-    };
-    bits(a) == bits(b)
 }

@@ -171,3 +171,13 @@ fn real(x: f64) -> String {
         format!("{x:e}")
     }
 }
+
+/// Whether two records have the same bits, also where a number is missing.
+pub fn same_bits(a: &Record, b: &Record) -> bool {
+    let bits = |r: &Record| {
+        let reals = REALS.map(|(_, value)| value(r).to_bits());
+        let wholes = WHOLES.map(|(_, value)| value(r));
+        (reals, wholes)
+    };
+    bits(a) == bits(b)
+}

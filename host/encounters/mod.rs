@@ -9,6 +9,7 @@ mod cpu;
 mod device;
 mod devices;
 mod engine;
+mod ensemble;
 pub mod files;
 mod given;
 pub mod parameter;
@@ -22,10 +23,9 @@ pub mod summary;
 pub use cpu::CpuEngine;
 pub use device::DeviceEngine;
 pub use devices::Devices;
-pub use engine::{
-    Engine, Ensemble, Executor, Options, Portion, Records, Sink, Streamed, Task, run, run_on,
-    same_bits,
-};
+pub use engine::{Engine, Executor, Options, Portion, Sink, Streamed, Task};
+pub use ensemble::{Ensemble, Records, run, run_on};
+pub use files::same_bits;
 pub use given::{Given, whole_number};
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
 pub use parameter::{Choice, Parameter, Setup};

@@ -12,7 +12,7 @@ use super::{Given, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::mpi::World;
 use trisolar_run::processes::{
-    self, Begin, FromShare, Granted, Line, Member, Piece, Report, ToShare, Unable,
+    self, Begin, Channel, FromShare, Granted, Member, Piece, Report, ToShare, Unable,
 };
 use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Ran;
@@ -147,13 +147,13 @@ pub fn serve(world: &World, local: &Local<'_>) -> u8 {
 }
 
 impl Member for Local<'_> {
-    fn compute(&self, begin: Begin, line: &Line<'_>) -> Result<Report, Unable> {
+    fn compute(&self, begin: Begin, channel: &Channel<'_>) -> Result<Report, Unable> {
         let work: Work =
             serde_json::from_value(begin.work).map_err(|e| Unable::Reason(e.to_string()))?;
         let options = self.options.clone()?;
         let valid = self.validated(&work).map_err(Unable::Reason)?;
         let report = self::compute(&options, begin.items, |team| {
-            let granted = line.granted(1);
+            let granted = Granted::new(channel, 1);
             let results = Results(&granted);
             let task = Task {
                 supply: Some(&granted),

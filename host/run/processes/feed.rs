@@ -4,32 +4,32 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::mailbox::{Heard, Line};
+use super::mailbox::{Channel, Received};
 use super::message::{Message, Piece};
 use crate::queue::{Pace, Queue, Share, Supply};
 use crate::{EngineError, Monitor};
 
 /// Interval at which a rank checks whether its devices need more items, which is also the longest time that results wait before
 /// they are sent.
-const TICK: Duration = Duration::from_millis(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 /// Time after which an unanswered request is repeated, because rank 0 may have assumed that the rank has enough items.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(8);
+const REQUEST_REPEAT_INTERVAL: Duration = Duration::from_millis(8);
 /// Interval at which a rank reports its progress to rank 0.
-const BETWEEN_NEWS: Duration = Duration::from_millis(100);
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// When to ask for more: when half of what there was is used up.
 #[derive(Default)]
-struct Appetite {
+struct RefillRule {
     enough: u64,
 }
 
-impl Appetite {
-    fn is_hungry(&self, pace: Pace) -> bool {
+impl RefillRule {
+    fn is_low(&self, pace: Pace) -> bool {
         pace.backlog <= self.enough
     }
 
     /// Records that `more` items arrived in addition to the `before` that were left.
-    fn got(&mut self, before: u64, more: u64) {
+    fn refilled(&mut self, before: u64, more: u64) {
         self.enough = (before + more) / 2;
     }
 }
@@ -56,14 +56,14 @@ impl FromShare<'_> {
     fn try_feed(&self, queue: &Queue<'_>) -> Result<(), EngineError> {
         self.share.set_capacity(queue.capacity());
         self.share.ready();
-        let mut appetite = Appetite::default();
+        let mut refill = RefillRule::default();
         while queue.end().is_none() {
             let pace = queue.pace();
-            if appetite.is_hungry(pace) {
+            if refill.is_low(pace) {
                 let spans = self.share.draw(pace, u64::MAX, self.unit)?.spans;
                 if !spans.is_empty() {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(pace.backlog, count);
+                    refill.refilled(pace.backlog, count);
                     queue.add(spans);
                 } else if self.share.is_over()? {
                     queue.close();
@@ -71,7 +71,7 @@ impl FromShare<'_> {
                 }
             }
             self.share.check()?;
-            queue.pause(TICK);
+            queue.pause(CHECK_INTERVAL);
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Monitor for ToShare<'_> {
 /// Another rank's devices, whose items rank 0 grants and whose results it gets.
 #[allow(missing_debug_implementations)]
 pub struct Granted<'a> {
-    line: &'a Line<'a>,
+    channel: &'a Channel<'a>,
     /// Items that the devices take as one piece.
     unit: u64,
     /// Results to be sent.
@@ -104,9 +104,10 @@ pub struct Granted<'a> {
 }
 
 impl<'a> Granted<'a> {
-    pub(super) fn new(line: &'a Line<'a>, unit: u64) -> Self {
+    /// Items that rank 0 grants, for devices that take `unit` of them as one piece.
+    pub fn new(channel: &'a Channel<'a>, unit: u64) -> Self {
         Self {
-            line,
+            channel,
             unit,
             out: Mutex::default(),
             unwanted: AtomicBool::new(false),
@@ -138,7 +139,7 @@ impl Monitor for Granted<'_> {
 
 impl Supply for Granted<'_> {
     fn feed(&self, queue: &Queue<'_>) {
-        let mut appetite = Appetite::default();
+        let mut refill = RefillRule::default();
         // When rank 0 was told something, when it was asked, and how often it gave.
         let (mut told, mut asked, mut grants) = (None, None, 0);
         let lately = |then: Option<Instant>, most| then.is_some_and(|then| then.elapsed() < most);
@@ -146,35 +147,35 @@ impl Supply for Granted<'_> {
             self.send();
             if told.is_none() && queue.has_started() {
                 let (capacity, unit) = (queue.capacity(), self.unit);
-                self.line.say(&Message::Ready { capacity, unit });
+                self.channel.send(&Message::Ready { capacity, unit });
                 told = Some(Instant::now());
             }
             let (pace, steps) = (queue.pace(), queue.steps_done());
-            if told.is_some() && appetite.is_hungry(pace) && !lately(asked, BETWEEN_QUESTIONS) {
-                self.line.say(&Message::Ask {
+            if told.is_some() && refill.is_low(pace) && !lately(asked, REQUEST_REPEAT_INTERVAL) {
+                self.channel.send(&Message::Ask {
                     backlog: pace.backlog,
                     rate: pace.rate,
                     steps,
                     number: grants,
                 });
                 (told, asked) = (Some(Instant::now()), Some(Instant::now()));
-            } else if told.is_some() && !lately(told, BETWEEN_NEWS) {
-                self.line.say(&Message::Steps(steps));
+            } else if told.is_some() && !lately(told, REPORT_INTERVAL) {
+                self.channel.send(&Message::Steps(steps));
                 told = Some(Instant::now());
             }
-            match self.line.hear(TICK) {
-                Heard::Message(Message::Grant(spans)) => {
+            match self.channel.receive(CHECK_INTERVAL) {
+                Received::Message(Message::Grant(spans)) => {
                     let count = spans.iter().map(|s| s.end - s.start).sum();
-                    appetite.got(queue.pace().backlog, count);
+                    refill.refilled(queue.pace().backlog, count);
                     queue.add(spans);
                     (asked, grants) = (None, grants + 1);
                 }
-                Heard::Message(Message::End) => return queue.close(),
-                Heard::Message(Message::Cancel) | Heard::Over => {
+                Received::Message(Message::End) => return queue.close(),
+                Received::Message(Message::Cancel) | Received::Closed => {
                     self.unwanted.store(true, Ordering::Relaxed);
                     queue.end_with(EngineError::Cancelled);
                 }
-                Heard::Message(_) | Heard::Nothing => {}
+                Received::Message(_) | Received::Timeout => {}
             }
         }
     }
@@ -185,7 +186,7 @@ impl Granted<'_> {
     fn send(&self) {
         let out = std::mem::take(&mut *self.out.lock().expect("nobody panics with it"));
         if !out.is_empty() {
-            self.line.say(&Message::Results(out));
+            self.channel.send(&Message::Results(out));
         }
     }
 }
@@ -196,11 +197,11 @@ mod tests {
 
     #[test]
     fn more_is_asked_for_when_half_of_it_is_used_up() {
-        let mut appetite = Appetite::default();
-        let hungry = |appetite: &Appetite, backlog| appetite.is_hungry(Pace { backlog, rate: 1.0 });
-        assert!(hungry(&appetite, 0));
-        appetite.got(20, 80);
-        assert!(!hungry(&appetite, 51));
-        assert!(hungry(&appetite, 50));
+        let mut refill = RefillRule::default();
+        let low = |refill: &RefillRule, backlog| refill.is_low(Pace { backlog, rate: 1.0 });
+        assert!(low(&refill, 0));
+        refill.refilled(20, 80);
+        assert!(!low(&refill, 51));
+        assert!(low(&refill, 50));
     }
 }

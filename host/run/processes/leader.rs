@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::mailbox::{Heard, Line, Mailbox};
+use super::mailbox::{Channel, Mailbox, Received};
 use super::message::{Message, Piece};
 use super::report::{Report, Together};
 use crate::mpi::World;
@@ -17,9 +17,9 @@ use crate::scheduler::{self, Items, Worker};
 use crate::{EngineError, Monitor, Ranks as _};
 
 /// How long to wait for a message where nothing else can happen.
-const PATIENCE: Duration = Duration::from_millis(20);
+const IDLE_WAIT: Duration = Duration::from_millis(20);
 /// The same while a rank waits for an answer.
-const SOON: Duration = Duration::from_millis(1);
+const REQUEST_WAIT: Duration = Duration::from_millis(1);
 
 /// All ranks, on rank 0.
 pub struct Leader {
@@ -70,7 +70,7 @@ pub fn shutdown(world: &World, code: u8) {
                 let quit = matches!(Message::from_bytes(&bytes), Some((_, Message::Quit(_))));
                 gone += usize::from(quit);
             }
-            None => std::thread::sleep(SOON),
+            None => std::thread::sleep(REQUEST_WAIT),
         }
     }
 }
@@ -120,10 +120,10 @@ impl Leader {
             items: expected,
             turn: self.in_turn.then_some(u64::from(number)),
         };
-        let others: Vec<Proxy<'_>> = (1..self.size)
-            .map(|rank| Proxy {
+        let others: Vec<RemoteDevices<'_>> = (1..self.size)
+            .map(|rank| RemoteDevices {
                 rank,
-                line: self.mailbox.line(number, rank),
+                channel: self.mailbox.channel(number, rank),
                 begin: &begin,
                 task,
                 report: Mutex::default(),
@@ -178,15 +178,15 @@ impl Worker<()> for Own<'_> {
 }
 
 /// Another rank's devices.
-struct Proxy<'a> {
+struct RemoteDevices<'a> {
     rank: usize,
-    line: Line<'a>,
+    channel: Channel<'a>,
     begin: &'a Message,
     task: &'a Task<'a>,
     report: Mutex<Report>,
 }
 
-impl Worker<()> for Proxy<'_> {
+impl Worker<()> for RemoteDevices<'_> {
     fn label(&self) -> String {
         format!("rank {}", self.rank)
     }
@@ -196,27 +196,28 @@ impl Worker<()> for Proxy<'_> {
     }
 
     fn work(&self, (): &(), share: Share<'_>) -> Result<(), EngineError> {
-        self.line.say(self.begin);
+        self.channel.send(self.begin);
         let result = self.converse(share);
         if result.is_err() {
-            self.line.say(&Message::Cancel);
+            self.channel.send(&Message::Cancel);
         }
         result
     }
 }
 
-impl Proxy<'_> {
+impl RemoteDevices<'_> {
     /// Answers the rank until it has reported the end of the task.
     fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
         // What it has asked for and not been given, and how often it was given something.
         let (mut asked, mut grants) = (None, 0);
         let (mut unit, mut over) = (1, false);
         loop {
-            match self
-                .line
-                .hear(if asked.is_some() { SOON } else { PATIENCE })
-            {
-                Heard::Message(Message::Ready {
+            match self.channel.receive(if asked.is_some() {
+                REQUEST_WAIT
+            } else {
+                IDLE_WAIT
+            }) {
+                Received::Message(Message::Ready {
                     capacity,
                     unit: piece,
                 }) => {
@@ -224,7 +225,7 @@ impl Proxy<'_> {
                     share.set_capacity(capacity);
                     share.ready();
                 }
-                Heard::Message(Message::Ask {
+                Received::Message(Message::Ask {
                     backlog,
                     rate,
                     steps,
@@ -235,22 +236,22 @@ impl Proxy<'_> {
                         asked = Some(Pace { backlog, rate });
                     }
                 }
-                Heard::Message(Message::Steps(steps)) => share.report(steps),
-                Heard::Message(Message::Results(results)) => {
+                Received::Message(Message::Steps(steps)) => share.report(steps),
+                Received::Message(Message::Results(results)) => {
                     for piece in results {
                         let span = piece.first..piece.first + piece.count;
                         share.deliver(span, || (self.task.put)(&piece))?;
                     }
                 }
-                Heard::Message(Message::Ended(report)) => {
+                Received::Message(Message::Ended(report)) => {
                     *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
                     return Ok(());
                 }
-                Heard::Message(Message::Failed { gpus, reason }) => {
+                Received::Message(Message::Failed { gpus, reason }) => {
                     return Err(fail(share, self.failure(gpus, reason)));
                 }
-                Heard::Message(_) | Heard::Nothing => {}
-                Heard::Over => {
+                Received::Message(_) | Received::Timeout => {}
+                Received::Closed => {
                     let reason = "it is gone".into();
                     return Err(fail(share, self.failure(None, reason)));
                 }
@@ -261,10 +262,10 @@ impl Proxy<'_> {
             };
             let spans = share.draw(pace, u64::MAX, unit)?.spans;
             if !spans.is_empty() {
-                self.line.say(&Message::Grant(spans));
+                self.channel.send(&Message::Grant(spans));
                 (asked, grants) = (None, grants + 1);
             } else if share.is_over()? {
-                self.line.say(&Message::End);
+                self.channel.send(&Message::End);
                 over = true;
             }
         }

@@ -5,7 +5,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::feed::Granted;
 use super::message::Message;
 use crate::mpi::World;
 
@@ -29,10 +28,10 @@ impl Mailbox {
     }
 
     /// What is said about a task between here and `peer`.
-    pub fn line(&self, task: u32, peer: usize) -> Line<'_> {
+    pub fn channel(&self, task: u32, peer: usize) -> Channel<'_> {
         let (sender, inbox) = channel();
         self.lines().insert((task, peer), sender);
-        Line {
+        Channel {
             mailbox: self,
             task,
             peer,
@@ -40,7 +39,7 @@ impl Mailbox {
         }
     }
 
-    /// Closes the line: no more messages are received on it.
+    /// Closes the channel: no more messages are received on it.
     pub fn hang_up(&self) {
         self.lines().clear();
     }
@@ -49,7 +48,7 @@ impl Mailbox {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends the messages of the threads and delivers received messages; `other` receives messages that belong to no line, with
+    /// Sends the messages of the threads and delivers received messages; `other` receives messages that belong to no channel, with
     /// their rank and task. Waits briefly if there is no message. The thread that initialised MPI must call this repeatedly.
     pub fn work(
         &self,
@@ -72,10 +71,10 @@ impl Mailbox {
                 );
                 world.abort(1);
             };
-            let line = self.lines().get(&(task, from)).cloned();
-            match line {
+            let channel = self.lines().get(&(task, from)).cloned();
+            match channel {
                 // Who has gone does not want to know.
-                Some(line) => drop(line.send(message)),
+                Some(channel) => drop(channel.send(message)),
                 None => other(from, task, message),
             }
         }
@@ -88,29 +87,24 @@ impl Mailbox {
 
 /// One end of what is said about a task between two ranks.
 #[allow(missing_debug_implementations)]
-pub struct Line<'a> {
+pub struct Channel<'a> {
     mailbox: &'a Mailbox,
     task: u32,
     peer: usize,
     inbox: Mutex<Receiver<Message>>,
 }
 
-/// What there is on a line.
+/// What there is on a channel.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Received {
     Message(Message),
-    Nothing,
-    /// And there will not be.
-    Over,
+    Timeout,
+    /// No further message will come.
+    Closed,
 }
 
-impl Line<'_> {
-    /// Items that rank 0 grants, for devices that take `unit` of them as one piece.
-    pub fn granted(&self, unit: u64) -> Granted<'_> {
-        Granted::new(self, unit)
-    }
-
-    pub(super) fn say(&self, message: &Message) {
+impl Channel<'_> {
+    pub(super) fn send(&self, message: &Message) {
         // Fails only when the run is over.
         let _ = self
             .mailbox
@@ -119,17 +113,17 @@ impl Line<'_> {
     }
 
     /// Waits for a message, but not for long.
-    pub(super) fn hear(&self, most: Duration) -> Heard {
+    pub(super) fn receive(&self, most: Duration) -> Received {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         match inbox.recv_timeout(most) {
-            Ok(message) => Heard::Message(message),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Over,
+            Ok(message) => Received::Message(message),
+            Err(RecvTimeoutError::Timeout) => Received::Timeout,
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
         }
     }
 }
 
-impl Drop for Line<'_> {
+impl Drop for Channel<'_> {
     fn drop(&mut self) {
         self.mailbox.lines().remove(&(self.task, self.peer));
     }

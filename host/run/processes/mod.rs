@@ -17,7 +17,7 @@ mod serve;
 pub use self::feed::{FromShare, Granted, ToShare};
 pub use self::gpus::{in_turn, share, shared};
 pub use self::leader::{Leader, Task, lead, shutdown};
-pub use self::mailbox::Line;
+pub use self::mailbox::Channel;
 pub use self::message::Piece;
 pub use self::report::{Report, Together};
 pub use self::serve::{Begin, Member, Unable, serve};

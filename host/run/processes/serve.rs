@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
-use super::mailbox::{Line, Mailbox};
+use super::mailbox::{Channel, Mailbox};
 use super::message::Message;
 use super::report::Report;
 use crate::EngineError;
@@ -38,11 +38,11 @@ impl From<EngineError> for Unable {
 
 /// What a rank other than rank 0 computes.
 pub trait Member: Sync {
-    /// Computes the items that rank 0 grants, until it has no more: those of [`Line::granted`].
+    /// Computes the items that rank 0 grants, until it has no more: those of [`Granted`](super::Granted).
     ///
     /// # Errors
     /// Why it cannot; it ends the run for all ranks.
-    fn compute(&self, begin: Begin, line: &Line<'_>) -> Result<Report, Unable>;
+    fn compute(&self, begin: Begin, channel: &Channel<'_>) -> Result<Report, Unable>;
 }
 
 /// Computes for rank 0, which [`lead`](super::lead)s, until it [`shutdown`](super::shutdown)es this rank; the exit code.
@@ -53,9 +53,9 @@ pub fn serve(world: &World, member: &dyn Member) -> u8 {
         while code.is_none() {
             mailbox.work(world, &given, |_, number, message| match message {
                 Message::Begin { work, items, turn } => {
-                    let line = mailbox.line(number, 0);
+                    let channel = mailbox.channel(number, 0);
                     let begin = Begin { work, items, turn };
-                    scope.spawn(move || take_part(member, begin, &line));
+                    scope.spawn(move || take_part(member, begin, &channel));
                 }
                 Message::Quit(given) => code = Some(given),
                 // About a task that has ended.
@@ -71,9 +71,9 @@ pub fn serve(world: &World, member: &dyn Member) -> u8 {
 }
 
 /// Computes until rank 0 has no more, and reports; or says why not.
-fn take_part(member: &dyn Member, begin: Begin, line: &Line<'_>) {
+fn take_part(member: &dyn Member, begin: Begin, channel: &Channel<'_>) {
     let failed = |gpus, reason| Message::Failed { gpus, reason };
-    let outcome = match catch_unwind(AssertUnwindSafe(|| member.compute(begin, line))) {
+    let outcome = match catch_unwind(AssertUnwindSafe(|| member.compute(begin, channel))) {
         Ok(Ok(report)) => Message::Ended(report),
         // Rank 0 knows.
         Ok(Err(Unable::Engine(EngineError::Cancelled))) => return,
@@ -86,7 +86,7 @@ fn take_part(member: &dyn Member, begin: Begin, line: &Line<'_>) {
         Ok(Err(Unable::Reason(reason))) => failed(None, reason),
         Err(panic) => failed(None, format!("internal error: {}", words(&*panic))),
     };
-    line.say(&outcome);
+    channel.send(&outcome);
 }
 
 /// The message of a panic.

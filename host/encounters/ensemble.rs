@@ -1,0 +1,91 @@
+//! Encounters that have ended, and how to compute them in one call.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use kernels_gpu::encounters::Record;
+
+use super::engine::{Executor, Options, Streamed, in_memory};
+use super::store::Mapped;
+use super::{Devices, Specification, Validated};
+use trisolar_run::{EngineError, Monitor, RunOptions};
+
+/// The records of an ensemble, one for each run, in their order.
+#[derive(Clone, Debug)]
+pub enum Records {
+    /// In memory.
+    Memory(Vec<Record>),
+    /// In a file, which the system reads where it is looked at.
+    File(Arc<Mapped>),
+}
+
+impl From<Vec<Record>> for Records {
+    fn from(records: Vec<Record>) -> Self {
+        Self::Memory(records)
+    }
+}
+
+impl Deref for Records {
+    type Target = [Record];
+
+    fn deref(&self) -> &[Record] {
+        match self {
+            Self::Memory(records) => records,
+            Self::File(records) => records.records(),
+        }
+    }
+}
+
+/// Encounters that have ended.
+#[derive(Clone, Debug)]
+pub struct Ensemble {
+    /// What they are of.
+    pub specification: Specification,
+    /// One for each run, in their order.
+    pub records: Records,
+    /// How they were integrated.
+    pub streamed: Streamed,
+}
+
+impl Ensemble {
+    /// Kicks of the runs of these numbers together.
+    pub fn kicks(&self, spans: &[Range<u64>]) -> f64 {
+        let of = |span: &Range<u64>| {
+            let records = &self.records[span.start as usize..span.end as usize];
+            records.iter().map(|r| u64::from(r.steps)).sum::<u64>()
+        };
+        let steps: u64 = spans.iter().map(of).sum();
+        steps as f64 * self.specification.order.stages() as f64
+    }
+}
+
+/// Computes encounters on the engine that `options` ask for. With [`Backend::Auto`](trisolar_run::Backend::Auto) GPUs that cannot be used are passed over, and if all
+/// of them fail the CPU integrates the remaining runs; the notes say both.
+///
+/// # Errors
+/// See [`Engine::integrate`](super::Engine::integrate).
+pub fn run(
+    spec: &Validated,
+    options: &Options,
+    monitor: &dyn Monitor,
+) -> Result<Ensemble, EngineError> {
+    run_on(&Devices, spec, &options.checked()?, monitor)
+}
+
+/// Computes encounters in memory, as [`run`] does here.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    executor: &dyn Executor,
+    spec: &Validated,
+    options: &RunOptions,
+    monitor: &dyn Monitor,
+) -> Result<Ensemble, EngineError> {
+    let (records, streamed) = in_memory(spec, |task| executor.stream(task, options, monitor))?;
+    Ok(Ensemble {
+        specification: spec.specification().clone(),
+        records: records.into(),
+        streamed,
+    })
+}
