@@ -96,7 +96,7 @@ fn streamed(selected: &Selected, mut ran: Ran, mut notes: Vec<String>) -> Stream
 /// remaining pixels. The notes of the result mention both.
 ///
 /// # Errors
-/// See [`Engine::compute`].
+/// See [`Engine::compute`](super::Engine::compute).
 pub fn run(
     spec: &Validated,
     options: &RunOptions,
@@ -109,7 +109,7 @@ pub fn run(
 /// they come.
 ///
 /// # Errors
-/// See [`Engine::stream`].
+/// See [`Engine::stream`](super::Engine::stream).
 pub fn stream(
     task: &Task<'_>,
     options: &RunOptions,

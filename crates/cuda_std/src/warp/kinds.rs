@@ -3,7 +3,7 @@
 /// Lanes of a warp on every GPU so far.
 pub const WARP_SIZE: u32 = 32;
 
-/// The operation of a [`warp_reduce`].
+/// The operation of a [`warp_reduce`](super::warp_reduce).
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarpReductionOp {
