@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_text_is_said_with_its_line() {
         for (text, said) in [
-            ("", ": there are no points"),
-            ("x y z\n", ": there are no points"),
+            ("", ": it contains no points"),
+            ("x y z\n", ": it contains no points"),
             ("1 2 3\n1 2 b\n", ":2: 'b' is not a number"),
             ("1 2 3\n1 2\n", ":2: it has 2 numbers"),
             ("1 2 3 4\n", "shape [1, 4]"),
