@@ -113,7 +113,7 @@ mod tests {
         assert_eq!((error.last(), error.largest()), (-0.00390625, 0.25));
         let said = error.warning("take care").expect("warned of");
         assert!(
-            said.contains("-3.91e-3 (at most +2.50e-1 on the way)"),
+            said.contains("-3.91e-3 (largest +2.50e-1 during the run)"),
             "{said}"
         );
         assert!(said.ends_with("take care"), "{said}");
