@@ -117,7 +117,10 @@ fn bad_input_is_said_once_and_ends_all_ranks() {
         let words = command.split_whitespace();
         let output = ranks(3).args(words.clone()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        let reason = format!("trisolar {} is one process", words.clone().next().unwrap());
+        let reason = format!(
+            "trisolar {} runs as one process",
+            words.clone().next().unwrap()
+        );
         assert_eq!(output.status.code(), Some(2));
         assert_eq!(said.matches(&reason).count(), 1, "{said}");
     }
@@ -449,7 +452,10 @@ fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
             &["divergence", "--driver", "single"],
             "the GPUs of one process",
         ),
-        (&["zoom", "--cache", "exact"], "those of one process"),
+        (
+            &["zoom", "--cache", "exact"],
+            "the states of one process only",
+        ),
         (&["sweep", "--vary", "mass9=1,2"], "unknown parameter"),
         (&["zoom", "--out", "no/such/folder"], "does not exist"),
     ] {

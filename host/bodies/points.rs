@@ -234,7 +234,7 @@ mod tests {
             ("", ": it contains no points"),
             ("x y z\n", ": it contains no points"),
             ("1 2 3\n1 2 b\n", ":2: 'b' is not a number"),
-            ("1 2 3\n1 2\n", ":2: it has 2 numbers"),
+            ("1 2 3\n1 2\n", ":2: the line has 2 numbers"),
             ("1 2 3 4\n", "shape [1, 4]"),
             ("1 2 3\n4 nan 6\n", "NaN of point 1"),
         ] {
