@@ -18,7 +18,7 @@ use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::ranks::Communicator;
 use super::report;
-use super::resume::{Resumed, Typed, with_paths};
+use super::resume::Typed;
 use super::{Failure, config, interrupt, values};
 
 mod outcome;
@@ -310,18 +310,14 @@ impl Job {
         };
         if let Some(begun) = &begun {
             let had: OutputArgs = begun.run.get(OUTPUT)?;
-            let mut has = with_paths(&had);
-            has.insert("stream".into(), true.into());
-            let mut given = with_paths(&output);
-            given.insert("stream".into(), true.into());
-            let file = args.resume.clone().flatten();
-            typed.refuse_others(&Resumed {
-                file: &file.unwrap_or_else(|| main_of(&had.out).to_owned()),
-                has,
-                given,
-                extends: &[],
-                elsewhere: &["Specification", "max_error", "points", "config", "preset"],
-            })?;
+            let name = args.resume.clone().flatten();
+            let file = name.unwrap_or_else(|| main_of(&had.out).to_owned());
+            typed.refuse_other_outputs(
+                &file,
+                &had,
+                &output,
+                &["Specification", "max_error", "points", "config", "preset"],
+            )?;
             // Other points are told by what they are.
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };

@@ -23,6 +23,7 @@ mod resume;
 mod selftest;
 mod sequence;
 mod sweep;
+mod unfinished;
 mod values;
 mod zoom;
 

@@ -84,6 +84,29 @@ impl Typed {
         }
         Ok(())
     }
+
+    /// Refuses options that change what the unfinished computation with `--stream` beside `file` writes. Options under the headings
+    /// and names `elsewhere` are checked by others.
+    pub(crate) fn refuse_other_outputs<O: Paths>(
+        &self,
+        file: &Path,
+        had: &O,
+        given: &O,
+        elsewhere: &[&str],
+    ) -> Result<(), Failure> {
+        let streamed = |outputs| {
+            let mut all = with_paths(outputs);
+            all.insert("stream".into(), true.into());
+            all
+        };
+        self.refuse_others(&Resumed {
+            file,
+            has: streamed(had),
+            given: streamed(given),
+            extends: &[],
+            elsewhere,
+        })
+    }
 }
 
 /// A resumed run, and the options given with it.

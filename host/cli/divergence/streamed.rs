@@ -14,7 +14,8 @@ use trisolar::store::{self, COMMAND, Store, StoreError};
 use super::outcome::Outcome;
 use super::{Job, OUTPUT};
 use crate::progress::{Progress, Rest};
-use crate::{Failure, interrupt, report};
+use crate::unfinished::{count, ended, kept, refuse};
+use crate::{Failure, interrupt};
 
 /// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
@@ -32,7 +33,7 @@ pub(super) fn run(
     let main = outputs.iter().find(|o| o.is_npy()).unwrap_or(&outputs[0]);
     let (store, resumed) = open(main, job, resume)?;
     let missing = store.missing();
-    let left = pixels(&missing);
+    let left = count(&missing);
     let there = valid.pixels() - left;
     let mut outcome = compute(executor, valid, &store, &missing, options, quiet)?;
     outcome.resumed = resumed.then_some(there);
@@ -67,7 +68,7 @@ pub(super) fn run(
         written
             .map_err(StoreError::from)
             .and_then(|((), files)| store.commit(files))
-            .map_err(|e| kept(&e.to_string(), &store))?;
+            .map_err(|e| kept(e, &how_to_go_on(&store)))?;
     }
     drop(mapped);
     store.finish(main.path())?;
@@ -76,10 +77,6 @@ pub(super) fn run(
 
 /// The map's file, and whether an earlier run has begun it.
 fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
-    let refuse = |error: StoreError| match error {
-        StoreError::Io(error) => Failure::from(error),
-        error => Failure::BadInput(error.to_string()),
-    };
     let path = main.path();
     let outputs = || job.outputs.iter().map(Output::path);
     if resume && let Some(store) = Store::resume(path, &job.valid).map_err(refuse)? {
@@ -135,7 +132,7 @@ fn compute(
     }
     let progress = Progress::new("divergence", quiet);
     let steps = valid.specification().steps;
-    let before = (valid.pixels() - pixels(missing)).saturating_mul(steps);
+    let before = (valid.pixels() - count(missing)).saturating_mul(steps);
     let rest = Rest::new(&progress, before);
     let task = Task::new(valid, missing, store);
     let stream = || executor.stream(&task, options, &rest);
@@ -143,17 +140,7 @@ fn compute(
         beside(valid, options.threads, &rest, stream)
     });
     progress.finish();
-    let (streamed, resolution) = streamed.map_err(|error| match Failure::from(error) {
-        Failure::Interrupted => {
-            if !quiet {
-                report::to_stderr(&format!("note: {}", how_to_go_on(store)));
-            }
-            Failure::Interrupted
-        }
-        Failure::Failed(message) => kept(&message, store),
-        failure => failure,
-    })?;
-    recorded.map_err(|e| kept(&e.to_string(), store))?;
+    let (streamed, resolution) = ended(streamed, recorded, &how_to_go_on(store), quiet)?;
     outcome.found(resolution);
     outcome.engine = streamed.engine;
     outcome.device = streamed.device;
@@ -164,11 +151,6 @@ fn compute(
     Ok(outcome)
 }
 
-/// A failure after which what was computed is still there.
-fn kept(message: &str, store: &Store) -> Failure {
-    Failure::Failed(format!("{message}\nhint: {}", how_to_go_on(store)))
-}
-
 fn how_to_go_on(store: &Store) -> String {
     let part = store.part();
     format!(
@@ -177,8 +159,4 @@ fn how_to_go_on(store: &Store) -> String {
         part.display(),
         store::name_of(part).display()
     )
-}
-
-fn pixels(spans: &[Range<u64>]) -> u64 {
-    spans.iter().map(|s| s.end - s.start).sum()
 }

@@ -16,7 +16,7 @@ use trisolar::run::{self, Claim, RecordError};
 use super::progress::Progress;
 use super::ranks::Communicator;
 use super::report::{self, Lines};
-use super::resume::{Resumed, Typed, with_paths};
+use super::resume::Typed;
 use super::{Failure, config, interrupt};
 
 mod options;
@@ -60,18 +60,13 @@ impl Job {
         };
         if let Some(begun) = &begun {
             let had: OutputArgs = begun.run.get(OUTPUT)?;
-            let mut has = with_paths(&had);
-            has.insert("stream".into(), true.into());
-            let mut given = with_paths(&output);
-            given.insert("stream".into(), true.into());
             let name = args.resume.clone().flatten();
             let main = main_of(&had.out).unwrap_or(Path::new(""));
-            typed.refuse_others(&Resumed {
-                file: name.as_deref().unwrap_or(main),
-                has,
-                given,
-                extends: &[],
-                elsewhere: &[
+            typed.refuse_other_outputs(
+                name.as_deref().unwrap_or(main),
+                &had,
+                &output,
+                &[
                     "Start",
                     "Integration",
                     "Ends",
@@ -79,7 +74,7 @@ impl Job {
                     "points",
                     "config",
                 ],
-            })?;
+            )?;
             // Other points are told by what they are.
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };

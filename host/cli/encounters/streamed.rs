@@ -13,7 +13,8 @@ use trisolar::run;
 
 use super::{Args, Job, OUTPUT, Outcome};
 use crate::progress::{Progress, Rest};
-use crate::{Failure, interrupt, report};
+use crate::unfinished::{count, ended, kept, refuse};
+use crate::{Failure, interrupt};
 
 /// How often what is done is made safe: at most this is computed again after the program was killed.
 const RECORDS: Duration = Duration::from_secs(4);
@@ -30,7 +31,7 @@ pub(super) fn run(
     let (store, resumed) = open(main, job, args.resume.is_some())?;
     let missing = store.missing();
     let there = job.valid.runs() - count(&missing);
-    let mut streamed = compute(executor, job, &store, &missing, options, quiet, !args.quiet)?;
+    let mut streamed = compute(executor, job, &store, &missing, options, quiet, args.quiet)?;
     if args.resume.is_some() && !resumed {
         let note = "there was nothing to go on with: the computation was begun anew";
         streamed.notes.push(note.into());
@@ -45,7 +46,7 @@ pub(super) fn run(
         let staged = stage(write).map_err(StoreError::from);
         staged
             .and_then(|(_, files)| store.commit(files))
-            .map_err(|e| kept(&e.to_string(), &store))
+            .map_err(|e| kept(e, &how_to_go_on(&store)))
     })?;
     store.finish(main)?;
     Ok(Outcome {
@@ -58,10 +59,6 @@ pub(super) fn run(
 
 /// The file of records, and whether an earlier run has begun it.
 fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
-    let refuse = |error: StoreError| match error {
-        StoreError::Io(error) => Failure::from(error),
-        error => Failure::BadInput(error.to_string()),
-    };
     let plots = job.plots();
     let out = job.output.out.iter().map(|path| ("--out", path));
     let outputs = out.chain(plots.iter().map(|path| ("--plots", path)));
@@ -91,7 +88,7 @@ fn compute(
     missing: &[Range<u64>],
     options: &RunOptions,
     quiet: bool,
-    hints: bool,
+    no_hints: bool,
 ) -> Result<Streamed, Failure> {
     if missing.is_empty() {
         return Ok(Streamed {
@@ -110,23 +107,8 @@ fn compute(
     let (streamed, recorded) = store.recording(RECORDS, || executor.stream(&task, options, &rest));
     drop(patient);
     progress.finish();
-    let streamed = streamed.map_err(|error| match Failure::from(error) {
-        Failure::Interrupted => {
-            if hints {
-                report::to_stderr(&format!("note: {}", how_to_go_on(store)));
-            }
-            Failure::Interrupted
-        }
-        Failure::Failed(message) => kept(&message, store),
-        failure => failure,
-    })?;
-    recorded.map_err(|e| kept(&e.to_string(), store))?;
+    let streamed = ended(streamed, recorded, &how_to_go_on(store), no_hints)?;
     Ok(streamed)
-}
-
-/// A failure after which what was computed is still there.
-fn kept(message: &str, store: &Store) -> Failure {
-    Failure::Failed(format!("{message}\nhint: {}", how_to_go_on(store)))
 }
 
 fn how_to_go_on(store: &Store) -> String {
@@ -137,8 +119,4 @@ fn how_to_go_on(store: &Store) -> String {
         part.display(),
         store::name_of(part).display()
     )
-}
-
-fn count(spans: &[Range<u64>]) -> u64 {
-    spans.iter().map(|s| s.end - s.start).sum()
 }
