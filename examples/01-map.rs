@@ -28,7 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // Bright where twins part early.
-    let left = Map::mapped(map.times(), 100, 100, |times| f64::from(steps - times));
+    let left = Map::mapped(map.steps_together(), 100, 100, |together| {
+        f64::from(steps - together)
+    });
     picture::bare("map.png", &left, &Look::default(), None)?;
     println!("map.png");
     Ok(())

@@ -707,7 +707,7 @@ fn paths(text: &str) -> Vec<String> {
     let is_ours = |word: &&str| {
         let is_plain = !word.contains(['*', '<', '>', '$']);
         let folder = word.split_once('/').map(|(folder, _)| folder);
-        let folder = folder.filter(|f| !["", ".", "..", "target"].contains(f));
+        let folder = folder.filter(|f| !["", ".", "..", ".ci-cache", "target"].contains(f));
         is_plain && folder.is_some_and(|folder| root().join(folder).is_dir())
     };
     words.filter(is_ours).map(String::from).collect()

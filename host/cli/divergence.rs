@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Backend, Driver, Executor, Given, GpuChoice, MapBackend, Points, Preset, Resolution,
+    self, Backend, Driver, Executor, GpuChoice, MapBackend, Overrides, Points, Preset, Resolution,
     RunOptions, SpecError, Specification, Validated,
 };
 use trisolar::io::colour::ColourMap;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     )]
     preset: Option<Preset>,
     #[command(flatten)]
-    specification: ParameterArgs<Given>,
+    specification: ParameterArgs<Overrides>,
 
     /// Read start states from a file instead of using a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers per
     /// point (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also their velocities) or 21 (also their masses)
@@ -170,15 +170,15 @@ impl Args {
         under: Option<&Specification>,
         points: Option<&Path>,
     ) -> Result<(Validated, Option<f64>), Failure> {
-        let mut given = self.specification.values.clone();
+        let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
         if let Some(preset) = self.preset {
-            given = given.over(preset.given());
+            overrides = overrides.merged_over(preset.overrides());
         }
         if let Some(under) = under {
-            given = given.over(under.into());
+            overrides = overrides.merged_over(under.into());
         }
         let refused = |error: SpecError| {
             let config = self.config.as_deref();
@@ -186,8 +186,8 @@ impl Args {
                 self.specification.values.has(error.option) || error.option == "points";
             Failure::specification(&error, on_command_line, config)
         };
-        let most = given.checked_max_error().map_err(refused)?;
-        let specification = Specification::from(given);
+        let most = overrides.checked_max_error().map_err(refused)?;
+        let specification = Specification::from(overrides);
         let valid = match points {
             None => specification.validate(),
             Some(path) => {

@@ -129,18 +129,18 @@ impl<P, L> FromArgMatches for PlacedArgs<P, L> {
 mod tests {
     use std::ffi::OsString;
 
-    use trisolar::hermite::Given;
+    use trisolar::hermite::Overrides;
 
     use super::*;
 
-    fn parse(words: &[&str]) -> Result<Given, String> {
+    fn parse(words: &[&str]) -> Result<Overrides, String> {
         let command = Command::new("trisolar").args_override_self(true);
-        let command = ParameterArgs::<Given, Accuracy>::augment_args(command);
-        let command = PlacedArgs::<Given, Accuracy>::augment_args(command);
+        let command = ParameterArgs::<Overrides, Accuracy>::augment_args(command);
+        let command = PlacedArgs::<Overrides, Accuracy>::augment_args(command);
         let words = ["trisolar"].iter().chain(words).map(OsString::from);
         let matches = command.try_get_matches_from(words);
         let matches = matches.map_err(|error| error.to_string())?;
-        let args = ParameterArgs::<Given, Accuracy>::from_arg_matches(&matches);
+        let args = ParameterArgs::<Overrides, Accuracy>::from_arg_matches(&matches);
         Ok(args.map_err(|error| error.to_string())?.values)
     }
 
@@ -155,14 +155,14 @@ mod tests {
             "--softening",
             "-1",
         ]);
-        let expected = Given {
+        let expected = Overrides {
             n: Some(16),
             max_error: Some(1e-3),
             softening: Some(-1.0),
-            ..Given::default()
+            ..Overrides::default()
         };
         assert_eq!(given, Ok(expected));
-        assert_eq!(parse(&[]), Ok(Given::default()));
+        assert_eq!(parse(&[]), Ok(Overrides::default()));
     }
 
     #[test]
@@ -192,10 +192,10 @@ mod tests {
         use std::os::unix::ffi::OsStringExt as _;
 
         let path = OsString::from_vec(vec![b'a', 0xff]);
-        let command = ParameterArgs::<Given>::augment_args(Command::new("trisolar"));
+        let command = ParameterArgs::<Overrides>::augment_args(Command::new("trisolar"));
         let words = ["trisolar".into(), "--input".into(), path.clone()];
         let matches = command.try_get_matches_from(words).expect("a path");
-        let args = ParameterArgs::<Given>::from_arg_matches(&matches).expect("a path");
+        let args = ParameterArgs::<Overrides>::from_arg_matches(&matches).expect("a path");
         assert_eq!(args.values.input, Some(path.into()));
     }
 }

@@ -155,13 +155,13 @@ impl Computed {
     ///
     /// # Panics
     /// If the values of the map's quantity are of another type.
-    pub fn times(&self) -> &[u32] {
-        self.values.of().expect(NO_TIMES)
+    pub fn steps_together(&self) -> &[u32] {
+        self.values.of().expect(NO_STEP_COUNTS)
     }
 }
 
 /// The panic message if counts of steps are requested from a map of another quantity.
-pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
+pub(super) const NO_STEP_COUNTS: &str = "the values of this quantity are not counts of steps";
 
 /// A computed map with its specification and report.
 #[derive(Clone, Debug)]
@@ -219,8 +219,8 @@ impl DivergenceMap {
     ///
     /// # Panics
     /// If the values of the map's quantity are of another type.
-    pub fn times(&self) -> &[u32] {
-        self.values.of().expect(NO_TIMES)
+    pub fn steps_together(&self) -> &[u32] {
+        self.values.of().expect(NO_STEP_COUNTS)
     }
 
     /// A map of computed values: one for each pixel of `spec`, in their order.

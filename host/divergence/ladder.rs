@@ -123,7 +123,7 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub struct Climbed {
     /// Steps of every pixel, row-major.
-    pub times: Vec<u32>,
+    pub steps_together: Vec<u32>,
     /// Time of the kernel on the device.
     pub elapsed: Duration,
     /// Registers per thread.
@@ -212,7 +212,7 @@ pub fn climb(
     times.download(&mut result)?;
     let usage = device.usage(&kernel.code(), &grid)?;
     Ok(Some(Climbed {
-        times: result,
+        steps_together: result,
         elapsed: end.since(&start)?,
         registers: usage.registers,
         occupancy: usage.occupancy,

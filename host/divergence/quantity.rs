@@ -171,7 +171,7 @@ impl Quantity {
     /// The name of its array in npz files.
     pub fn array_name(self) -> &'static str {
         if self.counts_steps() {
-            "times"
+            "steps_together"
         } else {
             "values"
         }

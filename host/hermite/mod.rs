@@ -13,8 +13,8 @@ mod cpu_single;
 mod device;
 mod engine;
 pub mod files;
-mod given;
 pub mod models;
+mod overrides;
 mod run;
 mod schedule;
 mod spec;
@@ -27,7 +27,7 @@ pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
 };
-pub use given::{Given, GivenError, Scheme, StartModel, Times, order, particles};
+pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
 pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};

@@ -1,7 +1,7 @@
 //! Named arrays and texts in one compressed `.npz` file, which `numpy.load` reads.
 //!
 //! The same contents give the same bytes: members keep their order and carry a fixed time stamp.
-//! In numpy, `numpy.load("map.npz")["times"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
+//! In numpy, `numpy.load("map.npz")["steps_together"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};

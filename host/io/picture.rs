@@ -43,7 +43,7 @@ impl<'a> Map<'a> {
         Self::mapped(values, width, height, T::to_f64)
     }
 
-    /// The values through a function, such as `|times| f64::from(steps - times)`.
+    /// The values through a function, such as `|together| f64::from(steps - together)`.
     pub fn mapped<T: Copy + Sync>(
         values: &'a [T],
         width: usize,

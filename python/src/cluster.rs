@@ -8,10 +8,11 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::divergence::EngineError;
 use trisolar::hermite::{
-    self, BlockStep, Body, Cluster, Given, GivenError, HermiteError, Options, RunError, Snapshot,
-    Times, Validated,
+    self, BlockStep, Body, Cluster, HermiteError, Options, Overrides, OverridesError, RunError,
+    Snapshot, Times, Validated,
 };
 use trisolar::nbody::Bodies;
+use trisolar::spec::Parameters as _;
 
 use crate::array::{Array, Part};
 use crate::nbody::Accuracy;
@@ -22,7 +23,7 @@ use crate::{errors, values};
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterProblem {
     start: Arc<Validated>,
-    given: Given,
+    overrides: Overrides,
 }
 
 /// Masses, positions and velocities as bytes of f64.
@@ -44,37 +45,37 @@ impl ClusterProblem {
         bodies: Option<Arrays<'_>>,
         told: Option<values::Told>,
     ) -> PyResult<Self> {
-        let mut given: Given = values::typed(values::table(options)?)?;
+        let mut overrides: Overrides = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
-            let mut under: Given = values::parsed(text, file)?;
+            let mut under: Overrides = values::parsed(text, file)?;
             if bodies.is_some() {
                 under = under.without_start();
             }
-            given = given.over(under);
+            overrides = overrides.merged_over(under);
         }
         let bodies = bodies.as_ref().map(bodies_of);
         let (carried, _) = values::carried(told)?;
-        let started = given.start_with(bodies, carried);
-        let (start, given) = started.map_err(|error| match error {
-            GivenError::File(error) => errors::hermite_file(&error),
+        let started = overrides.start_with(bodies, carried);
+        let (start, overrides) = started.map_err(|error| match error {
+            OverridesError::File(error) => errors::hermite_file(&error),
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
             start: Arc::new(start),
-            given,
+            overrides,
         })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> PyResult<String> {
-        values::json(&self.given)
+        values::json(&self.overrides)
     }
 
     /// Every value, as TOML.
     #[getter]
     fn toml(&self) -> PyResult<String> {
-        values::toml(&self.given)
+        values::toml(&self.overrides)
     }
 
     /// Starts the run: its states are those at time 0, at every multiple of `every`, and at `end`.
@@ -94,12 +95,12 @@ impl ClusterProblem {
             block_step: values::option(block_step, "--block-step", str::parse::<BlockStep>)?,
         };
         options
-            .check(self.given.scheme)
+            .check(self.overrides.scheme)
             .map_err(|e| errors::value(&e.given, e.option, &e.allowed))?;
         let start = Arc::clone(&self.start);
-        let times = self.given.times_from(start.specification().start_time);
+        let times = self.overrides.times_from(start.specification().start_time);
         let Times { end, every } = times.map_err(|e| errors::bad_input(&e))?;
-        let most = self.given.max_error;
+        let most = self.overrides.max_error;
         let accuracy = Arc::new(Mutex::default());
         let found: Arc<Mutex<Accuracy>> = Arc::clone(&accuracy);
         let stream = Stream::new(move |sink| {

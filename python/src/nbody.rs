@@ -8,9 +8,10 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::accuracy::{self, Energies, EnergyError};
 use trisolar::divergence::EngineError;
 use trisolar::nbody::{
-    self, Bodies, Diagnostics, EnergyLooks, Given, GivenError, Options, RunError, Snapshot,
+    self, Bodies, Diagnostics, EnergyLooks, Options, Overrides, OverridesError, RunError, Snapshot,
     Validated,
 };
+use trisolar::spec::Parameters as _;
 
 use crate::array::{Array, Part};
 use crate::stream::{Ended, Sink, Stream};
@@ -23,7 +24,7 @@ const EVERY_AT_MOST: i64 = 1 << 53;
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct NbodyProblem {
     problem: Arc<Validated>,
-    given: Given,
+    overrides: Overrides,
 }
 
 /// Masses, positions and velocities as bytes of f64, and how many numbers a position has.
@@ -46,44 +47,44 @@ impl NbodyProblem {
         bodies: Option<Arrays<'_>>,
         told: Option<values::Told>,
     ) -> PyResult<Self> {
-        let mut given: Given = values::typed(values::table(options)?)?;
+        let mut overrides: Overrides = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
-            let under: Given = values::parsed(text, file)?;
-            given = given.over(if bodies.is_some() {
+            let under: Overrides = values::parsed(text, file)?;
+            overrides = overrides.merged_over(if bodies.is_some() {
                 under.without_start()
             } else {
                 under
             });
         }
-        let (problem, given) = match bodies {
-            None => given.problem(),
+        let (problem, overrides) = match bodies {
+            None => overrides.problem(),
             Some(arrays) => {
                 let (bodies, columns) = bodies_of(&arrays);
                 let (carried, dimensions) = values::carried(told)?;
                 let dimensions = dimensions.unwrap_or(columns).min(columns);
-                given.problem_of(bodies, dimensions, carried)
+                overrides.problem_of(bodies, dimensions, carried)
             }
         }
         .map_err(|error| match error {
-            GivenError::File(error) => errors::nbody_file(&error),
+            OverridesError::File(error) => errors::nbody_file(&error),
             error => errors::bad_input(&error),
         })?;
         Ok(Self {
             problem: Arc::new(problem),
-            given,
+            overrides,
         })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> PyResult<String> {
-        values::json(&self.given)
+        values::json(&self.overrides)
     }
 
     /// Every value, as TOML.
     #[getter]
     fn toml(&self) -> PyResult<String> {
-        values::toml(&self.given)
+        values::toml(&self.overrides)
     }
 
     /// Warnings before the run.
@@ -129,8 +130,8 @@ impl NbodyProblem {
         };
         let problem = Arc::clone(&self.problem);
         let watched = Watched {
-            looks: self.given.energy.unwrap_or_default(),
-            most: self.given.max_error,
+            looks: self.overrides.energy.unwrap_or_default(),
+            most: self.overrides.max_error,
         };
         let accuracy = Arc::new(Mutex::default());
         let found = Arc::clone(&accuracy);

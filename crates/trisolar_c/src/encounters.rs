@@ -8,7 +8,7 @@ use serde_json::json;
 use trisolar::config;
 use trisolar::divergence::{Backend, Driver, GpuChoice, Points, SpecError};
 use trisolar::encounters::files::{Format, REALS, WHOLES};
-use trisolar::encounters::{self, Devices, Ensemble, Given, Summary, Validated};
+use trisolar::encounters::{self, Devices, Ensemble, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
 
@@ -93,10 +93,12 @@ fn compute(
     options: Option<&Options>,
     out: &mut *mut Encounters,
 ) -> Result<(), Failure> {
-    let given: Given =
+    let overrides: Overrides =
         config::parse_as(toml).map_err(|e: config::ParseError| Failure::input(e.to_string()))?;
-    let valid = given.validated(points).map_err(|e: SpecError| refused(e))?;
-    let most = max_error_of(options, given.max_error)?;
+    let valid = overrides
+        .validated(points)
+        .map_err(|e: SpecError| refused(e))?;
+    let most = max_error_of(options, overrides.max_error)?;
     // SAFETY: the caller's promise, see the library.
     let (mut run, callback) = unsafe { run_and_monitor(options)? };
     if run.driver == Driver::Single {

@@ -79,7 +79,7 @@ pub struct Info {
     pub width: u32,
     /// Pixels.
     pub height: u32,
-    /// Steps taken; of divergence the sum of `times`.
+    /// Steps taken; of divergence the sum of `steps_together`.
     pub pixel_steps: u64,
     /// Pixels whose twins never parted; 0 for other quantities.
     pub never_parted: u64,
@@ -376,20 +376,20 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trisolar_map_times(map: *const Map) -> *const u32 {
+pub unsafe extern "C" fn trisolar_map_steps_together(map: *const Map) -> *const u32 {
     // SAFETY: the caller's promise, see the module.
     unsafe { values(map) }
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trisolar_map_copy_times(
+pub unsafe extern "C" fn trisolar_map_copy_steps_together(
     map: *const Map,
-    times: *mut u32,
+    steps_together: *mut u32,
     count: usize,
 ) -> Status {
     // SAFETY: the caller's promise.
-    guard(|| unsafe { copy_values(map, times, "times", count) })
+    guard(|| unsafe { copy_values(map, steps_together, "steps_together", count) })
 }
 
 /// See the header.
@@ -436,7 +436,7 @@ unsafe fn copy_values<T: Value>(
     let quantity = map.map.specification.quantity;
     let values = map.map.values.of::<T>().ok_or_else(|| {
         let (is, other) = match quantity.value_type() {
-            ValueType::U32 => ("uint32_t", "trisolar_map_copy_times"),
+            ValueType::U32 => ("uint32_t", "trisolar_map_copy_steps_together"),
             ValueType::F64 => ("double", "trisolar_map_copy_values_f64"),
         };
         Failure::input(format!(

@@ -8,7 +8,7 @@ use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
 use trisolar::encounters::store::{self, Begun, StoreError};
 use trisolar::encounters::{
-    self, Ensemble, Executor, Given, Portion, Summary, Validated, pictures,
+    self, Ensemble, Executor, Overrides, Portion, Summary, Validated, pictures,
 };
 use trisolar::io::IoError;
 use trisolar::run::{self, Claim, RecordError};
@@ -140,11 +140,11 @@ impl Job {
         if self.begun && path.exists() {
             return Ok(());
         }
-        let given = Given {
+        let overrides = Overrides {
             max_error: self.output.max_error,
-            ..Given::of(self.valid.specification())
+            ..Overrides::of(self.valid.specification())
         };
-        let text = given.to_toml();
+        let text = overrides.to_toml();
         let text = text.map_err(|reason| refuse(path, "--save-config", &reason))?;
         config::write(path, &text)
     }

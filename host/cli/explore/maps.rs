@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Backend, Devices, EngineError, Executor as _, Given, GpuChoice, Monitor, Points, Quantity,
+    Backend, Devices, EngineError, Executor as _, GpuChoice, Monitor, Overrides, Points, Quantity,
     RunOptions, Sink, SpecError, Specification, Task, Validated, ValueSlice,
 };
 use trisolar::gpu::{self, DeviceInfo};
@@ -105,12 +105,12 @@ impl Engine for Maps {
     }
 
     fn map(&self, specification: &Value) -> Result<Arc<dyn Map>, Refusal> {
-        let given = Given::deserialize_from(specification)?;
+        let overrides = Overrides::deserialize_from(specification)?;
         let specification = Specification {
             size: [1, 1],
             center: [0.0, 0.0],
             span: [1.0, 1.0],
-            ..Specification::from(given)
+            ..Specification::from(overrides)
         };
         if specification.quantity != Quantity::Divergence {
             let allowed = "the explorer shows maps of divergence only; trisolar divergence computes the others";
@@ -163,7 +163,7 @@ trait FromPage: Sized {
     fn deserialize_from(value: &Value) -> Result<Self, Refusal>;
 }
 
-impl FromPage for Given {
+impl FromPage for Overrides {
     fn deserialize_from(value: &Value) -> Result<Self, Refusal> {
         let Some(object) = value.as_object() else {
             return Err(Refusal::new("specification", value, "must be an object"));
@@ -320,7 +320,7 @@ impl TileEngine for OneMap {
             .devices
             .run(&valid, &self.options, &Watch(cancel))
             .map_err(ended)?;
-        Ok(Values::U32(map.times().to_vec()))
+        Ok(Values::U32(map.steps_together().to_vec()))
     }
 }
 

@@ -1,9 +1,9 @@
 //! `trisolar nbody`: integrates bodies that all attract each other, from a model, a file or a checkpoint to the last step.
 
 mod energy;
-mod given;
 mod options;
 mod outputs;
+mod overrides;
 mod plan;
 mod record;
 mod start;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use trisolar::divergence::{Backend, EngineError};
-use trisolar::nbody::{self, Given, Options, Partials, Pause, RunError};
+use trisolar::nbody::{self, Options, Overrides, Partials, Pause, RunError};
 use trisolar::run::Workers;
 use trisolar::run::{self, Claim, Refused, Renewal};
 
@@ -244,7 +244,7 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
     let mut declared = outputs.declared();
     for (option, path) in [
         ("--config", &args.config),
-        ("--input", &args.given.values.input),
+        ("--input", &args.overrides.values.input),
     ] {
         if let Some(path) = path {
             declared.input(option, path);
@@ -265,12 +265,12 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
     let record = match &outputs.checkpoint {
         Some(path) => {
             run::Record::refuse_unfinished("--checkpoint", path)?;
-            Some(record(path, &start.given, &args.output, &outputs)?)
+            Some(record(path, &start.overrides, &args.output, &outputs)?)
         }
         None => None,
     };
     if let Some(path) = &outputs.config {
-        given::save(&start.given, path)?;
+        overrides::save(&start.overrides, path)?;
     }
     warn(args, &start);
     let plan = RecordPlan {
@@ -297,12 +297,12 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
 /// The record of a new run.
 fn record(
     path: &Path,
-    given: &Given,
+    overrides: &Overrides,
     output: &OutputArgs,
     outputs: &Outputs,
 ) -> Result<run::Record, Failure> {
     let mut record = run::Record::new("nbody", path);
-    record.set(START, given)?;
+    record.set(START, overrides)?;
     // A checkpoint is renewed in place.
     let output = OutputArgs {
         checkpoint: None,
@@ -323,19 +323,19 @@ fn resume(
     refuse_gpus(args, communicator)?;
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
-    let mut given: Given = record.get(START)?;
+    let mut overrides: Overrides = record.get(START)?;
     let bits: Bits = record.get(COMPUTATION)?;
     let mut outputs = Outputs::new(&output)?;
     outputs.checkpoint = Some(path.to_owned());
     output.checkpoint = Some(path.to_owned());
 
-    let mut has = with_paths(&given);
+    let mut has = with_paths(&overrides);
     has.append(&mut with_paths(&output));
     has.append(&mut plain(&bits));
     if output.every.is_none() {
         has.insert("every".into(), output.spacing.into());
     }
-    let mut here = with_paths(&args.given.values);
+    let mut here = with_paths(&args.overrides.values);
     here.append(&mut with_paths(&args.output));
     here.append(&mut plain(&Bits::typed(args)));
     typed.refuse_others(&Resumed {
@@ -345,7 +345,7 @@ fn resume(
         extends: &["steps"],
         elsewhere: &["max_error"],
     })?;
-    given.max_error = args.max_error()?.or(given.max_error);
+    overrides.max_error = args.max_error()?.or(overrides.max_error);
     if communicator.size() > 1 && bits.partials == Partials::Threads {
         let reason = format!(
             "the run of {} has --partials threads, which works in one process only; start it without mpirun",
@@ -362,12 +362,12 @@ fn resume(
     }
     record.allow_what_is_there(outputs.results().map(|(_, path)| path))?;
     let regular = |step: u64| output.spacing.is_some_and(|k| step.is_multiple_of(k));
-    let start = Start::resumed(path, given, args.given.values.steps, regular)?;
+    let start = Start::resumed(path, overrides, args.overrides.values.steps, regular)?;
     let spec = start.problem.specification();
     record.extend(START, "steps", spec.steps);
     // Its user may have changed it since.
     if let Some(path) = outputs.config.as_ref().filter(|path| !path.exists()) {
-        given::save(&start.given, path)?;
+        overrides::save(&start.overrides, path)?;
     }
     args.output = output;
     warn(args, &start);

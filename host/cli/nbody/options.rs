@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
 use trisolar::io::plot::{Theme, View};
-use trisolar::nbody::{Given, Partials, Schedule, steps};
+use trisolar::nbody::{Overrides, Partials, Schedule, steps};
 use trisolar::run::Paths;
 
 use super::super::explore::live::LiveArgs;
@@ -24,7 +24,7 @@ use super::super::values;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub given: ParameterArgs<Given>,
+    pub overrides: ParameterArgs<Overrides>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --steps extends the run
     #[arg(
