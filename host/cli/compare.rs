@@ -7,7 +7,7 @@ use trisolar::divergence::{
     Resolution, RunOptions, SpecError, Specification, Validated, grain,
 };
 use trisolar::io::colour::ColourMap;
-use trisolar::io::picture::{self, Look, Map};
+use trisolar::io::picture::{self, Map, PictureStyle};
 use trisolar::output;
 use trisolar::run::Outputs;
 use trisolar::spec::Parameters as _;
@@ -300,9 +300,9 @@ fn draw(
     } else {
         format!("absolute difference of the {}", quantity.label())
     };
-    let look = Look {
+    let look = PictureStyle {
         colour_map: args.colormap,
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let json = serde_json::to_string(&map.specification)
         .expect("a specification is plain numbers and names");

@@ -13,7 +13,7 @@ use trisolar::run::{self, Claim, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
-use self::outcome::Outcome;
+use self::outcome::MapOutcome;
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::ranks::Communicator;
@@ -291,7 +291,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 }
 
 /// A map, its files, and its unfinished run.
-struct Job {
+struct MapJob {
     valid: Validated,
     output: OutputArgs,
     outputs: Vec<Output>,
@@ -301,7 +301,7 @@ struct Job {
     begun: bool,
 }
 
-impl Job {
+impl MapJob {
     fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
         let begun = args.begun()?;
         let mut output = OutputArgs {
@@ -380,11 +380,11 @@ fn run_on(
         return Err(Failure::value("single", "--driver", reason));
     }
     executor.check(options)?;
-    let job = Job::new(args, typed)?;
+    let job = MapJob::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
 
-    let Job { valid, outputs, .. } = &job;
+    let MapJob { valid, outputs, .. } = &job;
     if !args.quiet {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
@@ -415,7 +415,7 @@ fn run_on(
                 interrupt::check()?;
                 output.write(&map, &style)?;
             }
-            Outcome::of(&map)
+            MapOutcome::of(&map)
         }
     };
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();

@@ -8,15 +8,15 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use trisolar::spec::{AnyValue, Declaration, Parameters, Read};
 
 /// Headings whose options have a place of their own, further down in the help: that of a [`PlacedArgs`].
-pub(crate) trait Later {
+pub(crate) trait LaterHeadings {
     const HEADING: &str;
 }
 
 /// None.
 #[derive(Clone, Debug)]
-pub(crate) struct Nothing;
+pub(crate) struct NoHeadings;
 
-impl Later for Nothing {
+impl LaterHeadings for NoHeadings {
     const HEADING: &str = "";
 }
 
@@ -24,13 +24,13 @@ impl Later for Nothing {
 #[derive(Clone, Debug)]
 pub(crate) struct Accuracy;
 
-impl Later for Accuracy {
+impl LaterHeadings for Accuracy {
     const HEADING: &str = "Accuracy";
 }
 
 /// The options of all parameters, and the values that are given.
 #[derive(Clone, Debug)]
-pub(crate) struct ParameterArgs<P, L = Nothing> {
+pub(crate) struct ParameterArgs<P, L = NoHeadings> {
     pub(crate) values: P,
     later: PhantomData<L>,
 }
@@ -74,7 +74,7 @@ fn add(
     command.args(here.map(option))
 }
 
-impl<P: Parameters, L: Later> Args for ParameterArgs<P, L> {
+impl<P: Parameters, L: LaterHeadings> Args for ParameterArgs<P, L> {
     fn augment_args(command: Command) -> Command {
         add(command, P::DECLARATIONS, |d| d.heading != L::HEADING)
     }
@@ -84,7 +84,7 @@ impl<P: Parameters, L: Later> Args for ParameterArgs<P, L> {
     }
 }
 
-impl<P: Parameters, L: Later> FromArgMatches for ParameterArgs<P, L> {
+impl<P: Parameters, L: LaterHeadings> FromArgMatches for ParameterArgs<P, L> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut options = Self {
             values: P::default(),
@@ -105,7 +105,7 @@ impl<P: Parameters, L: Later> FromArgMatches for ParameterArgs<P, L> {
     }
 }
 
-impl<P: Parameters, L: Later> Args for PlacedArgs<P, L> {
+impl<P: Parameters, L: LaterHeadings> Args for PlacedArgs<P, L> {
     fn augment_args(command: Command) -> Command {
         add(command, P::DECLARATIONS, |d| d.heading == L::HEADING)
     }

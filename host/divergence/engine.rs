@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::quantity::Statistics;
-use super::sink::{Memory, Sink};
+use super::sink::{MemorySink, Sink};
 use super::value::ValueVec;
 use super::{Points, Resolution, Specification, Validated};
 use trisolar_device::Energy;
@@ -31,7 +31,7 @@ pub trait Engine {
     /// # Errors
     /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for the map.
     fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
-        let memory = Memory::new(spec.value_type(), spec.pixels())?;
+        let memory = MemorySink::new(spec.value_type(), spec.pixels())?;
         let whole = [0..spec.pixels()];
         let task = Task::new(spec, &whole, &memory);
         let Ran {

@@ -237,12 +237,12 @@ fn walk_avx512<I: MapIntegrator>(walk: &mut Walk<'_>) {
 
 /// The squared distance of each pair below which the step is too long, and the softening length squared.
 #[derive(Clone, Copy)]
-struct Limits<R> {
+struct PairLimits<R> {
     r2: [R; 3],
     softening2: R,
 }
 
-impl<R: Real> Limits<R> {
+impl<R: Real> PairLimits<R> {
     #[inline(always)]
     fn new(masses: &Masses) -> Self {
         Self {
@@ -309,7 +309,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         masses
     };
     let mut terms = Divergence::terms::<R>(&criterion(&own));
-    let mut limits = Limits::<R>::new(&own);
+    let mut limits = PairLimits::<R>::new(&own);
     let mut twins = Divergence::begin::<R, I>(&start(spec, &job, group[0]), &job, &of_lanes);
     for (lane, pixel) in group.iter().enumerate().skip(1) {
         let own = masses(spec, &job, *pixel);
@@ -318,7 +318,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         twins.set_lane(lane, &one);
         of_lanes.set_lane(lane, &of_one);
         terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
-        limits.set_lane(lane, &Limits::new(&own));
+        limits.set_lane(lane, &PairLimits::new(&own));
     }
     let rest = resting::<R, I>(spec, &job, group, &of_lanes);
     let done = &mut [false; MAX_LANES][..R::LANES];

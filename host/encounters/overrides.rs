@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::parameter::{AT_REST, range};
-use super::spec::{MOST_RUNS, wrong};
+use super::spec::{MAX_RUNS, wrong};
 use super::{Choice, Jump, Order, Parameter, Setup, Specification, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::max_error;
@@ -18,7 +18,7 @@ parameters! {
             setup: Option<Setup> = "NAME" => read::parsed, default "binary-single";
             /// Number of runs, 1 to 4294967296, such as 1e6
             #[serde(deserialize_with = "whole")]
-            n: Option<u64> = "N" => |text| whole_in_text(text, MOST_RUNS), default "10000; burrau: 1",
+            n: Option<u64> = "N" => |text| whole_in_text(text, MAX_RUNS), default "10000; burrau: 1",
                 where { conflicts: &["map"] };
             /// Seed of all random numbers
             #[serde(deserialize_with = "whole")]
@@ -305,7 +305,7 @@ impl Overrides {
             }
             let [w, h] = self.size.as_ref().map_or([300, 300], pixels);
             let size = if self.map.len() == 1 { [w, 1] } else { [w, h] };
-            let most = |n: &u64| (1..=MOST_RUNS).contains(n);
+            let most = |n: &u64| (1..=MAX_RUNS).contains(n);
             spec.n = size[0].checked_mul(size[1]).filter(most).ok_or_else(|| {
                 let allowed = "must be from 1 to 4294967296 (2^32) pixels";
                 wrong("size", format!("{}x{}", size[0], size[1]), allowed)

@@ -192,7 +192,7 @@ struct Started {
 }
 
 /// The most looks at the particles.
-const MOST_LOOKS: f64 = 1e7;
+const MAX_DIAGNOSTICS: f64 = 1e7;
 
 impl Overrides {
     /// That there can be such a limit of the error.
@@ -251,7 +251,7 @@ impl Overrides {
             return value(option, x, "must be a finite number above 0 (time)");
         }
         let end = end - start_time;
-        if end / every > MOST_LOOKS {
+        if end / every > MAX_DIAGNOSTICS {
             return value(
                 "--every",
                 every,

@@ -21,7 +21,7 @@ pub(super) const WORST: &str = "worst_step";
 
 /// A new or resumed run.
 pub(super) struct Begun {
-    pub state: State,
+    pub state: InitialState,
     /// Its end and its interval of diagnostics, on its own clock, which begins at 0.
     pub times: Times,
     /// The largest allowed energy error.
@@ -36,12 +36,12 @@ pub(super) struct Begun {
 }
 
 /// The particles that it begins with.
-pub(super) enum State {
+pub(super) enum InitialState {
     Start(Validated),
     Resumed(Box<Checkpoint>, Option<Abrupt>),
 }
 
-impl State {
+impl InitialState {
     pub(super) fn specification(&self) -> &Specification {
         match self {
             Self::Start(start) => start.specification(),
@@ -95,7 +95,7 @@ impl Begun {
         };
         Ok(Self {
             notes: start.notes().to_vec(),
-            state: State::Start(start),
+            state: InitialState::Start(start),
             times,
             max_error: overrides.max_error,
             output,
@@ -175,7 +175,7 @@ impl Begun {
         let worst = record.value(REPORT, WORST).cloned().unwrap_or_default();
         let worst = serde_json::from_value(worst).ok();
         Ok(Self {
-            state: State::Resumed(Box::new(checkpoint), worst),
+            state: InitialState::Resumed(Box::new(checkpoint), worst),
             times,
             max_error,
             output,

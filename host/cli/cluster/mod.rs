@@ -6,7 +6,7 @@ use std::time::Instant;
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
 use trisolar::hermite::{
-    Cluster, Devices, LAGRANGE_FRACTIONS, OverridesError, Scheme, Star, Times,
+    Cluster, LAGRANGE_FRACTIONS, OpenDevices, OverridesError, Scheme, Star, Times,
 };
 use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
@@ -24,7 +24,7 @@ mod begin;
 mod options;
 mod outputs;
 
-use begin::{Begun, REPORT, State, WORST};
+use begin::{Begun, InitialState, REPORT, WORST};
 pub(crate) use options::Args;
 use outputs::{OutputArgs, plot_path};
 
@@ -95,7 +95,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args, begun: Begun, devices: &'a Devices) -> Result<Self, Failure> {
+    fn start(args: &'a Args, begun: Begun, devices: &'a OpenDevices) -> Result<Self, Failure> {
         let Begun {
             state,
             times,
@@ -108,8 +108,8 @@ impl<'a> Run<'a> {
         let engine = devices.engine()?;
         let by = devices.block_steps(engine.as_ref(), state.specification());
         let (mut cluster, series) = match state {
-            State::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
-            State::Resumed(checkpoint, worst) => {
+            InitialState::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
+            InitialState::Resumed(checkpoint, worst) => {
                 let Checkpoint {
                     specification,
                     stars,

@@ -18,9 +18,9 @@ use trisolar::run::{self, Claim, Refused, Renewal};
 
 use self::energy::Energy;
 pub(crate) use self::options::Args;
-use self::options::{Format, OutputArgs};
+use self::options::{OutputArgs, OutputFormat};
 use self::outputs::Outputs;
-use self::plan::{Bits, RecordPlan};
+use self::plan::{BitOptions, RecordPlan};
 use self::record::Record;
 use self::start::Start;
 use super::explore::live;
@@ -89,7 +89,7 @@ fn run_as(mut args: Args, typed: &Typed, communicator: &Communicator) -> Result<
     notes.splice(0..0, start.problem.notes().iter().cloned());
     let spec = start.problem.specification();
     if let (Some(run), None) = (&mut record, &args.resume) {
-        let bits = Bits::new(
+        let bits = BitOptions::new(
             &options(&args, &plan, communicator),
             spec,
             start.problem.bodies().len(),
@@ -276,13 +276,13 @@ fn begin(args: &mut Args, communicator: &Communicator) -> Result<Begun, Failure>
     let plan = RecordPlan {
         every: args.output.spacing.unwrap_or(spec.steps),
         pause: args.output.pause(spec, start.problem.bodies().len()),
-        bits: Bits {
+        bits: BitOptions {
             // Ranks keep partial sums of rows.
             partials: match communicator.size() {
                 1 => args.partials,
                 _ => Partials::Rows,
             },
-            ..Bits::default()
+            ..BitOptions::default()
         },
     };
     Ok(Begun {
@@ -324,7 +324,7 @@ fn resume(
     let record = run::Record::read(path, "nbody").map_err(|e| refused(path, e))?;
     let mut output: OutputArgs = record.get(OUTPUT)?;
     let mut overrides: Overrides = record.get(START)?;
-    let bits: Bits = record.get(COMPUTATION)?;
+    let bits: BitOptions = record.get(COMPUTATION)?;
     let mut outputs = Outputs::new(&output)?;
     outputs.checkpoint = Some(path.to_owned());
     output.checkpoint = Some(path.to_owned());
@@ -337,7 +337,7 @@ fn resume(
     }
     let mut here = with_paths(&args.overrides.values);
     here.append(&mut with_paths(&args.output));
-    here.append(&mut plain(&Bits::typed(args)));
+    here.append(&mut plain(&BitOptions::typed(args)));
     typed.refuse_others(&Resumed {
         file: path,
         has,
@@ -417,7 +417,7 @@ fn warn(args: &Args, start: &Start) {
             report::to_stderr(&format!("warning: {warning}"));
         }
         // The summary and the JSON object contain them.
-        if args.output.format == Format::Textbook {
+        if args.output.format == OutputFormat::Textbook {
             for note in start.problem.notes() {
                 report::to_stderr(&format!("note: {note}"));
             }
@@ -429,7 +429,7 @@ fn warn(args: &Args, start: &Start) {
 /// when the run is resumed.
 fn wants_diagnostics(args: &Args, start: &Start, outputs: &Outputs, energy: &Energy<'_>) -> bool {
     let few = start.problem.bodies().len() <= MAX_BODIES_FOR_DIAGNOSTICS;
-    let summary = args.output.format == Format::Summary;
+    let summary = args.output.format == OutputFormat::Summary;
     outputs.want_energy() || (summary && few && energy.at_ends())
 }
 

@@ -93,7 +93,7 @@ pub(crate) struct OutputArgs {
         help_heading = "Output",
         default_value = "summary"
     )]
-    pub format: Format,
+    pub format: OutputFormat,
     /// Write the last state to .csv, .npz or .txt; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Vec<PathBuf>,
@@ -144,7 +144,7 @@ impl Paths for OutputArgs {
 /// What goes to the standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Times, energies, files.
     Summary,
     /// States in the format of Pacheco & Malensek (2021).

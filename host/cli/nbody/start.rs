@@ -11,7 +11,7 @@ use trisolar::nbody::{
 use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
-use super::options::{Args, Format};
+use super::options::{Args, OutputFormat};
 use super::overrides;
 use super::plan::RecordPlan;
 
@@ -46,7 +46,7 @@ impl Args {
             Some(path) => here.clone().merged_over(overrides::load(path)?),
             None => here.clone(),
         };
-        if self.output.format == Format::Textbook {
+        if self.output.format == OutputFormat::Textbook {
             overrides
                 .integrator
                 .get_or_insert(Integrator::ExplicitEuler);
@@ -143,7 +143,7 @@ fn file(error: FileError) -> Failure {
 
 /// All that ranks other than the first need of a start, beside the bodies.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct StartHead {
     specification: Specification,
     step: u64,
     name: String,
@@ -153,7 +153,7 @@ struct Head {
 impl Start {
     /// As bytes for other processes.
     pub(super) fn to_bytes(&self, plan: &RecordPlan) -> Vec<u8> {
-        let head = Head {
+        let head = StartHead {
             specification: self.problem.specification().clone(),
             step: self.from.step,
             name: self.name.clone(),
@@ -177,7 +177,7 @@ impl Start {
         let (head, numbers) = rest
             .split_at_checked(u64::from_le_bytes(*length) as usize)
             .ok_or_else(broken)?;
-        let head: Head = serde_json::from_slice(head).map_err(|_| broken())?;
+        let head: StartHead = serde_json::from_slice(head).map_err(|_| broken())?;
         let (numbers, _) = numbers.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
         let n = numbers.len() / 7;
