@@ -46,8 +46,13 @@ pub trait Kernel {
     /// and lifetimes are `'static`.
     type Arguments;
 
-    /// The name of the PTX entry; `None` for an instance of a generic kernel that its list does not have.
-    fn name() -> Option<&'static str>;
+    /// What the kernel's crate exports; `None` for an instance of a generic kernel that its list does not have.
+    fn exported() -> Option<Exported>;
+
+    /// The name of the PTX entry, if it is exported.
+    fn name() -> Option<&'static str> {
+        Self::exported().map(|entry| entry.name)
+    }
 
     /// What one thread does, to be called from inside the [`emulator`](crate::emulator).
     ///
@@ -116,15 +121,29 @@ pub struct Entry<A> {
     arguments: PhantomData<fn(A)>,
 }
 
+/// A kernel as its crate exports it. Its function is compiled there, once for all programs and crates that launch the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported {
+    /// The name of the PTX entry.
+    pub name: &'static str,
+    /// What one thread does with arguments at this address, see [`one_thread`].
+    pub thread: unsafe fn(*const ()),
+}
+
 /// A kernel without the types of its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Code {
-    /// The name of the PTX entry, if there is one.
-    pub name: Option<&'static str>,
+    /// What its crate exports, if anything.
+    pub exported: Option<Exported>,
     /// The descriptor's type in words.
     pub of: &'static str,
-    /// What one thread does with arguments at this address, see [`one_thread`].
-    pub thread: unsafe fn(*const ()),
+}
+
+impl Code {
+    /// The name of the PTX entry, if it is exported.
+    pub fn name(&self) -> Option<&'static str> {
+        self.exported.map(|entry| entry.name)
+    }
 }
 
 impl<A> Clone for Entry<A> {
@@ -137,7 +156,7 @@ impl<A> Copy for Entry<A> {}
 
 impl<A> fmt::Debug for Entry<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entry({})", self.code.name.unwrap_or(self.code.of))
+        write!(f, "Entry({})", self.name().unwrap_or(self.code.of))
     }
 }
 
@@ -146,9 +165,8 @@ impl<A> Entry<A> {
     pub fn of<K: Kernel<Arguments = A>>() -> Self {
         Self {
             code: Code {
-                name: K::name(),
+                exported: K::exported(),
                 of: core::any::type_name::<K>(),
-                thread: one_thread::<K>,
             },
             each: K::each,
             arguments: PhantomData,
@@ -157,7 +175,7 @@ impl<A> Entry<A> {
 
     /// The name of the PTX entry, if there is one.
     pub fn name(&self) -> Option<&'static str> {
-        self.code.name
+        self.code.name()
     }
 
     /// The kernel without the types of its arguments.
