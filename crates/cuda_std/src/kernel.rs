@@ -27,7 +27,7 @@ use core::marker::PhantomData;
 /// assert_eq!(Double::<f32>::name(), Some("double_f32"));
 /// assert_eq!(Double::<f64>::name(), None);
 /// let mut data = vec![1, 2, 3];
-/// // SAFETY: the pointer is valid for 3 values and nobody else uses it.
+/// // SAFETY: the pointer is valid for 3 values and nothing else uses it.
 /// unsafe { Launch::new(1, 32).run_kernel::<Double<u32>>((data.as_mut_ptr(), 3)) }.unwrap();
 /// assert_eq!(data, [2, 4, 6]);
 /// ```

@@ -33,7 +33,7 @@ unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, count: usize) -> i32 {
 /// Like [`memcmp`], except that only whether the result is zero has a meaning.
 ///
 /// # Safety
-/// As [`memcmp`].
+/// The same as for [`memcmp`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, count: usize) -> i32 {
     // SAFETY: the same contract.

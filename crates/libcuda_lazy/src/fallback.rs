@@ -27,7 +27,7 @@ unsafe extern "C" fn error_string(code: c_int, text: *mut *const c_char) -> c_in
         NOT_FOUND => c"the NVIDIA driver does not have this function",
         _ => c"error code of the CUDA driver, which is not available to explain it",
     };
-    // SAFETY: the caller vouches for `text`.
+    // SAFETY: the caller guarantees `text`.
     unsafe { put(text, words) }
 }
 
@@ -42,7 +42,7 @@ unsafe extern "C" fn error_name(code: c_int, text: *mut *const c_char) -> c_int 
         NOT_FOUND => c"CUDA_ERROR_NOT_FOUND",
         _ => c"CUDA_ERROR",
     };
-    // SAFETY: the caller vouches for `text`.
+    // SAFETY: the caller guarantees `text`.
     unsafe { put(text, name) }
 }
 

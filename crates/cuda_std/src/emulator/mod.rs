@@ -22,7 +22,7 @@
 //!
 //! let mut data = vec![1, 2, 3];
 //! let pointer = data.as_mut_ptr();
-//! // SAFETY: the pointer is valid for 3 values and nobody else uses it.
+//! // SAFETY: the pointer is valid for 3 values and nothing else uses it.
 //! let stats = unsafe { Launch::new(1, 32).run(|| double(pointer, 3)) }.unwrap();
 //! assert_eq!(data, [2, 4, 6]);
 //! assert_eq!(stats.threads, 32);

@@ -31,7 +31,7 @@ impl Launch {
     /// Runs a kernel with these arguments, as [`run`](Self::run) does.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The same as for [`run`](Self::run).
     ///
     /// # Safety
     /// The same as for a launch on a GPU: the arguments must meet the kernel's own contract.
@@ -47,7 +47,7 @@ impl Launch {
     /// generic over kernels.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The same as for [`run`](Self::run).
     ///
     /// # Safety
     /// `thread` may be called with `arguments` from several CPU threads at once until this returns.

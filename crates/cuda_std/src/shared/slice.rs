@@ -33,7 +33,7 @@ macro_rules! scalar {
             #[inline(always)]
             unsafe fn load(address: u32) -> Self {
                 let value: $ty;
-                // SAFETY: the caller vouches for the address. The assembly is not `readonly`, because another thread may write
+                // SAFETY: the caller guarantees the address. The assembly is not `readonly`, because another thread may write
                 // between two loads.
                 unsafe {
                     asm!(concat!("ld.shared.", $ptx, " {}, [{}];"), out($reg) value, in(reg32) address,
@@ -44,7 +44,7 @@ macro_rules! scalar {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store(address: u32, value: Self) {
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: the caller guarantees the address.
                 unsafe {
                     asm!(concat!("st.shared.", $ptx, " [{}], {};"), in(reg32) address, in($reg) value,
                         options(nostack, preserves_flags));
@@ -90,7 +90,7 @@ macro_rules! vector {
             #[inline(always)]
             unsafe fn load(address: u32) -> Self {
                 $(let $field: $element;)*
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: the caller guarantees the address.
                 unsafe {
                     asm!(concat!("ld.shared.", $ptx, " {{", $slots, "}}, [{address}];"),
                         $($field = out($reg) $field,)*
@@ -101,7 +101,7 @@ macro_rules! vector {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store(address: u32, value: Self) {
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: the caller guarantees the address.
                 unsafe {
                     asm!(concat!("st.shared.", $ptx, " [{address}], {{", $slots, "}};"),
                         $($field = in($reg) value.$field,)*
@@ -234,7 +234,7 @@ impl<T: SharedValue> SharedSlice<T> {
     #[track_caller]
     pub unsafe fn get(self, index: usize) -> T {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller vouches for the index.
+        // SAFETY: the caller guarantees the index.
         unsafe {
             T::load(self.address + (index * size_of::<T>()) as u32)
         }
@@ -256,7 +256,7 @@ impl<T: SharedValue> SharedSlice<T> {
     #[track_caller]
     pub unsafe fn set(self, index: usize, value: T) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller vouches for the index.
+        // SAFETY: the caller guarantees the index.
         unsafe {
             T::store(self.address + (index * size_of::<T>()) as u32, value);
         }
