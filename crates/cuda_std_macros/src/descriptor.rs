@@ -1,4 +1,4 @@
-//! The type by which the host knows a kernel: its name, its arguments, its function on the CPU.
+//! The type by which the host knows a kernel: its name, its arguments and its function on the CPU.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -8,9 +8,9 @@ use syn::{GenericParam, ItemFn, Lifetime, Type, TypeReference};
 use crate::arguments::{Argument, Form};
 use crate::options::Instance;
 
-/// The descriptor of a kernel: a type with the kernel's name in camel case. (A type of the kernel's own name would clash with a
-/// module of that name, from which kernels are often exported: `mod add; pub use add::add;`.) A glob import brings it into the
-/// kernel's scope, so that a type of the user's that has its name comes first.
+/// The descriptor of a kernel: a type with the kernel's name in camel case. (A type with the kernel's own name would clash with
+/// a module of that name, from which kernels are often exported: `mod add; pub use add::add;`.) A glob import brings it into
+/// the kernel's scope, so that a type of the same name in the user's code takes precedence.
 pub fn descriptor(
     function: &ItemFn,
     arguments: &[Argument],
@@ -20,7 +20,7 @@ pub fn descriptor(
     let name = Ident::new(&camel_case(&kernel.to_string()), kernel.span());
     let module = format_ident!("__kernel_{kernel}");
     let doc = format!(
-        " The kernel [`{kernel}`](fn@{kernel}) for launches by its type, see [`Kernel`](::cuda_std::Kernel)."
+        " The kernel [`{kernel}`](fn@{kernel}) for launches by its type; see [`Kernel`](::cuda_std::Kernel)."
     );
 
     let parameters: Vec<&GenericParam> = (function.sig.generics.params.iter())
@@ -130,7 +130,7 @@ pub fn descriptor(
             }
 
             unsafe fn call((#(#values,)*): Self::Arguments) {
-                // SAFETY: the caller's promise is that of the kernel.
+                // SAFETY: the caller makes the kernel's own promise.
                 unsafe { #kernel #turbofish(#(#calls),*) }
             }
 
@@ -142,7 +142,7 @@ pub fn descriptor(
     }
 }
 
-/// The type in which an argument is handed to a launch: pointers for references, pointer and length for slices.
+/// The type in which a launch receives an argument: a pointer for a reference, pointer and length for a slice.
 fn passed(argument: &Argument) -> Type {
     let mut ty = match (&argument.form, &argument.ty) {
         (
@@ -171,7 +171,7 @@ fn passed(argument: &Argument) -> Type {
     ty
 }
 
-/// The kernel's argument, made of what was handed to the launch.
+/// The expression that makes the kernel's argument from what the launch received.
 fn unpassed(argument: &Argument) -> TokenStream {
     let name = &argument.name;
     match &argument.form {
@@ -200,7 +200,7 @@ fn unpassed(argument: &Argument) -> TokenStream {
     }
 }
 
-/// Hands the addresses of an argument's parts to `each`.
+/// Passes the addresses of an argument's parts to `each`.
 fn pointers(argument: &Argument, name: &Ident) -> TokenStream {
     match &argument.form {
         Form::Slice { .. } => quote! {
@@ -220,7 +220,7 @@ fn reference(ty: &Type) -> Option<&TypeReference> {
     }
 }
 
-/// Makes every lifetime `'static`: a descriptor has none of its own.
+/// Replaces every lifetime by `'static`, because a descriptor has no lifetime parameters.
 struct Static;
 
 impl VisitMut for Static {
