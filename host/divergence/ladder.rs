@@ -52,7 +52,7 @@ impl Rung {
 
     /// The entry point's name.
     pub fn entry(self) -> &'static str {
-        RungKernel::of(self).code().name.unwrap_or_default()
+        RungKernel::of(self).code().name().unwrap_or_default()
     }
 
     /// The change from the previous rung.

@@ -128,7 +128,7 @@ pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, CallFailur
 /// # Safety
 /// `pointer` is NULL or points at a `T` that does not change during `'a`.
 pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, CallFailure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
@@ -147,12 +147,12 @@ pub(crate) unsafe fn place<'a, T>(
 /// Memory for a pointer to a new object, which is NULL until the object exists.
 ///
 /// # Safety
-/// As [`place`].
+/// The same as for [`place`].
 pub(crate) unsafe fn output<'a, T>(
     pointer: *mut *mut T,
     name: &str,
 ) -> Result<&'a mut *mut T, CallFailure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     Ok(unsafe { place(pointer, name) }?.write(null_mut()))
 }
 

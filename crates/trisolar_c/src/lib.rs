@@ -261,7 +261,7 @@ unsafe fn run_and_monitor(
 ) -> Result<(RunOptions, Callback), CallFailure> {
     match options {
         None => Ok((RunOptions::default(), Callback::none())),
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         Some(options) => unsafe {
             let callback = Callback::new(options.progress, options.user);
             Ok((run_options(options)?, callback))
@@ -299,7 +299,7 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
             ))
         })?),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (gpus, driver) = unsafe {
         (
             named(options.gpus, "gpus")?,
@@ -326,7 +326,7 @@ unsafe fn named<T: FromStr<Err = String>>(
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let given = text(unsafe { input(pointer, name)? }, name)?;
     let refused =
         |allowed| CallFailure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
@@ -390,7 +390,7 @@ pub unsafe extern "C" fn trisolar_map_copy_steps_together(
     steps_together: *mut u32,
     count: usize,
 ) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     guard(|| unsafe { copy_values(map, steps_together, "steps_together", count) })
 }
 
@@ -408,7 +408,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
     to: *mut f64,
     count: usize,
 ) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     guard(|| unsafe { copy_values(map, to, "values", count) })
 }
 
@@ -417,7 +417,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
 /// # Safety
 /// `map` is null or a map.
 unsafe fn values<T: Value>(map: *const Map) -> *const T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let map = unsafe { map.as_ref() };
     let values = map.and_then(|map| map.map.values.of::<T>());
     values.map_or(null(), <[T]>::as_ptr)
@@ -433,7 +433,7 @@ unsafe fn copy_values<T: Value>(
     name: &str,
     count: usize,
 ) -> Result<(), CallFailure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (map, to) = unsafe { (boundary::object(map, "map")?, boundary::place(to, name)?) };
     let quantity = map.map.specification.quantity;
     let values = map.map.values.of::<T>().ok_or_else(|| {
@@ -451,7 +451,7 @@ unsafe fn copy_values<T: Value>(
             values.len()
         )));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         values
             .as_ptr()
