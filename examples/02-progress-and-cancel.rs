@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use trisolar::divergence::{EngineError, Monitor, RunOptions, SpecError, Specification, run};
 
-/// Prints percentages, and cancels after this time.
+/// Prints percentages, and cancels the run after a time limit.
 struct Patience {
     until: Instant,
 }
