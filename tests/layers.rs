@@ -55,7 +55,7 @@ const GROUND: &[&str] = &[
 ];
 
 /// Crates that only one package may depend on.
-const ALONE: &[(&str, &str)] = &[
+const EXCLUSIVE: &[(&str, &str)] = &[
     ("nvml-wrapper", "trisolar-device"),
     ("mpi", "trisolar-run"),
     ("clap", "trisolar-cli"),
@@ -108,10 +108,10 @@ fn each_package_depends_only_on_those_below_it() {
 #[test]
 fn mpi_nvml_and_clap_are_used_by_one_package_each() {
     for (name, dependencies) in packages() {
-        for (dependency, alone) in ALONE {
+        for (dependency, owner) in EXCLUSIVE {
             assert!(
-                name == *alone || !dependencies.iter().any(|d| d == dependency),
-                "{name} depends on {dependency}, which is {alone}'s"
+                name == *owner || !dependencies.iter().any(|d| d == dependency),
+                "{name} depends on {dependency}, which is {owner}'s"
             );
         }
     }
