@@ -56,7 +56,7 @@ const GROUND: &[&str] = &[
 
 /// Crates that only one package may depend on.
 const EXCLUSIVE: &[(&str, &str)] = &[
-    ("nvml-wrapper", "trisolar-device"),
+    ("nvml-wrapper-sys", "trisolar-device"),
     ("mpi", "trisolar-run"),
     ("clap", "trisolar-cli"),
 ];

@@ -47,8 +47,13 @@ pub trait Kernel {
     /// [`RawSliceMut`], and all lifetimes are `'static`.
     type Arguments;
 
-    /// The name of the PTX entry; `None` for an instance of a generic kernel that is not in its list of instances.
-    fn name() -> Option<&'static str>;
+    /// The exported kernel; `None` for an instance of a generic kernel that is not in its list of instances.
+    fn exported() -> Option<Exported>;
+
+    /// The name of the PTX entry, if it is exported.
+    fn name() -> Option<&'static str> {
+        Self::exported().map(|entry| entry.name)
+    }
 
     /// Runs one thread of the kernel; to be called from inside the [`emulator`](crate::emulator).
     ///
@@ -117,15 +122,29 @@ pub struct Entry<A> {
     arguments: PhantomData<fn(A)>,
 }
 
+/// A kernel as its crate exports it. The crate compiles its function once, for all crates that launch it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported {
+    /// The name of the PTX entry.
+    pub name: &'static str,
+    /// Runs one thread with the arguments at this address; see [`one_thread`].
+    pub thread: unsafe fn(*const ()),
+}
+
 /// A kernel without the types of its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Code {
-    /// The name of the PTX entry, if there is one.
-    pub name: Option<&'static str>,
+    /// The exported kernel; `None` for an instance that is not exported.
+    pub exported: Option<Exported>,
     /// The name of the descriptor's type, for messages.
     pub of: &'static str,
-    /// Runs one thread with the arguments at this address; see [`one_thread`].
-    pub thread: unsafe fn(*const ()),
+}
+
+impl Code {
+    /// The name of the PTX entry, if it is exported.
+    pub fn name(&self) -> Option<&'static str> {
+        self.exported.map(|entry| entry.name)
+    }
 }
 
 impl<A> Clone for Entry<A> {
@@ -138,7 +157,7 @@ impl<A> Copy for Entry<A> {}
 
 impl<A> fmt::Debug for Entry<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entry({})", self.code.name.unwrap_or(self.code.of))
+        write!(f, "Entry({})", self.name().unwrap_or(self.code.of))
     }
 }
 
@@ -147,9 +166,8 @@ impl<A> Entry<A> {
     pub fn of<K: Kernel<Arguments = A>>() -> Self {
         Self {
             code: Code {
-                name: K::name(),
+                exported: K::exported(),
                 of: core::any::type_name::<K>(),
-                thread: one_thread::<K>,
             },
             each: K::each,
             arguments: PhantomData,
@@ -158,7 +176,7 @@ impl<A> Entry<A> {
 
     /// The name of the PTX entry, if there is one.
     pub fn name(&self) -> Option<&'static str> {
-        self.code.name
+        self.code.name()
     }
 
     /// The kernel without the types of its arguments.

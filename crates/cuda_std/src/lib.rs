@@ -62,7 +62,7 @@ pub use half::{bf16, f16};
 #[cfg(target_arch = "nvptx64")]
 pub use io::{assert_eq, assert_ne, print, println};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use kernel::{Code, Entry, Kernel, RawSlice, RawSliceMut};
+pub use kernel::{Code, Entry, Exported, Kernel, RawSlice, RawSliceMut};
 pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;

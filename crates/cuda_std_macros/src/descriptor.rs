@@ -63,23 +63,46 @@ pub fn descriptor(
         .unzip();
     let calls = arguments.iter().map(unpassed);
     let pointers = arguments.iter().map(|a| pointers(a, &a.name));
-    let found = if instances.is_empty() {
-        let entry = kernel.to_string();
-        quote!(::core::option::Option::Some(#entry))
-    } else {
-        let instances = instances.iter().map(|instance| {
-            let (entry, given) = (instance.entry(kernel).to_string(), &instance.arguments);
-            quote! {
-                if this == ::core::any::TypeId::of::<#module::#name<#(#given),*>>() {
-                    return ::core::option::Option::Some(#entry);
-                }
+    // A function that is not generic is compiled in the kernel's crate, not in each that launches the kernel.
+    let thread_of = |entry: &Ident, given: TokenStream| {
+        let thread = format_ident!("__thread_of_{entry}");
+        let function = quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(never)]
+            unsafe fn #thread(arguments: *const ()) {
+                // SAFETY: the caller's promise is the same.
+                unsafe { ::cuda_std::emulator::one_thread::<#module::#name #given>(arguments) }
             }
-        });
-        quote! {
+        };
+        let entry = entry.to_string();
+        let exported = quote! {
+            ::core::option::Option::Some(::cuda_std::Exported { name: #entry, thread: #thread })
+        };
+        (function, exported)
+    };
+    let (threads, found) = if instances.is_empty() {
+        let (function, exported) = thread_of(kernel, TokenStream::new());
+        (vec![function], exported)
+    } else {
+        let (functions, instances): (Vec<_>, Vec<_>) = (instances.iter())
+            .map(|instance| {
+                let given = &instance.arguments;
+                let given = quote!(<#(#given),*>);
+                let (function, exported) = thread_of(&instance.entry(kernel), given.clone());
+                let instance = quote! {
+                    if this == ::core::any::TypeId::of::<#module::#name #given>() {
+                        return #exported;
+                    }
+                };
+                (function, instance)
+            })
+            .unzip();
+        let found = quote! {
             let this = ::core::any::TypeId::of::<Self>();
             #(#instances)*
             ::core::option::Option::None
-        }
+        };
+        (functions, found)
     };
     let turbofish = (!names.is_empty()).then(|| quote!(::<#(#names),*>));
     quote! {
@@ -94,6 +117,7 @@ pub fn descriptor(
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(unused_imports)]
         #vis use #module::*;
+        #(#threads)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::unused_unit, unused_parens, private_interfaces)]
         impl<#(#bounded),*> ::cuda_std::Kernel for #module::#name<#(#names),*>
@@ -101,7 +125,7 @@ pub fn descriptor(
         {
             type Arguments = (#(#tuple,)*);
 
-            fn name() -> ::core::option::Option<&'static str> {
+            fn exported() -> ::core::option::Option<::cuda_std::Exported> {
                 #found
             }
 
