@@ -209,7 +209,7 @@ pub(super) struct AnyKernel {
     pub(super) call: unsafe fn(*const ()),
 }
 
-// SAFETY: `Launch::run` makes its caller promise that the closure may be called from any thread.
+// SAFETY: `Launch::run` requires its caller to guarantee that the closure may be called from any thread.
 unsafe impl Send for AnyKernel {}
 // SAFETY: as above.
 unsafe impl Sync for AnyKernel {}
