@@ -10,10 +10,10 @@ use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
 
 /// From this number of runs on `auto` prefers a GPU: opening one and letting its driver compile the kernel takes seconds.
-const WORTH_A_GPU: u64 = 20_000;
+const MIN_RUNS_FOR_GPU: u64 = 20_000;
 
 /// Runs per GPU if the user does not set the number of GPUs: about as many as a GPU integrates at a time.
-const RUNS_A_GPU: u64 = 1 << 16;
+const RUNS_PER_GPU: u64 = 1 << 16;
 
 /// The devices of this process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +52,7 @@ impl Team {
         let wanted = match options.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
-            Backend::Auto => runs >= WORTH_A_GPU,
+            Backend::Auto => runs >= MIN_RUNS_FOR_GPU,
         };
         if wanted {
             match open_gpus(options, runs) {
@@ -92,7 +92,7 @@ fn open_gpus(options: &RunOptions, runs: u64) -> Result<Opened, EngineError> {
         GpuChoice::These(_) => options.gpus.numbers().collect(),
         GpuChoice::All => found.collect(),
         GpuChoice::Auto => {
-            let enough = usize::try_from(runs.div_ceil(RUNS_A_GPU)).unwrap_or(usize::MAX);
+            let enough = usize::try_from(runs.div_ceil(RUNS_PER_GPU)).unwrap_or(usize::MAX);
             found.take(enough.max(1)).collect()
         }
     };

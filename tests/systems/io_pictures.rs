@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use trisolar::io::colour::{ColourMap, ColourRange};
-use trisolar::io::picture::{Axis, Labels, Look, Map, Theme, bare, plot};
+use trisolar::io::picture::{Axis, Labels, Map, PictureStyle, Theme, bare, plot};
 use trisolar::io::plot::{
     Division, LinePlot, Marks, Orbits, PlotAxis, Series, Trajectory, lines, trajectories,
 };
@@ -99,7 +99,7 @@ fn a_bare_picture_has_the_colour_of_every_value() {
     bare(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         Some("{\"steps\": 50000, \"µ\": 1}"),
     )
     .unwrap();
@@ -128,7 +128,13 @@ fn row_0_is_at_the_top_and_column_0_on_the_left() {
     let path = dir.path().join("map.png");
     // The map is 3 pixels wide and 2 high.
     let values = [0.0, 0.0, 1.0, 0.5, 0.0, 0.0];
-    bare(&path, &Map::new(&values, 3, 2), &Look::default(), None).unwrap();
+    bare(
+        &path,
+        &Map::new(&values, 3, 2),
+        &PictureStyle::default(),
+        None,
+    )
+    .unwrap();
     let picture = decode(&path);
     assert_eq!((picture.width, picture.height), (3, 2));
     assert_eq!(
@@ -141,10 +147,10 @@ fn row_0_is_at_the_top_and_column_0_on_the_left() {
 fn the_range_can_be_fixed_and_values_that_are_not_finite_are_visible() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("map.png");
-    let look = Look {
+    let look = PictureStyle {
         range: ColourRange::Fixed(0.0, 10.0),
         colour_map: ColourMap::Grey,
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let values = [-5.0, 0.0, 10.0, 50.0];
     bare(&path, &Map::new(&values, 4, 1), &look, None).unwrap();
@@ -170,7 +176,7 @@ fn a_plot_enlarges_the_map_beside_its_colour_bar() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.0, 40.0), (0.0, 40.0)),
         Some("{}"),
     )
@@ -213,7 +219,7 @@ fn the_second_axis_points_downwards_and_ticks_are_correct() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.55, 0.7), (0.55, 0.7)),
         None,
     )
@@ -275,7 +281,7 @@ fn the_shape_follows_the_span() {
         plot(
             &path,
             &map,
-            &Look::default(),
+            &PictureStyle::default(),
             &labels((0.0, sx), (0.0, sy)),
             None,
         )
@@ -297,7 +303,7 @@ fn large_maps_are_averaged() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.0, 1.0), (0.0, 1.0)),
         None,
     )
@@ -324,9 +330,9 @@ fn odd_maps_and_axes_give_pictures_of_a_convenient_size() {
             for value in [0.0, 50000.0, -1e-300, f64::NAN, f64::MAX] {
                 for theme in [Theme::Dark, Theme::Light] {
                     let values = vec![value; w * h];
-                    let look = Look {
+                    let look = PictureStyle {
                         theme,
-                        ..Look::default()
+                        ..PictureStyle::default()
                     };
                     let labels = labels((centre, span), (centre, span));
                     plot(&path, &Map::new(&values, w, h), &look, &labels, None).unwrap();
@@ -349,7 +355,7 @@ fn the_same_map_gives_the_same_bytes() {
         plot(
             &path,
             &map,
-            &Look::default(),
+            &PictureStyle::default(),
             &labels((0.0, 1.0), (0.0, 1.0)),
             None,
         )
@@ -370,11 +376,11 @@ fn bad_maps_and_ranges_are_rejected_and_leave_no_file() {
     };
     let values = [1_u32; 6];
     let good = labels((0.0, 1.0), (0.0, 1.0));
-    let fixed = |low, high| Look {
+    let fixed = |low, high| PictureStyle {
         range: ColourRange::Fixed(low, high),
-        ..Look::default()
+        ..PictureStyle::default()
     };
-    let look = Look::default();
+    let look = PictureStyle::default();
     refused(
         bare(&path, &Map::new(&values, 2, 2), &look, None),
         "6 were given",
@@ -448,8 +454,8 @@ fn a_full_disk_is_reported_when_a_picture_is_written() {
         let map = Map::new(values, side, side);
         let axes = labels((0.0, 1.0), (0.0, 1.0));
         for result in [
-            bare(&path, &map, &Look::default(), None),
-            plot(&path, &map, &Look::default(), &axes, None),
+            bare(&path, &map, &PictureStyle::default(), None),
+            plot(&path, &map, &PictureStyle::default(), &axes, None),
         ] {
             let error = result.unwrap_err();
             assert!(matches!(error, IoError::DiskFull { .. }), "{error:?}");

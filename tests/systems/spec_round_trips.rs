@@ -2,7 +2,9 @@
 
 use glam::DVec3;
 use proptest::prelude::*;
-use trisolar::divergence::{Given, Integrator, Plane, Precision, Quantity, Specification, Start};
+use trisolar::divergence::{
+    Integrator, Overrides, Plane, Precision, Quantity, Specification, Start,
+};
 
 fn vector(number: &BoxedStrategy<f64>) -> BoxedStrategy<DVec3> {
     let n = || number.clone();
@@ -193,7 +195,7 @@ fn missing_values_default_to_the_headline_map() {
     let empty: Specification = toml::from_str("").unwrap();
     assert_eq!(empty, Specification::default());
     assert_eq!(
-        Specification::from(Given::default()),
+        Specification::from(Overrides::default()),
         Specification::default()
     );
     let json: Specification = serde_json::from_str("{}").unwrap();
@@ -223,8 +225,8 @@ fn a_pixel_at_the_place_of_a_body_is_allowed_and_parts_when_it_becomes_nan() {
         .unwrap()
         .compute(&valid, &Unattended)
         .unwrap();
-    assert_eq!(map.times()[4], 2);
-    assert!(map.times().iter().filter(|t| **t == 50).count() >= 4);
+    assert_eq!(map.steps_together()[4], 2);
+    assert!(map.steps_together().iter().filter(|t| **t == 50).count() >= 4);
 }
 
 /// Names from files of earlier versions are read; current names are written.

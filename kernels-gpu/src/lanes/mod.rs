@@ -10,7 +10,7 @@ use crate::{Mask, PerLane, Real};
 
 mod source;
 
-pub use source::{Ended, Item, Pixel, PixelSource, ResumableSource};
+pub use source::{Ended, InProgress, Item, Pixel, PixelSource, ResumableSource};
 
 use source::FromStart;
 
