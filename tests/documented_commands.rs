@@ -1,4 +1,5 @@
-//! Checks the documentation: its links, and the paths, options and commands that it names.
+//! Checks the documentation: its links, the paths, options and commands that it names, and its blocks of C. (`cargo test --doc` compiles
+//! its blocks of Rust: `crates/trisolar_guide/src/code.rs`. `python/ci.sh` runs its blocks of Python.)
 //!
 //! Every command in a shell block, and every command in the text that has options, is run, scaled down where it would take long.
 //! The commands of a page run in order and in one folder, because later commands use files of earlier ones. A command that is
@@ -738,6 +739,52 @@ fn links(prose: &str) -> Vec<&str> {
         .map(|(target, _)| target)
         .filter(|t| !t.contains("://"))
         .collect()
+}
+
+/// What the blocks of C use beside the interface.
+const C_CONTEXT: &str = "\
+#include <inttypes.h>
+#include <stdio.h>
+#include \"trisolar.h\"
+static uint64_t shown;
+static int32_t show(uint64_t done, uint64_t total, void *user) { *(uint64_t *)user = done; return done > total; }
+";
+
+/// Each block is the body of a function.
+#[test]
+fn every_block_of_c_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = C_CONTEXT.to_owned();
+    let mut found = 0;
+    for page in pages() {
+        let (blocks, _) = blocks(&text(&page));
+        for (_, block) in blocks.iter().filter(|(language, _)| language == "c") {
+            found += 1;
+            program += &format!(
+                "void block_{found}(void) {{\n#line 1 \"{page}, a block of C\"\n{block}}}\n"
+            );
+        }
+    }
+    assert!(found >= 3, "{found}");
+    let file = folder.path().join("blocks.c");
+    fs::write(&file, program).unwrap();
+    let output = Command::new("cc")
+        .args([
+            "-std=c11",
+            "-fsyntax-only",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-variable",
+            "-Wno-unused-function",
+        ])
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(&file)
+        .output()
+        .expect("cc, with which rustc links");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
 }
 
 #[test]

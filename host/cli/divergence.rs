@@ -126,7 +126,7 @@ pub(crate) struct OutputArgs {
     title: Option<String>,
 }
 
-/// Their group in the record of an unfinished map.
+/// The group of these options in the record of an unfinished map.
 const OUTPUT: &str = "output";
 
 impl Paths for OutputArgs {
@@ -243,7 +243,7 @@ impl Args {
         };
         let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
         let run = match Begun::read(&main) {
-            // With all options given again it can do without.
+            // If all options are given again, no record is needed.
             Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
             begun => begun.map_err(refused)?,
         };
@@ -318,7 +318,7 @@ impl MapJob {
                 &output,
                 &["Specification", "max_error", "points", "config", "preset"],
             )?;
-            // Other points are told by what they are.
+            // Changed points are recognised by their checksum, not by the name of their file.
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };
         }
@@ -398,7 +398,7 @@ fn run_on(
     }
     let most = job.output.max_error;
     if let Some(path) = &job.output.save_config
-        // An earlier run has written it, and its user may have changed it since.
+        // An earlier run has written the file, and its user may have changed it since.
         && !(job.begun && path.exists())
     {
         config::save(path, valid, most)?;

@@ -12,7 +12,7 @@ pub(crate) trait LaterHeadings {
     const HEADING: &str;
 }
 
-/// None.
+/// No headings.
 #[derive(Clone, Debug)]
 pub(crate) struct NoHeadings;
 
@@ -35,14 +35,14 @@ pub(crate) struct ParameterArgs<P, L = NoHeadings> {
     later: PhantomData<L>,
 }
 
-/// Where the options are whose place is not with the others. [`ParameterArgs`] has their values.
+/// The place in the help of options that are not listed with the others. [`ParameterArgs`] has their values.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedArgs<P, L>(PhantomData<(P, L)>);
 
-/// One option.
+/// A single option.
 fn option(declaration: &Declaration) -> Arg {
     let option = Arg::new(declaration.name)
-        // Without a feature that would make every name of the program an owned one, clap keeps names of the whole run only.
+        // clap keeps static names only, without a feature that would make all names owned.
         .long(declaration.option().leak() as &str)
         .value_name(declaration.value)
         .help(declaration.help())

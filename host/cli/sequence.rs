@@ -1,4 +1,4 @@
-//! What `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and how they are computed.
+//! The parts that `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and their computation.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

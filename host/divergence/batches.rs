@@ -17,12 +17,12 @@ use trisolar_run::{EngineError, Workers};
 
 /// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
 pub(super) const ROUNDS_PER_SLICE: u32 = 1 << 13;
-/// The largest batch, in pixels. A batch is large enough to last at least [`MIN_BATCH_TIME`].
+/// The largest batch, in pixels. A batch is large enough to last at least [`MIN_BATCH_TIME`], if this limit allows it.
 const MAX_BATCH_PIXELS: u64 = 1 << 12;
-/// How long a batch should last, at least.
+/// Intended least duration of a batch.
 const MIN_BATCH_TIME: Duration = Duration::from_millis(2);
 
-/// Where pixels begin and where their results go.
+/// The states from which pixels begin, and the destination of their results.
 pub(super) trait Work {
     /// The data kept for a pixel.
     type Value;
@@ -39,7 +39,7 @@ pub(super) trait Work {
     ) -> Result<(), EngineError>;
 }
 
-/// What the threads of a run share.
+/// The data that the threads of a run share.
 pub(super) struct SharedBatches<'a> {
     pub spec: &'a Validated,
     pub job: &'a Job,

@@ -1,4 +1,4 @@
-//! Specifications as TOML text: what `--config` and `--save-config`, Python and C read and write.
+//! Specifications as TOML text, which `--config` and `--save-config`, Python and C read and write.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
         .map(|parameter| parameter.name)
 }
 
-/// Reads TOML text; keys that are missing stay open.
+/// Reads TOML text; missing keys have no value.
 ///
 /// # Errors
 /// [`ParseError`]: not TOML, a key that does not exist, or a value of another kind. Whether values can be computed
@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> Result<Overrides, ParseError> {
     parse_as(text)
 }
 
-/// The specification as TOML, a comment on each line; [`parse`] gives back the same bits.
+/// The specification as TOML with a comment on each line. [`parse`] restores the same bits.
 pub fn to_text(specification: &Specification) -> String {
     to_text_for(specification, None)
 }

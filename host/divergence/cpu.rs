@@ -1,4 +1,4 @@
-//! The CPU engine: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
+//! The CPU engine: threads with SIMD lanes. A lane gets another pixel as soon as its pixel is done.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -82,7 +82,7 @@ impl Worker for CpuEngine {
     }
 
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError> {
-        // The lanes get the numbers of the pixels with the pixels.
+        // The job begins with pixel 0, because the lanes get the numbers of their pixels together with the pixels.
         let job = task.spec.job(0, 0);
         let shared = SharedBatches::new(&self.workers, task.spec, &job, share);
         if !shared.begin() {

@@ -19,8 +19,8 @@ pub use trisolar_spec::{OneOrThree, OneOrTwo};
 
 /// Everything a divergence map's values depend on. [`Default`] is the headline map.
 ///
-/// Lengths, times and masses are in any consistent units: [`g`](Self::g) ties them together. Read from TOML or
-/// JSON as a [`Overrides`] is; written in full, every number with the digits that give the same bits back.
+/// Lengths, times and masses are in any consistent units: [`g`](Self::g) ties them together. It is read
+/// from TOML or JSON like [`Overrides`], and written in full, with enough digits to restore the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Overrides")]
 pub struct Specification {
@@ -202,7 +202,7 @@ fn quantities() -> String {
 /// A number of steps; its range is checked with the other values.
 ///
 /// # Errors
-/// What is allowed, for what is no whole number.
+/// A description of the allowed values, if the text is not a whole number.
 pub fn steps(text: &str) -> Result<u64, String> {
     read::unchecked(text, 1..=MAX_STEPS)
 }
@@ -366,7 +366,7 @@ impl Specification {
     /// time step): no such value may overflow, or vanish where its factors do not.
     ///
     /// A single pixel may place the grid body exactly on another body. Without softening, the velocities are then NaN after the
-    /// first step and the positions after the second, and the pixel counts as parted from then on (`times` = 2) on every engine.
+    /// first step and the positions after the second, and the pixel counts as parted from then on (`steps_together` = 2) on every engine.
     ///
     /// # Errors
     /// The first value that is not allowed, with the name of its option and the allowed values.

@@ -1,4 +1,4 @@
-//! Complete three-body encounters: who escapes, when and how fast, which binary stays behind, how close did they come?
+//! Complete three-body encounters: which body escapes, when and how fast, which binary stays behind, and how close the bodies come.
 //!
 //! A [`Specification`] says how the starts of all runs come about: a [`Setup`] with parameters that are fixed, drawn or an axis of a
 //! map, or bodies from a file. Validated, an [`Engine`] integrates every run to its end and brings back a [`Record`] for each, which

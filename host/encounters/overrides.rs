@@ -1,4 +1,4 @@
-//! What a user gives, under the names of the command line, and the specification that it makes.
+//! The values that a user gives, under the names of the command line, and the specification that they make.
 
 use serde::{Deserialize, Deserializer};
 
@@ -100,9 +100,9 @@ fn whole_in_text(text: &str, most: u64) -> Result<u64, String> {
     read::whole(rounded.as_deref().unwrap_or(text), 1..=most)
 }
 
-/// The whole number that a float is, such as 1e6.
+/// The whole number that a float equals, such as 1e6; `None` if it is not whole.
 pub fn whole_number(x: f64) -> Option<u64> {
-    // Beyond 2^53 not every whole number can be written as a float.
+    // Beyond 2^53 a float cannot represent every whole number.
     (x.fract() == 0.0 && (0.0..9e15).contains(&x)).then_some(x as u64)
 }
 
@@ -126,7 +126,7 @@ fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::E
     }
 }
 
-/// A text, or several; a comma separates them, too.
+/// One text or several, which may also be separated by commas.
 fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "must be a string or a sequence of strings")]
@@ -163,7 +163,7 @@ fn parameter(
     Err(wrong(option, given, reason))
 }
 
-/// The choices that were made so far.
+/// The choices that have been made so far.
 struct Choices<'a> {
     specification: &'a mut Specification,
 }
@@ -194,7 +194,7 @@ impl Overrides {
         field.as_any().downcast_mut()
     }
 
-    /// Parameters that are fixed: their names, the options that fix them and the values.
+    /// The fixed parameters: their names, the options that fix them, and the values.
     fn fixed(&self) -> Vec<(&'static str, &'static str, f64)> {
         let masses = ["mass1", "mass2", "mass3"].into_iter();
         let masses = masses.zip(self.masses.into_iter().flatten());
@@ -205,10 +205,10 @@ impl Overrides {
         masses.chain(own).collect()
     }
 
-    /// As TOML, of which a configuration file is made.
+    /// As TOML, for a configuration file.
     ///
     /// # Errors
-    /// A number that TOML has not: a seed of 2^63 and more.
+    /// TOML cannot represent a number: a seed of 2^63 or more.
     pub fn to_toml(&self) -> Result<String, String> {
         let values = toml::to_string(self).map_err(|e| e.to_string())?;
         Ok(format!(
@@ -216,10 +216,10 @@ impl Overrides {
         ))
     }
 
-    /// The specification, checked; of runs from `points`, if there are any.
+    /// The validated specification, whose runs start from `points` if there are any.
     ///
     /// # Errors
-    /// The first value that is not allowed, and what is.
+    /// The first value that is not allowed, with the allowed values.
     pub fn validated(&self, points: Option<&Points>) -> Result<Validated, SpecError> {
         if let Some(most) = self.max_error {
             max_error(most).map_err(|allowed| wrong("max-error", most, allowed))?;
@@ -331,7 +331,7 @@ impl Overrides {
         Ok(spec)
     }
 
-    /// That nothing is given beside points which they stand in for.
+    /// Checks that no value is given together with points that replace it.
     fn check_points(&self) -> Result<(), SpecError> {
         let others = [
             ("setup", self.setup.map(|s| s.to_string())),
@@ -349,7 +349,7 @@ impl Overrides {
         Ok(())
     }
 
-    /// Every value of a specification; points are not among them.
+    /// Every value of a specification, without its points.
     pub fn of(spec: &Specification) -> Self {
         let mut overrides = Self {
             seed: Some(spec.seed),
@@ -375,7 +375,7 @@ impl Overrides {
             let ranged = |law: &str| format!("{name}={law}:{low}:{high}");
             match choice {
                 Choice::Fixed(x) if x == AT_REST => {}
-                // Masses have one option for all three.
+                // One option sets all three masses.
                 Choice::Fixed(x) => {
                     if let Some(field) = overrides.own(name) {
                         *field = Some(x);

@@ -35,7 +35,7 @@ pub struct Moment {
 pub struct RunProperties {
     /// A title in words.
     pub title: String,
-    /// Where.
+    /// The device or devices on which it runs.
     pub device: String,
     /// Number of bodies.
     pub bodies: usize,

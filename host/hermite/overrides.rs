@@ -1,4 +1,4 @@
-//! The start and the integration of a run as far as the user gives them: plain data from which a start is made.
+//! The values that a user gives for the start and the integration of a run: plain data, from which a start is made.
 
 use std::path::PathBuf;
 
@@ -76,7 +76,7 @@ parameters! {
 /// A number of particles of a model.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn particles(text: &str) -> Result<usize, String> {
     read::whole(text, 2..=MAX_BODIES as u64)
 }
@@ -84,7 +84,7 @@ pub fn particles(text: &str) -> Result<usize, String> {
 /// The order of a scheme.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn order(text: &str) -> Result<Order, String> {
     let order = text.parse().ok().and_then(|n: u32| Order::try_from(n).ok());
     order.ok_or_else(|| "must be 4, 6 or 8".into())
@@ -100,10 +100,10 @@ impl Paths for Overrides {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartModel {
-    /// Plummer's.
+    /// Plummer's sphere.
     #[default]
     Plummer,
-    /// King's.
+    /// King's model.
     King,
     /// Burrau's three bodies.
     Burrau,
@@ -139,10 +139,10 @@ impl StartModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
-    /// All at once.
+    /// All forces at the same steps.
     #[default]
     Plain,
-    /// Those of neighbours at shorter steps, see [`AhmadCohen`].
+    /// The forces of neighbours at shorter steps, see [`AhmadCohen`].
     AhmadCohen,
 }
 
@@ -178,24 +178,24 @@ pub enum OverridesError {
 pub struct Times {
     /// Time to stop at.
     pub end: f64,
-    /// Time between two looks.
+    /// Time between two lines of diagnostics.
     pub every: f64,
 }
 
 /// Particles to start from.
 struct Started {
     bodies: Vec<Body>,
-    /// What is told of them.
+    /// The other values of their file.
     carried: Carried,
-    /// What should be known of it.
+    /// Notes for the user.
     notes: Vec<String>,
 }
 
-/// The most looks at the particles.
+/// Largest number of lines of diagnostics.
 const MAX_DIAGNOSTICS: f64 = 1e7;
 
 impl Overrides {
-    /// That there can be such a limit of the error.
+    /// Checks that the limit of the error is allowed.
     ///
     /// # Errors
     /// [`OverridesError::Value`].
@@ -212,13 +212,14 @@ impl Overrides {
         })
     }
 
-    /// Without what belongs to a start.
+    /// These values without those of a start.
     #[must_use]
     pub fn without_start(self) -> Self {
         self.without(START)
     }
 
-    /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well; from a start at time 0 on.
+    /// The end of the run and the interval of its diagnostics, for a start at time 0. A run that is resumed from a checkpoint needs them as
+    /// well.
     ///
     /// # Errors
     /// [`OverridesError::Value`].
@@ -226,7 +227,8 @@ impl Overrides {
         self.times_from(0.0)
     }
 
-    /// The same for a run whose clock shows `start_time` at its own time 0: the end is on that clock, the [`Times`] are the run's.
+    /// The same for a start whose file has the time `start_time`. The given end is on the clock of the file; the [`Times`] are on the run's
+    /// own clock, which begins at 0.
     ///
     /// # Errors
     /// [`OverridesError::Value`].
@@ -332,7 +334,7 @@ impl Overrides {
         Ok((start, self))
     }
 
-    /// The bodies given, of the file, or of the model.
+    /// The given bodies, or those of the file or of the model.
     fn bodies(
         &mut self,
         bodies: Option<Vec<Body>>,
@@ -367,7 +369,7 @@ impl Overrides {
         }
     }
 
-    /// Bodies with what is told of them, in units in which G = 1.
+    /// Bodies with the other values of their file, in units in which G = 1.
     fn told(
         &self,
         mut bodies: Vec<Body>,
@@ -409,7 +411,7 @@ impl Overrides {
         })
     }
 
-    /// The Ahmad–Cohen scheme, if it is asked for.
+    /// The parameters of the Ahmad–Cohen scheme, if it is selected.
     fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, OverridesError> {
         let usual = AhmadCohen::new(particles);
         if self.scheme == Some(Scheme::AhmadCohen) {
@@ -465,7 +467,7 @@ impl Overrides {
     }
 }
 
-/// An option that does not go with others must not be given.
+/// Refuses an option that is incompatible with others.
 fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), OverridesError> {
     match given {
         None => Ok(()),

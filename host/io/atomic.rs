@@ -21,8 +21,8 @@ use super::sum::Sum;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A file being written; see the module. A symbolic link is followed, so that the file it points at is replaced; what
-/// is not a regular file (a device, a named pipe) cannot be replaced and is written in place.
+/// A file that is being written; see the module. A symbolic link is followed, so that the file it points at is replaced. A file that is not
+/// regular (a device, a named pipe) cannot be replaced and is written in place.
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
@@ -108,7 +108,7 @@ impl AtomicFile {
     /// Puts the finished file in its place, or within [`stage`] keeps it ready for that.
     ///
     /// # Errors
-    /// The last bytes could not be written (the disk is full) or the file not renamed; nothing is left behind.
+    /// The last bytes could not be written (the disk is full), or the file could not be renamed. No part of it remains.
     pub fn commit(self) -> Result<(), IoError> {
         let Self {
             path, target, sink, ..
@@ -249,7 +249,7 @@ pub fn stage<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<(T, Staged), 
 /// Writes a whole file through `fill`, in one call.
 ///
 /// # Errors
-/// As [`AtomicFile::create`] and [`AtomicFile::commit`], or what `fill` returned; nothing is left behind.
+/// As [`AtomicFile::create`] and [`AtomicFile::commit`], or the error of `fill`. No part of the file remains.
 pub fn write_with(
     path: impl AsRef<Path>,
     fill: impl FnOnce(&mut AtomicFile) -> Result<(), IoError>,

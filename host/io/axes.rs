@@ -44,12 +44,12 @@ impl AxesStyle {
     }
 }
 
-/// The room an axis on the left takes.
+/// The width of an axis on the left.
 pub(super) fn left_of_frame(ticks: &Ticks, s: &AxesStyle) -> f32 {
     s.label() + 2.5 * s.gap() + widest(ticks, s.number()) + s.tick()
 }
 
-/// The room an axis with a label of one line takes below.
+/// The height of an axis below, with a label of one line.
 pub(super) fn below_frame(s: &AxesStyle) -> f32 {
     s.tick() + 2.3 * s.gap() + s.number() + s.label()
 }
@@ -76,7 +76,7 @@ pub(super) fn vertical_axis(
         upwards: true,
         ..s.text(s.label(), Align::Centre)
     };
-    // A label longer than a low frame goes down, not beyond the edge of the sheet.
+    // A label that is longer than a low frame is moved down, so that it stays on the sheet.
     for (i, line) in label.lines().rev().enumerate() {
         let half = text_width(line, s.label()) / 2.0;
         let middle = (frame.y + frame.height / 2.0).max(half + s.margin());
@@ -84,7 +84,7 @@ pub(super) fn vertical_axis(
     }
 }
 
-/// From one line of a label to the next.
+/// Distance from one line of a label to the next.
 pub(super) fn further_line(s: &AxesStyle) -> f32 {
     1.25 * s.label()
 }
@@ -135,7 +135,7 @@ pub(super) fn tick(canvas: &mut Canvas, [x, y]: [f32; 2], sideways: bool, s: &Ax
     canvas.fill(frame, s.theme.frame());
 }
 
-/// Ticks as many as fit along `length` pixels without their numbers touching.
+/// As many ticks as fit along `length` pixels without overlapping numbers.
 pub(super) fn fitting(
     length: f32,
     s: &AxesStyle,

@@ -123,10 +123,10 @@ impl<T: Element> RowWriter<T> {
         write_values(&mut self.file, values).map_err(|e| self.file.error(e))
     }
 
-    /// Puts the file in its place.
+    /// Gives the complete file its name.
     ///
     /// # Errors
-    /// [`IoError::Data`] if values are missing, and all of [`AtomicFile::commit`]; nothing is left behind.
+    /// [`IoError::Data`] if values are missing, and those of [`AtomicFile::commit`]. No part of the file remains.
     pub fn finish(self) -> Result<(), IoError> {
         if self.missing > 0 {
             let reason = format!("{} values of {:?} are missing", self.missing, self.shape);

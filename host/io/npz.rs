@@ -57,7 +57,7 @@ impl NpzWriter {
     /// Adds an array, as [`array`](Self::array) does, whose values come one by one and need not be in memory.
     ///
     /// # Errors
-    /// As there.
+    /// As [`array`](Self::array).
     pub fn array_from<T: Element>(
         &mut self,
         name: &str,
@@ -95,10 +95,10 @@ impl NpzWriter {
             .map_err(|e| IoError::system(&self.path, "write", e))
     }
 
-    /// Puts the file in its place.
+    /// Gives the complete file its name.
     ///
     /// # Errors
-    /// As [`AtomicFile::commit`]; nothing is left behind.
+    /// As [`AtomicFile::commit`]. No part of the file remains.
     pub fn finish(self) -> Result<(), IoError> {
         let Self { path, zip } = self;
         zip.finish()
@@ -123,7 +123,7 @@ impl NpzWriter {
     }
 }
 
-/// An npz file that is read.
+/// An npz file that is being read.
 pub struct NpzReader {
     path: PathBuf,
     zip: ZipArchive<BufReader<File>>,
@@ -205,8 +205,8 @@ impl NpzReader {
     }
 }
 
-/// The file below the archive. A `ZipWriter` that is dropped after a failure completes its archive and complains on
-/// standard error if that fails as well; so the first failure is reported and what comes after it goes nowhere.
+/// The file below the archive. A `ZipWriter` that is dropped after a failure tries to complete its archive and prints an error if that
+/// fails as well. This type therefore reports the first failure and discards all later writes.
 struct ArchiveFile {
     file: AtomicFile,
     failed: bool,

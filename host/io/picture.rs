@@ -206,9 +206,9 @@ pub struct Axis {
 pub struct Labels {
     /// Above the map, broken into lines where it is too long; may be empty.
     pub title: String,
-    /// To the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Downwards.
+    /// The vertical axis, downwards.
     pub y: Axis,
     /// The meaning of the colours.
     pub value: String,
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(row, [3.0, 5.0, 6.5]);
         (map.row)(1, &mut row);
         assert_eq!(row, [10.5, 12.5, 14.0]);
-        // One that is not finite is left out; a map of a wrong number of values stays wrong.
+        // A value that is not finite is left out. A map with a wrong number of values remains invalid.
         let holed = [1.0, f64::NAN, 2.0, 3.0];
         let map = Map::new(&holed, 2, 2).averaged(2);
         (map.row)(0, &mut row[..1]);

@@ -37,12 +37,12 @@ pub struct Series<'a> {
 /// How the points of a [`Series`] are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Marks {
-    /// Joined.
+    /// As a line.
     #[default]
     Line,
     /// As dots.
     Points,
-    /// As dots, joined.
+    /// As dots joined by a line.
     Both,
 }
 
@@ -72,11 +72,11 @@ pub struct PlotAxis {
 /// The axes and texts around the lines.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinePlot {
-    /// Above; may be empty.
+    /// The title; may be empty.
     pub title: String,
-    /// To the right.
+    /// The horizontal axis.
     pub x: PlotAxis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: PlotAxis,
     /// Background and lines.
     pub theme: Theme,
@@ -181,7 +181,7 @@ impl Along {
             Division::Logarithmic if v > 0.0 => (v / self.low).ln() / (self.high / self.low).ln(),
             Division::Logarithmic => f64::NAN,
         };
-        // Beyond the frame by a lot is as good as by much more, and f32 keeps its digits.
+        // Positions far outside of the frame are clamped, so that f32 keeps its digits.
         f.clamp(-1e4, 1e4) as f32
     }
 }
@@ -258,7 +258,7 @@ fn draw(series: &[Series<'_>], plot: &LinePlot) -> Result<Canvas, String> {
         for (k, &e) in one.error.unwrap_or_default().iter().enumerate() {
             let (a, b) = (one.x[k], one.y[k]);
             let mut ends = [at(a, b - e), at(a, b + e)];
-            // Down to nothing on a logarithmic axis: to the edge of the frame.
+            // On a logarithmic axis, an error bar down to 0 or below ends at the edge of the frame.
             if ends[0][1].is_nan() {
                 ends[0][1] = frame.y + high;
             }
@@ -327,7 +327,7 @@ fn heading(canvas: &mut Canvas, title: &[String], middle: f32, s: &AxesStyle) {
     }
 }
 
-/// The room a legend takes; nothing where nothing has a name.
+/// The width of a legend; 0 if no series has a name.
 fn legend_width(names: &[&str], s: &AxesStyle) -> f32 {
     let widest = names
         .iter()

@@ -122,7 +122,7 @@ pub fn stream(path: &Path) -> Result<impl Read + use<>, IoError> {
     Ok(io::Cursor::new(begun).chain(file))
 }
 
-/// The whole file.
+/// Reads the whole file.
 ///
 /// # Errors
 /// [`IoError::TooLarge`], and those of [`stream`].
@@ -146,7 +146,7 @@ pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, IoError> {
     go_on(file, path, limit, bytes)
 }
 
-/// All bytes of a reader, such as a member of the archive at `path`.
+/// Reads all bytes of a reader, such as a member of the archive at `path`.
 ///
 /// # Errors
 /// [`IoError::TooLarge`], and those of the reader.
@@ -178,7 +178,7 @@ fn go_on(
     }
 }
 
-/// The whole file as text.
+/// Reads the whole file as text.
 ///
 /// # Errors
 /// As [`bytes`], and [`IoError::Malformed`] if it is no UTF-8.

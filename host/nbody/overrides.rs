@@ -171,7 +171,7 @@ impl Paths for Overrides {
 }
 
 impl Overrides {
-    /// Without what belongs to a start.
+    /// These values without those of a start.
     #[must_use]
     pub fn without_start(self) -> Self {
         self.without(START)

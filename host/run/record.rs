@@ -1,4 +1,4 @@
-//! What a checkpoint holds of its run beside the state: what was asked for, and what the files contain that the run has written.
+//! The part of a checkpoint that describes its run: the options of the run, and the checksums of the files that it has written.
 //!
 //! Relative paths are stored relative to the checkpoint's folder, so that a run can be resumed from any working directory and its
 //! folder can be moved as a whole. Absolute paths do not change.
@@ -81,7 +81,7 @@ pub enum RecordError {
     Other {
         /// The checkpoint.
         path: PathBuf,
-        /// Which.
+        /// That command.
         command: String,
     },
     /// The record is damaged.

@@ -33,7 +33,7 @@ struct PartialFrameState {
     /// The steps of the pixels put since the frame was opened.
     taken: u64,
     quantity: Quantity,
-    /// Of a pixel.
+    /// Number of steps of a pixel.
     steps: u64,
 }
 

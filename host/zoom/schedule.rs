@@ -12,7 +12,7 @@ use crate::formula::Formula;
 /// The names an expression can use, in alphabetical order.
 const VARIABLES: [&str; 7] = ["dt", "frame", "frames", "shift", "span", "steps", "t"];
 
-/// The names in words.
+/// The names with their meanings.
 pub const VARIABLES_IN_WORDS: &str = "frame (0, 1, ...), frames (their number), t (0 at the first frame, 1 at the \
                                       last), and span, shift, steps, dt (the values given without a schedule)";
 

@@ -19,7 +19,7 @@ use crate::nbody::EnergyReport;
 use crate::stream::{EndedEarly, ResultSender, Stream};
 use crate::{errors, values};
 
-/// A run to be made, every value checked.
+/// A validated run that has not started.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct ClusterProblem {
     start: Arc<Validated>,
@@ -322,7 +322,7 @@ impl ClusterState {
         (Some(self.told.to_string()), Some(self.snapshot.time))
     }
 
-    /// When.
+    /// The time of the state.
     #[getter]
     fn time(&self) -> f64 {
         self.snapshot.time

@@ -1,4 +1,4 @@
-//! Complete three-body encounters, their records as one array.
+//! Complete three-body encounters, whose records form one array.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use trisolar::spec::Parameters as _;
 
 use crate::{errors, values, watch};
 
-/// Encounters to be computed, every value checked.
+/// Validated encounters that have not been computed.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersProblem {
     valid: Arc<Validated>,
@@ -25,7 +25,7 @@ pub(crate) struct EncountersProblem {
 
 #[pymethods]
 impl EncountersProblem {
-    /// From options (they go first), then the keys of TOML text, then the defaults; `points` are the shape and the values of an array.
+    /// The values of options override those of TOML text, which override the defaults. `points` are the shape and the values of an array.
     #[new]
     #[pyo3(signature = (options, toml=None, file=None, points=None))]
     fn new(
@@ -70,7 +70,7 @@ impl EncountersProblem {
         values::toml(&self.overrides)
     }
 
-    /// Computes them.
+    /// Computes the encounters.
     #[pyo3(signature = (backend, threads, gpus, progress))]
     fn run(
         &self,
@@ -104,7 +104,7 @@ impl EncountersProblem {
 /// Name and unit of an axis of a map.
 type Axis = (&'static str, &'static str);
 
-/// Encounters that have ended.
+/// Computed encounters.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersFound {
     valid: Arc<Validated>,
@@ -175,25 +175,25 @@ impl EncountersFound {
         self.ensemble.streamed.elapsed.as_secs_f64()
     }
 
-    /// Why the results may not be what was meant.
+    /// Warnings: reasons why the results may not be what the user intended.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.summary.warnings()
     }
 
-    /// What of these is about energies.
+    /// The warnings about energies.
     #[getter]
     fn accuracy_warning(&self) -> Option<String> {
         self.summary.accuracy_warning()
     }
 
-    /// What should be known, such as that no GPU could be used.
+    /// Notes for the user, such as that no GPU could be used.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.ensemble.streamed.notes.clone()
     }
 
-    /// That no energy is wrong by more than is allowed.
+    /// Checks that no energy error exceeds the limit.
     fn check(&self) -> PyResult<()> {
         let checked = self.summary.check(self.max_error);
         checked.map_err(PyRuntimeError::new_err)

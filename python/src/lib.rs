@@ -62,7 +62,7 @@ mod _trisolar {
             .collect())
     }
 
-    /// What there is to compute on, as JSON: what `trisolar devices --json` prints.
+    /// The devices of this machine as JSON, as `trisolar devices --json` prints them.
     #[pyfunction]
     fn devices_json(py: Python<'_>) -> String {
         py.detach(|| trisolar::machine::inventory().to_string())

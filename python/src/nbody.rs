@@ -20,14 +20,14 @@ use crate::{errors, values};
 /// Largest number of steps between two states.
 const MAX_STEPS_BETWEEN_STATES: i64 = 1 << 53;
 
-/// A run to be made, every value checked.
+/// A validated run that has not started.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct NbodyProblem {
     problem: Arc<Validated>,
     overrides: Overrides,
 }
 
-/// Masses, positions and velocities as bytes of f64, and how many numbers a position has.
+/// Masses, positions and velocities as bytes of f64, and the number of coordinates of a position.
 type Arrays<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
@@ -353,7 +353,7 @@ pub(crate) struct NbodyState {
     /// Steps taken.
     #[pyo3(get)]
     step: u64,
-    /// step times dt.
+    /// `step` · `dt`.
     #[pyo3(get)]
     time: f64,
     bodies: Arc<Bodies>,

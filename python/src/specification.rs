@@ -17,7 +17,7 @@ use trisolar::zoom::{self, Preset, Vary};
 use crate::map::Map;
 use crate::{errors, values, watch};
 
-/// A divergence map to be computed, every value checked.
+/// A validated divergence map that has not been computed.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct Specification {
     valid: Arc<Validated>,
@@ -158,7 +158,7 @@ impl Specification {
     }
 }
 
-/// The options of computations, every value checked. Opened devices stay open for the next map.
+/// Validated options of computations. Opened devices stay open for the next map.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct Options {
     run: RunOptions,
@@ -167,7 +167,7 @@ pub(crate) struct Options {
 
 #[pymethods]
 impl Options {
-    /// From the options of the command line; `gpus` is its text.
+    /// Reads the options in the form of the command line; `gpus` is a text.
     #[new]
     #[pyo3(signature = (backend, threads, gpus, driver))]
     fn new(

@@ -36,7 +36,7 @@ impl Monitor for StreamShared {
 
 /// The reason why a run ended early.
 pub(crate) enum EndedEarly {
-    /// With an exception.
+    /// An exception ended it.
     Failed(PyErr),
     /// The results are no longer needed.
     Unwanted,
@@ -172,7 +172,7 @@ impl<T> Stream<T> {
     /// Ends the run; there are no more results.
     pub(crate) fn close(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
-        // Another thread that waits for a result holds the lock: the run's end will tell it.
+        // Another thread that waits for a result may hold the lock; the end of the run wakes it.
         if let Ok(mut results) = self.results.try_lock() {
             *results = None;
         }

@@ -60,7 +60,7 @@ thread_local! {
 
 /// The text of this thread's last failure.
 pub(crate) fn last_error() -> *const c_char {
-    // A thread that is ending has none any more.
+    // A thread that is ending has no such text any more.
     LAST_ERROR
         .try_with(|text| text.borrow().as_ptr())
         .unwrap_or(c"".as_ptr())
@@ -84,7 +84,7 @@ pub(crate) fn guard(work: impl FnOnce() -> Result<(), CallFailure>) -> Status {
         }
     };
     let message = c_string(&failure.message);
-    // Without a place for its text (the thread is ending) a failure still has its status.
+    // If the thread is ending, the text cannot be stored, but the status is still returned.
     let _ = LAST_ERROR.try_with(|text| text.replace(message));
     failure.status
 }
@@ -101,10 +101,10 @@ fn null(name: &str) -> CallFailure {
     ))
 }
 
-/// A text handed in.
+/// A text that the caller passes.
 ///
 /// # Safety
-/// `pointer` is NULL or a text that ends with NUL and stays as it is for `'a`.
+/// `pointer` is NULL or points at a text that ends with NUL and does not change during `'a`.
 pub(crate) unsafe fn input<'a>(
     pointer: *const c_char,
     name: &str,
@@ -123,28 +123,28 @@ pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, CallFailur
     })
 }
 
-/// An object of this library.
+/// An object of this library that the caller passes.
 ///
 /// # Safety
-/// `pointer` is NULL or points at a `T` that stays as it is for `'a`.
+/// `pointer` is NULL or points at a `T` that does not change during `'a`.
 pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, CallFailure> {
     // SAFETY: the caller guarantees this.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// A place for a value; what is there may not be one yet.
+/// Memory for a value, which may be uninitialised.
 ///
 /// # Safety
-/// `pointer` is NULL or points at room for a `T` that nothing else uses for `'a`.
+/// `pointer` is NULL or points at memory for a `T` that nothing else uses during `'a`.
 pub(crate) unsafe fn place<'a, T>(
     pointer: *mut T,
     name: &str,
 ) -> Result<&'a mut MaybeUninit<T>, CallFailure> {
-    // SAFETY: the caller's promise; MaybeUninit has the layout of T and any contents.
+    // SAFETY: the caller's promise; MaybeUninit has the layout of T and may have any contents.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(name))
 }
 
-/// A place for a pointer to a new object, NULL until there is one.
+/// Memory for a pointer to a new object, which is NULL until the object exists.
 ///
 /// # Safety
 /// The same as for [`place`].
@@ -156,10 +156,10 @@ pub(crate) unsafe fn output<'a, T>(
     Ok(unsafe { place(pointer, name) }?.write(null_mut()))
 }
 
-/// Ends an object. NULL is none.
+/// Frees an object; does nothing for NULL.
 ///
 /// # Safety
-/// `pointer` is NULL or from [`Box::into_raw`], and not used any more.
+/// `pointer` is NULL, or comes from [`Box::into_raw`] and is not used any more.
 pub(crate) unsafe fn free<T>(pointer: *mut T) {
     if !pointer.is_null() {
         // SAFETY: not NULL; otherwise the caller's promise.

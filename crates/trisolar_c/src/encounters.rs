@@ -1,4 +1,4 @@
-//! Encounters: an ensemble from TOML text or points, its records and what they come to.
+//! Encounters: an ensemble from TOML text or points, its records and their summary.
 
 use std::ffi::{CString, c_char};
 use std::path::Path;
@@ -23,7 +23,7 @@ pub struct Encounters {
     json: CString,
 }
 
-/// `trisolar_encounter_record`: the columns of a record, as files have them.
+/// `trisolar_encounter_record`: the columns of a record, as in files.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncounterRecord {
@@ -32,7 +32,7 @@ pub struct EncounterRecord {
     unused: u32,
 }
 
-// As the header has it.
+// The size that the header declares.
 const _: () = assert!(size_of::<EncounterRecord>() == 96);
 
 /// See the header.
@@ -79,14 +79,14 @@ pub unsafe extern "C" fn trisolar_encounters_points(
                 "invalid value '{count}' for 'count': more points than memory can hold"
             )));
         }
-        // SAFETY: the caller's promise: count points of 21 numbers each.
+        // SAFETY: the caller promises `count` points of 21 numbers each.
         let values = unsafe { std::slice::from_raw_parts(points, count * 21) };
         let points = Points::new(&[count, 21], values.to_vec()).map_err(refused)?;
         compute(text(toml, "toml")?, Some(&points), options, out)
     })
 }
 
-/// Integrates encounters and hands them over, also where their error is above what is allowed.
+/// Integrates encounters and returns them, even if their error exceeds the limit.
 fn compute(
     toml: &str,
     points: Option<&Points>,
@@ -108,7 +108,7 @@ fn compute(
         )));
     }
     if run.backend == Backend::Auto && run.gpus != GpuChoice::Auto {
-        // GPUs that are asked for are GPUs to be used.
+        // Naming GPUs selects the GPU backend.
         run.backend = Backend::Gpu;
     }
     keep_kernels();

@@ -1,8 +1,8 @@
 //! Trisolar for C. The header `include/trisolar.h` documents the functions; this file converts pointers to references and failures
 //! to a status.
 //!
-//! The caller of every function satisfies the conditions of the header: pointers are NULL where that is allowed, otherwise they
-//! come from this library (and are not freed yet) or point at memory of their type.
+//! The caller of every function satisfies the conditions of the header: a pointer is NULL where that is allowed; otherwise it comes from
+//! this library and has not been freed, or points at memory of its type.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -61,13 +61,13 @@ pub struct Options {
     pub threads: u32,
     /// Called during the run.
     pub progress: Progress,
-    /// Handed to `progress`.
+    /// Passed to `progress`.
     pub user: *mut c_void,
     /// Which GPUs, as on the command line; NULL for as many as the map can keep busy.
     pub gpus: *const c_char,
     /// How they are driven, as on the command line; NULL for `threads`.
     pub driver: *const c_char,
-    /// The share of unresolved pixels above which a map is a failure; 0 for what the specification says, or none.
+    /// The share of unresolved pixels above which a map is a failure; 0 for the limit of the specification, if it has one.
     pub max_error: f64,
 }
 
@@ -75,27 +75,27 @@ pub struct Options {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
-    /// Pixels.
+    /// Number of pixels along this axis.
     pub width: u32,
-    /// Pixels.
+    /// Number of pixels along this axis.
     pub height: u32,
     /// Steps taken; of divergence the sum of `steps_together`.
     pub pixel_steps: u64,
     /// Pixels whose twins never parted; 0 for other quantities.
     pub never_parted: u64,
-    /// Of the computation itself.
+    /// Time of the computation itself.
     pub seconds: f64,
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: *const c_char,
-    /// In words.
+    /// Description of the device.
     pub device: *const c_char,
-    /// A line each.
+    /// One per line.
     pub notes: *const c_char,
     /// Every value of the specification.
     pub spec_json: *const c_char,
     /// The share of unresolved pixels of a sample.
     pub unresolved: f64,
-    /// A line each.
+    /// One per line.
     pub warnings: *const c_char,
 }
 
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn trisolar_divergence_points(
                 "invalid value '{count} x {numbers}' for 'points': each point needs 3, 9, 18 or 21 numbers"
             )));
         }
-        // SAFETY: the caller's promise: count points of so many numbers each.
+        // SAFETY: the caller promises `count` points of this many numbers each.
         let values = unsafe { std::slice::from_raw_parts(points, count * numbers) };
         let states = Points::new(&[count, numbers], values.to_vec()).map_err(refused)?;
         let valid = spec.valid.specification().clone().validate_points(states);
@@ -235,7 +235,7 @@ fn compute(
     checked.map_err(CallFailure::failed)
 }
 
-/// The error that is allowed: of the options, or else of the specification.
+/// The largest allowed error: that of the options, or else that of the specification.
 fn max_error_of(
     options: Option<&Options>,
     specification: Option<f64>,
@@ -252,10 +252,10 @@ fn max_error_of(
     }
 }
 
-/// How to compute, and who is told of it.
+/// The options of a computation, and the monitor that receives its progress.
 ///
 /// # Safety
-/// Texts are NULL or end with NUL; the header says how progress is called, and what it is called with comes with it.
+/// Texts are NULL or end with NUL, and `progress` can be called with `user` as the header describes.
 unsafe fn run_and_monitor(
     options: Option<&Options>,
 ) -> Result<(RunOptions, Callback), CallFailure> {
@@ -269,7 +269,7 @@ unsafe fn run_and_monitor(
     }
 }
 
-/// A value of a specification, under its key.
+/// An error of a specification's value, named by its key.
 fn refused(error: SpecError) -> CallFailure {
     let key = error.option.replace('-', "_");
     let SpecError { given, allowed, .. } = error;
@@ -315,7 +315,7 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
     })
 }
 
-/// An option that is a text, if there is one.
+/// The value of an option that is a text; `None` for NULL.
 ///
 /// # Safety
 /// `pointer` is NULL or a text that ends with NUL.
@@ -412,7 +412,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
     guard(|| unsafe { copy_values(map, to, "values", count) })
 }
 
-/// Where a map's values of this type are; null if they are of another one.
+/// The address of a map's values of this type; null if they are of another type.
 ///
 /// # Safety
 /// `map` is null or a map.

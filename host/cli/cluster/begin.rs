@@ -1,4 +1,4 @@
-//! The begin of a run: from a start, or from a checkpoint with all options of the run.
+//! Begins a run, either from a start or from a checkpoint with all options of the run.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) const WORST: &str = "worst_step";
 /// A new or resumed run.
 pub(super) struct Begun {
     pub state: InitialState,
-    /// Its end and its interval of diagnostics, on its own clock, which begins at 0.
+    /// The end of the run and the interval of its diagnostics, on the run's own clock, which begins at 0.
     pub times: Times,
     /// The largest allowed energy error.
     pub max_error: Option<f64>,
@@ -35,7 +35,7 @@ pub(super) struct Begun {
     pub claim: Claim,
 }
 
-/// The particles that it begins with.
+/// The particles with which the run begins.
 pub(super) enum InitialState {
     Start(Validated),
     Resumed(Box<Checkpoint>, Option<Abrupt>),
@@ -127,7 +127,7 @@ impl Begun {
         let max_error = asked.max_error.or(overrides.max_error);
 
         let claim = output.declared()?.claim()?;
-        // A run that had the lock until now may have renewed it.
+        // A run that held the lock until now may have renewed the checkpoint.
         let mut record = read()?;
         let mut checkpoint = Checkpoint::read(path).map_err(|e| refused(path, "--resume", &e))?;
         let spec = checkpoint.specification.clone();
@@ -148,7 +148,7 @@ impl Begun {
         if last == on_the_clock(had.end) {
             let regular = on_the_clock((checkpoint.series.len() - 1) as f64 * had.every);
             if times.end > had.end && last != regular {
-                // A run that is as long from the start does not look there.
+                // A run that had this length from the start would have no line of diagnostics there.
                 checkpoint.series.pop();
             } else if times.end == had.end {
                 notes.push(format!(

@@ -1,4 +1,4 @@
-//! `trisolar divergence --stream` and `--resume`: the map grows in a file, not in memory, and an interrupted run goes on.
+//! `trisolar divergence --stream` and `--resume`: the map grows in a file, not in memory, and an interrupted run can be resumed.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -20,8 +20,7 @@ use crate::{Failure, interrupt};
 /// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
-/// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
-/// outputs from there.
+/// Computes a map in a file beside the first npy output, or else beside the first output; then writes the outputs from that file.
 pub(super) fn run(
     executor: &dyn Executor,
     job: &MapJob,
@@ -61,7 +60,7 @@ pub(super) fn run(
     };
     let style = job.output.style();
     let others = outputs.iter().filter(|o| o.path() != main.path());
-    // The record knows each file before it appears.
+    // The record holds the checksum of each file before the file appears.
     for output in others.chain((!main.is_npy()).then_some(main)) {
         interrupt::check()?;
         let written = stage(|| output.write_values(&values, &style));
@@ -96,7 +95,7 @@ fn open(main: &Output, job: &MapJob, resume: bool) -> Result<(Store, bool), Fail
     Ok((store, false))
 }
 
-/// Computes what is missing.
+/// Computes the missing pixels.
 fn compute(
     executor: &dyn Executor,
     valid: &Validated,

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     pub(super) quiet: bool,
 }
 
-/// What is written: the record of an unfinished computation holds all of it.
+/// The options of outputs, all of which the record of an unfinished computation holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
     /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
@@ -84,7 +84,7 @@ pub(crate) struct OutputArgs {
     /// The file of points.
     #[arg(skip)]
     pub(super) points: Option<PathBuf>,
-    /// The energy error that is allowed.
+    /// The largest allowed energy error.
     #[arg(skip)]
     pub(super) max_error: Option<f64>,
 }
@@ -98,8 +98,8 @@ impl Paths for OutputArgs {
 }
 
 impl Args {
-    /// What the options ask for, checked: command line over configuration file over `under`, the computation that is gone on with, or
-    /// else the defaults. Starts are those of the file of `points`, if there is one.
+    /// The validated specification and the largest allowed energy error. The command line overrides the configuration file, which overrides
+    /// `under` (a resumed computation) or the defaults. The start states are those of `points`, if there are any.
     pub(super) fn validated(
         &self,
         under: Option<&Overrides>,

@@ -1,5 +1,5 @@
-//! What the page needs to know of parameters, and a specification in the forms that users copy. Names, units
-//! and help are those of the parameters' declarations, as on the command line.
+//! Describes the parameters for the page, and writes a specification in the forms that users copy. Names, units and help are those of the
+//! parameters' declarations, as on the command line.
 
 use serde_json::{Map, Value, json};
 use trisolar::divergence::{Integrator, OneOrTwo, Overrides, Preset, Specification};
@@ -10,7 +10,7 @@ use trisolar::zoom;
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
-/// What is not on the page: it shows maps of divergence.
+/// A parameter that is not on the page, which shows maps of divergence only.
 const QUANTITY: &str = "quantity";
 
 /// Whether a parameter is on the page.
@@ -18,7 +18,7 @@ fn is_shown(name: &str) -> bool {
     !RECTANGLE.contains(&name) && name != QUANTITY
 }
 
-/// Where on the page a parameter is.
+/// The part of the page on which a parameter appears.
 fn group(name: &str) -> &'static str {
     match name {
         "masses" | "positions" | "velocities" | "g" | "softening" => "Bodies",
@@ -38,7 +38,7 @@ pub(super) fn names() -> Vec<String> {
     shown().map(|parameter| parameter.name.into()).collect()
 }
 
-/// The values a parameter can have, if they can be counted.
+/// The allowed values of a parameter, if they can be listed.
 fn choices(parameter: &Declaration, default: &Value) -> Option<Vec<Value>> {
     let value = |text: String| match default {
         Value::Number(_) => text.parse().map_or(Value::Null, Value::Number),
@@ -47,7 +47,7 @@ fn choices(parameter: &Declaration, default: &Value) -> Option<Vec<Value>> {
     Some((parameter.choices?)().into_iter().map(value).collect())
 }
 
-/// What kind of value it is, by its default.
+/// The kind of its values, which its default shows.
 fn kind(default: &Value) -> &'static str {
     match default {
         Value::Number(number) if number.is_u64() => "integer",
@@ -58,7 +58,7 @@ fn kind(default: &Value) -> &'static str {
     }
 }
 
-/// Everything.
+/// The whole description.
 pub(super) fn of(device: &str, has_gpu: bool) -> Value {
     let defaults = json!(Specification::default());
     let parameters: Vec<Value> = shown()
@@ -84,18 +84,18 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "parameters": parameters,
         "quantities": [{
             "name": "divergence", "type": "u32", "label": "time left when the twins part", "unit": "steps",
-            // What is shown is the parameter `steps` less the value.
+            // The page shows the parameter `steps` minus the value.
             "shown_from": "steps",
         }],
         "presets": presets(),
-        // A laptop shows something sharp in seconds.
+        // With this preset a laptop shows a sharp picture within seconds.
         "start": if has_gpu { "headline" } else { "quick" },
         "zoom": zoom_rates(),
         "palettes": palettes,
     })
 }
 
-/// Rectangles and values to begin with.
+/// The presets: rectangles, and values in which they differ from the headline map.
 fn presets() -> Vec<Value> {
     let headline = json!({ "center": [0.0, 0.0], "span": Specification::default().span });
     let mut presets = vec![json!({
@@ -164,7 +164,7 @@ fn differing(specification: &Specification) -> Map<String, Value> {
         .collect()
 }
 
-/// As the command line takes it.
+/// The value in the form of the command line.
 fn word(name: &str, value: &Value) -> String {
     match value {
         Value::Array(rows) => {

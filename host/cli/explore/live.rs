@@ -152,7 +152,7 @@ impl Live {
         Ok(!interrupt::interrupted())
     }
 
-    /// Whether anything is shown, and it is time for another picture.
+    /// Whether the run is shown and another picture is due.
     pub(crate) fn wants_cloud(&self) -> bool {
         self.shown
             .as_ref()

@@ -75,7 +75,7 @@ impl Maps {
         }
     }
 
-    /// Opens the devices before anybody asks for a tile. What fails now fails again then, and is said then.
+    /// Opens the devices before the first request for a tile. An error is ignored here, because the request repeats and reports it.
     pub fn warm_up(self: &Arc<Self>) {
         let maps = self.clone();
         std::thread::spawn(move || {
@@ -132,7 +132,7 @@ impl Engine for Maps {
                 .iter()
                 .for_each(|key| drop(object.remove(*key)));
         }
-        // Bits that depend on the device are kept apart.
+        // Values whose bits depend on the device get cache keys of their own.
         let device = match (&self.place, specification.precision.is_portable()) {
             (_, true) => String::new(),
             (_, false) => format!(" on {}", self.device()),
@@ -164,7 +164,7 @@ impl Engine for Maps {
     }
 }
 
-/// Reads what the page gives of a specification.
+/// Reads the values of a specification that the page sends.
 trait FromPage: Sized {
     fn deserialize_from(value: &Value) -> Result<Self, Refusal>;
 }
@@ -206,7 +206,7 @@ fn ended(error: EngineError) -> Ended {
     }
 }
 
-/// Ends a run when nobody wants its result.
+/// Ends a run whose result no client needs any more.
 struct StopWhenUnwanted<'a>(&'a dyn Cancel);
 
 impl Monitor for StopWhenUnwanted<'_> {
@@ -214,13 +214,13 @@ impl Monitor for StopWhenUnwanted<'_> {
         self.0.cancelled()
     }
 
-    /// Half of the time after which a tile that nobody waits for any more should have freed its device.
+    /// Half of the time within which a device should become free after the last client has lost interest in its tile.
     fn reaction(&self) -> Duration {
         Duration::from_millis(25)
     }
 }
 
-/// A map whose rectangle is open.
+/// A map whose rectangle is not fixed yet.
 struct OneMap {
     content: String,
     specification: Specification,
@@ -384,7 +384,7 @@ impl TileBlock {
         [tile.x - self.first.x, tile.y - self.first.y].map(|k| k as u64)
     }
 
-    /// Which tile is at each place, row by row.
+    /// The tile at each place, row by row.
     fn places(&self, tiles: &[Tile]) -> Vec<Option<usize>> {
         let mut places = vec![None; (self.tiles * self.tiles) as usize];
         for (number, tile) in tiles.iter().enumerate() {
@@ -438,7 +438,7 @@ impl Sink for ToTiles<'_> {
             let pixel = first + at as u64;
             let (row, column) = (pixel / width, pixel % width);
             let left = (times.len() - at) as u64;
-            // A block of one tile has its rows one after the other.
+            // In a block of a single tile the rows are consecutive.
             let run = if width == n {
                 left
             } else {

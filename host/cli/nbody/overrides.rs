@@ -1,4 +1,4 @@
-//! Configuration files of what a run starts from and how it is integrated.
+//! Configuration files of the start and the integration of a run.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ pub(super) fn load(path: &Path) -> Result<Overrides, Failure> {
     })
 }
 
-/// Writes one, so that [`load`] gives back the same bits.
+/// Writes a configuration file from which [`load`] restores the same bits.
 pub(super) fn save(overrides: &Overrides, path: &Path) -> Result<(), Failure> {
     let values = toml::Table::try_from(overrides)
         .map_err(|e| Failure::BadInput(format!("--save-config {}: {e}", path.display())))?;

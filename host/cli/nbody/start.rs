@@ -1,4 +1,4 @@
-//! From what is given to a problem: the model or file it starts from, or the checkpoint it goes on from.
+//! Makes the problem of a run from its options: from a model, a file or a checkpoint.
 
 use std::path::Path;
 
@@ -15,23 +15,23 @@ use super::options::{Args, OutputFormat};
 use super::overrides;
 use super::plan::RecordPlan;
 
-/// A problem and where in it to begin.
+/// A problem, and the state from which the run begins.
 pub(super) struct Start {
     pub problem: Validated,
     pub from: Snapshot,
-    /// What its numbers cannot hold.
+    /// The lower parts of pairs, which `f64` numbers cannot hold.
     pub lower: Option<LowerParts>,
     pub start_energy: Option<f64>,
-    /// What was seen before.
+    /// The records so far.
     pub history: History,
-    /// What it starts from, in words.
+    /// The start in words.
     pub name: String,
-    /// All that was given or decided, to be saved.
+    /// All values of the run, given or default, for files.
     pub overrides: Overrides,
 }
 
 impl Args {
-    /// The largest energy error that is allowed, if one is given.
+    /// The largest allowed energy error, if one is given.
     pub(super) fn max_error(&self) -> Result<Option<f64>, Failure> {
         let overrides = &self.overrides.values;
         let checked = overrides.check_max_error();
@@ -39,7 +39,7 @@ impl Args {
         Ok(overrides.max_error)
     }
 
-    /// The start that the options, a configuration file, or both ask for.
+    /// The start from the options and the configuration file.
     pub(super) fn start(&self) -> Result<Start, Failure> {
         let here = &self.overrides.values;
         let mut overrides = match &self.config {
@@ -79,7 +79,7 @@ impl Args {
     }
 }
 
-/// The library's error under the names that the user gave the values by.
+/// An error of the library, with the names that the user knows.
 fn refused(error: OverridesError, place: impl Fn(&str) -> String) -> Failure {
     match error {
         OverridesError::Value {
@@ -92,8 +92,8 @@ fn refused(error: OverridesError, place: impl Fn(&str) -> String) -> Failure {
 }
 
 impl Start {
-    /// From a checkpoint, to go on for so many steps in all. What was seen at the end of a run that is extended is kept only if it is
-    /// `regular`: a step at which a run that was as long from the start is looked at.
+    /// The start from a checkpoint, for this total number of steps. If a run is extended, the record of its former end is kept only if that
+    /// step is `regular`, that is, if a run with the new length from the start would also be recorded there.
     pub(super) fn resumed(
         path: &Path,
         overrides: Overrides,
@@ -141,7 +141,7 @@ fn file(error: FileError) -> Failure {
     Failure::BadInput(error.to_string())
 }
 
-/// All that ranks other than the first need of a start, beside the bodies.
+/// The values of a start, besides its bodies, that the other ranks need.
 #[derive(Serialize, Deserialize)]
 struct StartHead {
     specification: Specification,
@@ -170,7 +170,7 @@ impl Start {
         bytes
     }
 
-    /// From [`to_bytes`](Self::to_bytes) of the same program.
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) of the same program made.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, RecordPlan), Failure> {
         let broken = || Failure::Failed("what rank 0 sent is incomplete".into());
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
@@ -200,7 +200,7 @@ impl Start {
         let start = Self {
             problem,
             from,
-            // Ranks compute on CPUs, which have none.
+            // Ranks compute on CPUs, which have no lower parts.
             lower: None,
             start_energy: None,
             history: History::default(),

@@ -1,4 +1,4 @@
-//! Continues pixels on the CPU: threads × SIMD lanes, every lane refilled as soon as its pixel is done.
+//! Continues pixels on the CPU: threads with SIMD lanes. A lane gets another pixel as soon as its pixel is done.
 
 use std::ops::Range;
 

@@ -9,7 +9,7 @@ use crate::canvas::{Align, Canvas, PixelRect, TextStyle, text_width, wrap};
 use crate::colour::{ColourScale, Rgb, Spacing};
 use crate::ticks::Ticks;
 
-/// Draws it all; `None` if the sheet would be too large.
+/// Draws the whole sheet; `None` if it would be too large.
 pub(super) fn draw(
     map: &Map<'_>,
     scale: ColourScale,

@@ -173,13 +173,13 @@ impl SheetLayout {
         1.6 * self.style.number()
     }
 
-    /// From one row to the next.
+    /// Distance from one row to the next.
     fn row(&self) -> f32 {
         let text = if self.matrix { 0.0 } else { self.text() };
         self.tile.1 as f32 + self.gap() + text
     }
 
-    /// Where the tiles begin, from the left.
+    /// The left edge of the tiles.
     fn left(&self) -> f32 {
         let text = if self.matrix { self.text() } else { 0.0 };
         self.style.margin() + text
@@ -197,7 +197,7 @@ impl SheetLayout {
         self.style.margin() + self.title.len() as f32 * self.style.title() * 1.4
     }
 
-    /// Where the tiles end.
+    /// The right edge of the tiles.
     fn right(&self) -> f32 {
         let width = self.tile.0 as f32 + self.gap();
         self.left() + self.columns as f32 * width - self.gap()
@@ -228,7 +228,7 @@ impl SheetLayout {
         Some(canvas)
     }
 
-    /// Writes what belongs to maps, or to rows and columns.
+    /// Writes the labels of maps, or of rows and columns.
     fn label(&self, canvas: &mut Canvas, labels: &TileLabels) {
         let s = &self.style;
         let above = |(x, y): (usize, usize)| [x as f32, y as f32 - 0.6 * self.text()];
@@ -325,7 +325,7 @@ impl SheetLayout {
     }
 }
 
-/// How many maps there are side by side: about as [`SHEET_ASPECT`] asks for, with few empty places.
+/// The number of maps side by side, which gives about [`SHEET_ASPECT`] with few empty places.
 fn columns(count: usize, aspect: f64) -> usize {
     let ideal = ((count as f64 * SHEET_ASPECT / aspect).sqrt().round() as usize).clamp(1, count);
     let near = ideal.saturating_sub(1).max(1)..=(ideal + 1).min(count);

@@ -20,7 +20,7 @@ pub struct Trajectory<'a> {
 /// The texts around orbits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Orbits {
-    /// Above; may be empty.
+    /// The title; may be empty.
     pub title: String,
     /// The unit of length, written in parentheses; may be empty.
     pub unit: String,
