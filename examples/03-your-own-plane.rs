@@ -8,7 +8,7 @@ use trisolar::io::npz::NpzWriter;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let specification = Specification {
-        // The grid places body 3 in y and z; its x stays what `positions` says.
+        // The grid determines y and z of body 3; `positions` determines its x.
         plane: Plane::Yz,
         body: 3,
         size: [160, 90],

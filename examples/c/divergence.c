@@ -12,7 +12,7 @@
 
 static const char *const usual = "size = 150\nsteps = 50000\n";
 
-/* The whole file as a string, to be freed; NULL if it cannot be read. */
+/* Reads a file into a string that the caller frees; returns NULL if the file cannot be read. */
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -51,7 +51,7 @@ static int32_t show(uint64_t done, uint64_t total, void *user)
     if (percent != *shown)
         fprintf(stderr, "\r%3d %%", percent);
     *shown = percent;
-    return 0; /* go on */
+    return 0; /* 0: do not cancel */
 }
 
 int main(int argc, char **argv)

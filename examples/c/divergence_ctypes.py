@@ -1,5 +1,7 @@
-"""A divergence map through the C interface with ctypes, as a NumPy array: what to do where the package `trisolar`
-cannot be installed, or from another language with a foreign function interface.
+"""Computes a divergence map through the C interface with ctypes and returns it as a NumPy array.
+
+This works where the package `trisolar` cannot be installed, and any language with a foreign function interface can do
+the same.
 
     cargo build --release -p trisolar_c
     python3 examples/c/divergence_ctypes.py target/release/libtrisolar_c.so map.npy
@@ -13,7 +15,7 @@ import numpy as np
 
 
 def load(path):
-    """The library, with the types of the functions used here."""
+    """Loads the library and declares the types of the functions used here."""
     library = ctypes.CDLL(path)
     for name, result, arguments in [
         ("trisolar_last_error", c_char_p, []),

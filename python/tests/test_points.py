@@ -59,7 +59,7 @@ def test_whole_states_may_be_given_as_positions_and_velocities(small: trisolar.D
     assert np.array_equal(trisolar.divergence(both.spec, points=whole).steps_together, both.steps_together)
 
 
-def test_the_values_of_another_map_serve_for_points(small: trisolar.DivergenceMap) -> None:
+def test_the_specification_of_a_map_can_be_used_for_points(small: trisolar.DivergenceMap) -> None:
     map = trisolar.divergence(small.spec, points=starts(small))
     assert np.array_equal(map.steps_together, small.steps_together)
     assert not {"size", "center", "span", "plane"} & set(map.spec)
@@ -68,7 +68,7 @@ def test_the_values_of_another_map_serve_for_points(small: trisolar.DivergenceMa
     assert "12x17 points" in repr(map) and "17x12 pixels" in repr(small)
 
 
-def test_masses_count(small: trisolar.DivergenceMap) -> None:
+def test_masses_affect_the_result(small: trisolar.DivergenceMap) -> None:
     point = [[1.0, 2.0, 3.0]]
     steps_together = [
         int(trisolar.divergence(points=point, masses=masses, **OPTIONS).steps_together[0])
@@ -77,12 +77,12 @@ def test_masses_count(small: trisolar.DivergenceMap) -> None:
     assert steps_together[0] == steps_together[2] != steps_together[1]
 
 
-def test_masses_may_be_each_points_own(small: trisolar.DivergenceMap) -> None:
+def test_each_point_may_have_its_own_masses(small: trisolar.DivergenceMap) -> None:
     masses = np.array([(10, 20, 30), (10, 25, 30), (0, 20, 35)])
     points = starts(small)
     alone = np.stack([trisolar.divergence(points=points, masses=m, **OPTIONS).steps_together for m in masses])
     assert (alone[0] != alone[1]).any() and (alone[1] != alone[2]).any()
-    # Every mass at every point, whatever says where they are.
+    # Every mass at every point, whichever option gives the positions.
     everywhere = {"masses": masses[:, None, None], **OPTIONS}
     map = trisolar.divergence(points=points, **everywhere)
     assert map.steps_together.shape == (3, 12, 17) and np.array_equal(map.steps_together, alone)
@@ -94,7 +94,7 @@ def test_masses_may_be_each_points_own(small: trisolar.DivergenceMap) -> None:
         {"points": points, "velocities": np.array(USUAL["velocities"])[None]},
     ):
         assert np.array_equal(trisolar.divergence(**more, **everywhere).steps_together, alone)
-    # Neighbours of different masses, in one array of whole states.
+    # Neighbouring points with different masses, in one array of whole states.
     which = np.random.default_rng(3).integers(0, 3, (12, 17))
     mixed = trisolar.divergence(points=points, masses=masses[which], **OPTIONS)
     assert np.array_equal(mixed.steps_together, np.take_along_axis(alone, which[None], 0)[0])
@@ -103,7 +103,7 @@ def test_masses_may_be_each_points_own(small: trisolar.DivergenceMap) -> None:
     assert np.array_equal(trisolar.divergence(mixed.spec, points=mixed.points).steps_together, mixed.steps_together)
 
 
-def test_what_points_do_not_tell_is_the_specifications(small: trisolar.DivergenceMap) -> None:
+def test_the_specification_supplies_what_points_do_not_contain(small: trisolar.DivergenceMap) -> None:
     spec = {**SMALL, "body": 3, "positions": [[0, 1, 2], [3, 4, 5], [6, 7, 8]], "velocities": np.eye(3)}
     masses = np.array([(1, 2, 3), (3, 2, 1)])
     map = trisolar.divergence(spec, points=[[1, 2, 3]], masses=masses)
@@ -126,7 +126,7 @@ def test_masses_of_points_work_in_every_precision() -> None:
         assert list(both) == [trisolar.divergence(masses=m, **options).steps_together[0] for m in masses]
 
 
-def test_files_are_those_of_the_command_line(
+def test_files_equal_the_command_lines(
     small: trisolar.DivergenceMap, tmp_path: Path, command_line: Run
 ) -> None:
     map = trisolar.divergence(points=starts(small), **OPTIONS)
@@ -183,7 +183,7 @@ def test_maps_of_points_can_be_pickled(small: trisolar.DivergenceMap) -> None:
     assert again.spec == made.spec
 
 
-def test_points_are_drawn_in_rows_or_where_they_are(small: trisolar.DivergenceMap) -> None:
+def test_points_are_drawn_in_rows_or_at_their_positions(small: trisolar.DivergenceMap) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Zooms: the maps of the command line's frames."""
+"""Zooms: the maps equal the command line's frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import trisolar
 from conftest import Run
 
 
-def test_frames_are_those_of_the_command_line(tmp_path: Path, command_line: Run) -> None:
+def test_frames_equal_the_command_lines(tmp_path: Path, command_line: Run) -> None:
     command_line(
         "zoom", "--size=6x5", "--frames=3", "--set=steps=2000+frame", "--npy", f"--out={tmp_path}", "--backend=cpu",
         "--quiet",
