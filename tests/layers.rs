@@ -27,12 +27,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-nbody", GROUND),
     ("trisolar-cluster", GROUND),
     ("trisolar-encounters", GROUND),
-    // Of systems only this one stands on another.
+    // Of systems only this one stands on others.
     (
         "trisolar-zoom",
         &[
             "kernels-gpu",
             "trisolar-device",
+            "trisolar-encounters",
             "trisolar-io",
             "trisolar-map",
             "trisolar-run",

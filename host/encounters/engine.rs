@@ -197,6 +197,17 @@ pub struct Streamed {
 }
 
 impl Streamed {
+    /// What is said where no run was left to integrate.
+    pub fn nothing() -> Self {
+        Self {
+            engine: "none",
+            device: "all records were there".into(),
+            elapsed: Duration::ZERO,
+            notes: Vec::new(),
+            portions: Vec::new(),
+        }
+    }
+
     /// What an engine did, and what was to be said before.
     pub(super) fn of(engine: &dyn Engine, mut notes: Vec<String>, ran: Ran) -> Self {
         notes.extend(ran.notes);
