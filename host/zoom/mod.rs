@@ -10,6 +10,7 @@ mod colours;
 mod encounters;
 mod finished;
 mod folder;
+mod formula;
 mod frame;
 mod kind;
 mod partial;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use exmex::{Express, FlatEx};
 use serde::{Deserialize, Serialize};
 
+use super::formula::Formula;
 use super::kind::{Base, SequenceParameter};
 use trisolar_map::Parameter;
 
@@ -22,7 +22,7 @@ pub fn variables_in_words<P: SequenceParameter>() -> String {
 #[derive(Clone, Debug)]
 pub struct Expression<P = Parameter> {
     text: String,
-    formula: FlatEx<f64>,
+    formula: Formula,
     parameters: PhantomData<P>,
 }
 
@@ -37,13 +37,11 @@ impl<P: SequenceParameter> Expression<P> {
         frames: u32,
         base: &B,
     ) -> Result<f64, String> {
-        let values: Vec<f64> = self
-            .formula
-            .var_names()
-            .iter()
+        let names = self.formula.variables().iter();
+        let values: Vec<f64> = names
             .map(|name| variable(name, frame, frames, base))
             .collect();
-        let value = self.formula.eval(&values).map_err(|e| e.to_string())?;
+        let value = self.formula.value(&values);
         if value.is_finite() {
             Ok(value)
         } else {
@@ -70,9 +68,9 @@ impl<P: SequenceParameter> FromStr for Expression<P> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let formula = exmex::parse::<f64>(text).map_err(|e| format!("not a formula: {e}"))?;
+        let formula = Formula::parse(text).map_err(|e| format!("not a formula: {e}"))?;
         let unknown = formula
-            .var_names()
+            .variables()
             .iter()
             .find(|name| !COUNTS.contains(&name.as_str()) && P::variable(name).is_none());
         if let Some(name) = unknown {
