@@ -101,6 +101,8 @@ fn every_command_has_help_and_the_exit_codes_are_told() {
         &["nbody"],
         &["cluster"],
         &["encounters"],
+        &["encounters", "zoom"],
+        &["encounters", "sweep"],
         &["bench", "encounters"],
     ] {
         assert!(help(command).contains("Usage: trisolar"));
