@@ -52,7 +52,7 @@ impl Rung {
 
     /// The entry point's name.
     pub fn entry(self) -> &'static str {
-        Kernel::of(self).code().name.unwrap_or_default()
+        Kernel::of(self).code().name().unwrap_or_default()
     }
 
     /// The change from the previous rung.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use kernels_gpu::encounters::run::NEVER;
-use kernels_gpu::encounters::start::{BodiesStart, MOST_PARAMETERS, Plan, Start, is_ordinary};
-use kernels_gpu::encounters::step::{MOST_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
+use kernels_gpu::encounters::start::{BodiesStart, MAX_PARAMETERS, Plan, Start, is_ordinary};
+use kernels_gpu::encounters::step::{MAX_STAGES, ORDER_2, ORDER_6, ORDER_8, Stage, stages};
 use kernels_gpu::encounters::{Settings, Setup as KernelSetup};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -229,7 +229,7 @@ pub struct Validated {
     /// The checksum of the points that the bodies are from.
     checksum: Option<u32>,
     settings: Settings,
-    stages: [Stage; MOST_STAGES],
+    stages: [Stage; MAX_STAGES],
 }
 
 /// The error for a value that is not allowed.
@@ -323,7 +323,7 @@ impl Specification {
             let choice = self.choice(parameter);
             self.parameters.insert(parameter.name, choice);
         }
-        debug_assert!(self.setup.parameters().len() <= MOST_PARAMETERS);
+        debug_assert!(self.setup.parameters().len() <= MAX_PARAMETERS);
         for (place, parameter) in self.setup.parameters().iter().enumerate() {
             plan.laws[place] = self.choice(parameter).law(parameter);
         }

@@ -124,7 +124,7 @@ pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, Failure> {
 /// # Safety
 /// `pointer` is NULL or points at a `T` that stays as it is for `'a`.
 pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
@@ -143,12 +143,12 @@ pub(crate) unsafe fn place<'a, T>(
 /// A place for a pointer to a new object, NULL until there is one.
 ///
 /// # Safety
-/// As [`place`].
+/// The same as for [`place`].
 pub(crate) unsafe fn output<'a, T>(
     pointer: *mut *mut T,
     name: &str,
 ) -> Result<&'a mut *mut T, Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     Ok(unsafe { place(pointer, name) }?.write(null_mut()))
 }
 

@@ -259,7 +259,7 @@ fn max_error_of(
 unsafe fn run_and_monitor(options: Option<&Options>) -> Result<(RunOptions, Callback), Failure> {
     match options {
         None => Ok((RunOptions::default(), Callback::none())),
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         Some(options) => unsafe {
             let callback = Callback::new(options.progress, options.user);
             Ok((run_options(options)?, callback))
@@ -297,7 +297,7 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
             ))
         })?),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (gpus, driver) = unsafe {
         (
             named(options.gpus, "gpus")?,
@@ -324,7 +324,7 @@ unsafe fn named<T: FromStr<Err = String>>(
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let given = text(unsafe { input(pointer, name)? }, name)?;
     let refused =
         |allowed| Failure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
@@ -388,7 +388,7 @@ pub unsafe extern "C" fn trisolar_map_copy_times(
     times: *mut u32,
     count: usize,
 ) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     guard(|| unsafe { copy_values(map, times, "times", count) })
 }
 
@@ -406,7 +406,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
     to: *mut f64,
     count: usize,
 ) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     guard(|| unsafe { copy_values(map, to, "values", count) })
 }
 
@@ -415,7 +415,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
 /// # Safety
 /// `map` is null or a map.
 unsafe fn values<T: Value>(map: *const Map) -> *const T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let map = unsafe { map.as_ref() };
     let values = map.and_then(|map| map.map.values.of::<T>());
     values.map_or(null(), <[T]>::as_ptr)
@@ -431,7 +431,7 @@ unsafe fn copy_values<T: Value>(
     name: &str,
     count: usize,
 ) -> Result<(), Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let (map, to) = unsafe { (boundary::object(map, "map")?, boundary::place(to, name)?) };
     let quantity = map.map.specification.quantity;
     let values = map.map.values.of::<T>().ok_or_else(|| {
@@ -449,7 +449,7 @@ unsafe fn copy_values<T: Value>(
             values.len()
         )));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe {
         values
             .as_ptr()
