@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 use trisolar::divergence::{EngineError, Monitor, RunOptions, SpecError, Specification, run};
 
-/// Prints percentages, and cancels after this time.
-struct Patience {
-    until: Instant,
+/// Prints percentages, and cancels the run after a time limit.
+struct TimeLimit {
+    deadline: Instant,
 }
 
-impl Monitor for Patience {
+impl Monitor for TimeLimit {
     fn progress(&self, done: u64, total: u64) {
         eprint!("\r{:3.0} %", 100.0 * done as f64 / total as f64);
     }
 
     fn cancelled(&self) -> bool {
-        Instant::now() > self.until
+        Instant::now() > self.deadline
     }
 }
 
@@ -25,12 +25,12 @@ fn main() -> Result<(), SpecError> {
         ..Specification::default()
     }
     .validate()?;
-    let patience = Patience {
-        until: Instant::now() + Duration::from_secs(2),
+    let monitor = TimeLimit {
+        deadline: Instant::now() + Duration::from_secs(2),
     };
-    match run(&map, &RunOptions::default(), &patience) {
+    match run(&map, &RunOptions::default(), &monitor) {
         Ok(map) => println!("\ndone in {:.2?}", map.elapsed),
-        Err(EngineError::Cancelled) => println!("\nno patience left"),
+        Err(EngineError::Cancelled) => println!("\ncancelled after the time limit"),
         Err(error) => println!("\n{error}"),
     }
     Ok(())

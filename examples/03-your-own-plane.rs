@@ -8,7 +8,7 @@ use trisolar::io::npz::NpzWriter;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let specification = Specification {
-        // The grid places body 3 in y and z; its x stays what `positions` says.
+        // The grid determines y and z of body 3; `positions` determines its x.
         plane: Plane::Yz,
         body: 3,
         size: [160, 90],
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let map = run(&valid, &RunOptions::default(), &Unattended)?;
     let [width, height] = map.specification.size.map(|n| n as usize);
     let mut file = NpzWriter::create("plane.npz")?;
-    file.array("times", &[height, width], map.times())?;
+    file.array("steps_together", &[height, width], map.steps_together())?;
     file.text("spec.json", &serde_json::to_string(&map.specification)?)?;
     file.finish()?;
     println!(

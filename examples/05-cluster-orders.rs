@@ -1,4 +1,4 @@
-//! Shows what a higher order of the Hermite scheme gains, with the plots of Nitadori's slides (docs/references.md).
+//! Shows what higher orders of the Hermite scheme gain, with the plots of Nitadori's slides (docs/references.md).
 //!
 //! ```sh
 //! cargo run --release --example 05-cluster-orders                  # on the CPU, a minute
@@ -7,11 +7,11 @@
 //! cargo run --release --example 05-cluster-orders -- steps start-4.npz end-4.npz start-6.npz end-6.npz
 //! ```
 //!
-//! The first two integrate a Plummer model of 1024 particles with a softening of 4/N to time 2, with several accuracy
-//! parameters per order, and draw the energy error against the particle steps (`orders-error.png`). The third draws core radius,
-//! energy error and steps of long runs, from what `trisolar cluster --series` wrote (`collapse-core.png`,
-//! `collapse-error.png`, `collapse-steps.png`). The fourth draws how the time steps of all particles are distributed at the
-//! times of checkpoints (`trisolar cluster --checkpoint`), before and after core collapse for instance (`orders-steps.png`).
+//! The first two integrate a Plummer model of 1024 particles with a softening length of 4/N to time 2, with several accuracy
+//! parameters for each order, and plot the energy error against the number of particle steps (`orders-error.png`). The third plots the
+//! core radius, energy error and steps of long runs from files of `trisolar cluster --series` (`collapse-core.png`,
+//! `collapse-error.png`, `collapse-steps.png`). The fourth plots the distribution of the particles' time steps in checkpoints
+//! (`trisolar cluster --checkpoint`), for example before and after core collapse (`orders-steps.png`).
 
 use std::path::Path;
 
@@ -22,10 +22,10 @@ use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series, Them
 
 type Error = Box<dyn std::error::Error>;
 
-/// The Plummer model for which the steps and errors of an independent C++ program are known.
+/// The Plummer model for which an independent C++ program's steps and errors are known.
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
 const END: f64 = 2.0;
-/// Particle steps and |dE/E| of that program at the orders 4 and 6.
+/// Particle steps and |dE/E| of that program for the orders 4 and 6.
 const KNOWN: (&str, [f64; 2], [f64; 2]) = (
     "independent C++ program, 4 and 6",
     [496_195.0, 192_964.0],
@@ -50,14 +50,14 @@ fn main() -> Result<(), Error> {
     }
 }
 
-/// Times and core radii of a run of that program at order 6.
+/// Times and core radii of a run of that program with order 6.
 const KNOWN_CORES: (&str, [f64; 4], [f64; 4]) = (
     "independent C++ program, order 6",
     [5.0, 185.0, 385.0, 425.0],
     [0.31, 0.154, 0.034, 0.030],
 );
 
-/// Accuracy parameters of an order, coarse to fine.
+/// Accuracy parameters for an order, from coarse to fine.
 fn etas(order: Order) -> [f64; 7] {
     match order {
         Order::Four => [0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05],
@@ -68,7 +68,7 @@ fn etas(order: Order) -> [f64; 7] {
 
 type Make<'a> = &'a dyn Fn() -> Result<Box<dyn Engine + 'a>, Error>;
 
-/// A run with one accuracy parameter: particle steps and energy error.
+/// Runs with one accuracy parameter; returns the number of particle steps and the energy error.
 fn run(order: Order, eta: f64, make: Make<'_>) -> Result<(f64, f64), Error> {
     let bodies = read_bodies(Path::new(MODEL))?;
     let specification = Specification {
@@ -86,7 +86,7 @@ fn run(order: Order, eta: f64, make: Make<'_>) -> Result<(f64, f64), Error> {
     Ok((steps, error))
 }
 
-/// Runs all orders and draws their errors.
+/// Runs all orders and plots their errors.
 fn orders(make: Make<'_>) -> Result<(), Error> {
     let mut lines = Vec::new();
     for order in Order::ALL {
@@ -110,7 +110,7 @@ fn orders(make: Make<'_>) -> Result<(), Error> {
     )
 }
 
-/// Draws the distributions of time steps of checkpoints.
+/// Plots the distributions of the time steps in checkpoints.
 fn steps(files: &[&str]) -> Result<(), Error> {
     let mut lines = Vec::new();
     for file in files {
@@ -132,7 +132,7 @@ fn steps(files: &[&str]) -> Result<(), Error> {
     )
 }
 
-/// How many particles have a step of at most each length that occurs.
+/// The number of particles with at most each step length that occurs.
 fn cumulative(lengths: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut sorted = lengths.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -142,7 +142,7 @@ fn cumulative(lengths: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (sorted, counts)
 }
 
-/// Core radius, energy error and particle steps of long runs.
+/// Plots core radius, energy error and particle steps of long runs.
 fn series(files: &[&str]) -> Result<(), Error> {
     let (mut cores, mut errors, mut steps) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {

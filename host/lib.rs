@@ -22,9 +22,10 @@
 #[doc(inline)]
 pub use trisolar_systems::*;
 
-// Not for doctests: the pages' blocks of code are tested elsewhere.
 #[cfg(all(doc, not(doctest)))]
 trisolar_guide::guide!();
+#[cfg(doctest)]
+trisolar_guide::guide_code!();
 
 /// The kernels, which the build script has made of `kernels-gpu`. A program has them without naming them; a static library for another
 /// language, from which linkers take only what is referred to, must refer to them.

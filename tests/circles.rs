@@ -1,4 +1,5 @@
-//! No circle of imports between the files of a package: a file can be read, tested and moved after those that it uses.
+//! There are no circular imports between the files of a package, so that a file can be read, tested and moved after those that it
+//! uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,18 +11,18 @@ use syn::{Attribute, Item, Meta, UseTree, Visibility};
 /// A module's path below the crate's root.
 type Name = Vec<String>;
 
-/// A file and what it says.
+/// A source file and the names that it uses.
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// Names that `use` brings in, with where from. A name that is passed on is no use of it.
+    /// The names that `use` imports, with the paths of their origins. A name that is only re-exported does not count as used.
     imported: BTreeMap<String, Name>,
     passed_on: BTreeSet<String>,
-    /// Modules of which all names are brought in.
+    /// Modules from which all names are imported.
     globs: Vec<Name>,
-    /// Paths that code names in full.
+    /// Paths that the code writes in full.
     named: Vec<Name>,
-    /// Words of the code outside of `use` items.
+    /// The words of the code outside of `use` items.
     words: BTreeSet<String>,
 }
 
@@ -31,7 +32,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
         .any(|a| a.path().is_ident("cfg") && a.to_token_stream().to_string().contains("test"))
 }
 
-/// The file that an attribute names for a module.
+/// The file that a `#[path]` attribute names for a module.
 fn path_of(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|a| match &a.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => {
@@ -42,7 +43,7 @@ fn path_of(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// A path without `crate`, `self` and `super`; `None` for what is of another crate.
+/// A path without `crate`, `self` and `super`, or `None` if it leads to another crate.
 fn absolute(module: &[String], path: &[String], modules: &BTreeSet<Name>) -> Option<Name> {
     let mut base = match path.first()?.as_str() {
         "crate" => Vec::new(),
@@ -89,7 +90,7 @@ fn flatten(tree: &UseTree, before: &[String], out: &mut Vec<(Name, Option<String
     }
 }
 
-/// Words, and paths of several words, of a piece of code.
+/// Collects the words of a piece of code, and its paths of several words.
 fn words(tokens: TokenStream, module: &mut Module) {
     let mut path = Name::new();
     let mut colons = 0;
@@ -116,7 +117,7 @@ fn words(tokens: TokenStream, module: &mut Module) {
     module.named.push(path);
 }
 
-/// Reads a file and the modules that it declares. `folder` is where these lie.
+/// Reads a file and the modules that it declares. `folder` is the folder of these modules.
 fn read(file: &Path, folder: &Path, name: &[String], items: &[Item], all: &mut Raw) {
     let module = all.modules.entry(name.to_vec()).or_default();
     module.file = file.to_owned();
@@ -174,11 +175,12 @@ fn read(file: &Path, folder: &Path, name: &[String], items: &[Item], all: &mut R
 #[derive(Default)]
 struct Raw {
     modules: BTreeMap<Name, Module>,
-    /// In which module, the path, the name that it binds (`None` for all names), and whether for itself alone.
+    /// Each `use` item: the module that contains it, its path, the name that it binds (`None` for all names), and whether it is
+    /// private.
     uses: Vec<(Name, Name, Option<String>, bool)>,
 }
 
-/// The module that defines what a path names.
+/// The module that defines the item of a path.
 fn defining(path: &[String], modules: &BTreeMap<Name, Module>, depth: usize) -> Option<Name> {
     let mut at = Name::new();
     let mut rest = path;
@@ -201,7 +203,7 @@ fn defining(path: &[String], modules: &BTreeMap<Name, Module>, depth: usize) -> 
     Some(at)
 }
 
-/// Which files each file of a crate uses.
+/// The files that each file of a crate uses.
 fn imports(root: &Path) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
     let text = std::fs::read_to_string(root).expect("a crate");
     let parsed = syn::parse_file(&text).expect("Rust");
@@ -248,7 +250,8 @@ fn imports(root: &Path) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
                 continue;
             };
             let file = &raw.modules[&target].file;
-            // A module and those inside it are one thing: the outer one declares what the inner ones share, and calls them.
+            // A module and the modules inside it belong together: the outer module declares what the inner ones share, and calls
+            // them.
             let inside = name.starts_with(&target) || target.starts_with(name);
             if *file != module.file && !inside {
                 let arrows = arrows.entry(module.file.clone()).or_default();
@@ -259,7 +262,7 @@ fn imports(root: &Path) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
     arrows
 }
 
-/// Files that reach themselves, as sets of those that reach each other.
+/// The files that depend on themselves, as sets of files that depend on each other.
 fn circles(arrows: &BTreeMap<PathBuf, BTreeSet<PathBuf>>) -> Vec<BTreeSet<PathBuf>> {
     let reach = |from: &PathBuf| {
         let mut seen = BTreeSet::new();
@@ -286,7 +289,7 @@ fn circles(arrows: &BTreeMap<PathBuf, BTreeSet<PathBuf>>) -> Vec<BTreeSet<PathBu
 }
 
 #[test]
-fn no_file_needs_itself() {
+fn no_file_depends_on_itself() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut crates = vec![
         root.join("host/lib.rs"),
@@ -332,7 +335,7 @@ fn a_circle_is_found() {
     write("c.rs", "pub struct C;");
     let library = folder.path().join("lib.rs");
     assert!(circles(&imports(&library)).is_empty());
-    // Through the name that the root passes on.
+    // The circle goes through the name that the root re-exports.
     write("c.rs", "use super::A; pub struct C(A);");
     let found = circles(&imports(&library));
     assert_eq!(found.len(), 1);

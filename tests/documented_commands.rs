@@ -1,7 +1,9 @@
-//! The documentation: its links, and the paths, options and commands that it names.
+//! Checks the documentation: its links, the paths, options and commands that it names, and its blocks of C. (`cargo test --doc` compiles
+//! its blocks of Rust: `crates/trisolar_guide/src/code.rs`. `python/ci.sh` runs its blocks of Python.)
 //!
-//! Every command in a shell block, and every one in the text that has options, runs, scaled down where it would take long. The commands of
-//! a page run in the order of the page and in one folder, because later commands use files of earlier ones. A command that is neither run nor
+//! Every command in a shell block, and every command in the text that has options, is run, scaled down where it would take long.
+//! The commands of a page run in order and in one folder, because later commands use files of earlier ones. A command that is
+//! neither run nor listed here is an error.
 //! listed here fails.
 
 use std::collections::BTreeMap;
@@ -13,15 +15,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The first words of a command. `$` is its end.
+/// The first words of a command. `$` stands for its end.
 type Words = &'static str;
 
-/// Commands that do not run here, by how they begin, and why.
+/// Commands that are not run, given by their first words, with the reason.
 const NOT_RUN: &[(Words, &str)] = &[
     ("cargo build", "compiles"),
     ("cargo clippy", "compiles"),
     ("cargo doc", "compiles"),
-    ("cargo fmt", "no part of the program"),
+    ("cargo fmt", "not part of the program"),
     ("cargo test", "compiles, and runs this test"),
     ("cargo run --release --example", "compiles in release mode"),
     ("cargo run --release -p", "compiles another program"),
@@ -41,8 +43,9 @@ const NOT_RUN: &[(Words, &str)] = &[
     ("trisolar bench cluster", "tests/cli/cluster.rs runs it"),
 ];
 
-/// How commands that begin so are scaled down: `set` options are replaced or added, `replace` options are replaced where they are given.
-/// The longest beginning counts. A command with `--resume` gets no option that it does not have, because it must repeat the run's.
+/// How commands with these first words are scaled down: `set` options are replaced or added, `replace` options are replaced if
+/// they are given. The rule with the most words applies. A command with `--resume` gets no additional option, because it must
+/// repeat those of its run.
 struct Scale {
     begins: Words,
     set: &'static [(&'static str, &'static str)],
@@ -63,7 +66,7 @@ const fn scale(
 
 const MAP: &[(&str, &str)] = &[("--size", "24"), ("--steps", "300")];
 
-/// A second of work or more on any machine: the run is interrupted, and the next command resumes it.
+/// Takes at least a second on any machine, so that the run is interrupted and the next command resumes it.
 const LONG_MAP: &[(&str, &str)] = &[
     ("--size", "500x300"),
     ("--steps", "2000"),
@@ -88,7 +91,7 @@ const SCALED: &[Scale] = &[
     ),
     scale("trisolar compare", MAP, &[]),
     scale("trisolar sweep", MAP, &[]),
-    // ffmpeg, which .mp4 needs, is not everywhere.
+    // ffmpeg, which .mp4 requires, is not installed everywhere.
     scale(
         "trisolar zoom",
         &[("--size", "16"), ("--steps", "300"), ("--frames", "3")],
@@ -169,11 +172,11 @@ const SCALED: &[Scale] = &[
     scale("trisolar explore", &[], &[("--port", "0")]),
 ];
 
-/// Options that are left out: no browser is opened.
+/// Options that are removed, so that no browser is opened.
 const LEFT_OUT: &[&str] = &["--open"];
 
-/// Commands that get Ctrl-C as soon as this file is in their folder (`stdout` is there when something was printed). Servers run until then;
-/// an interrupted run leaves something for the next command to resume.
+/// Commands that receive Ctrl-C as soon as this file exists in their folder (`stdout` exists once something has been printed).
+/// Servers run until then; an interrupted run leaves something for the next command to resume.
 const INTERRUPTED: &[(Words, &str)] = &[
     ("trisolar explore", "stdout"),
     (
@@ -187,16 +190,16 @@ const INTERRUPTED: &[(Words, &str)] = &[
     ("trisolar encounters --n 1e8 --stream", "runs.npz.part.json"),
 ];
 
-/// Commands that fail on purpose, with their exit code.
+/// Commands that fail on purpose, with their exit codes.
 const FAILING: &[(Words, i32)] = &[(
     "trisolar nbody --model kepler --eccentricity 0.9 --dt 0.01",
     1,
 )];
 
-/// Other commands that run here as they are.
+/// Other programs that are run unchanged.
 const TOOLS: &[Words] = &["cmp"];
 
-/// Files that a page takes for granted.
+/// Files that a page presupposes.
 const GIVEN: &[(&str, &str, &str)] = &[
     (
         "docs/nbody.md",
@@ -215,8 +218,8 @@ const GIVEN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The longest time of a command.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The time limit of a command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -236,7 +239,7 @@ fn text(page: &str) -> String {
     fs::read_to_string(root().join(page)).expect(page)
 }
 
-/// The fenced blocks of a page with their language, and the text outside of them.
+/// The fenced blocks of a page with their languages, and the text outside of them.
 fn blocks(text: &str) -> (Vec<(String, String)>, String) {
     let (mut blocks, mut prose) = (Vec::<(String, String)>::new(), String::new());
     let mut inside = false;
@@ -259,7 +262,7 @@ fn blocks(text: &str) -> (Vec<(String, String)>, String) {
     (blocks, prose)
 }
 
-/// The shell script of a block: a `console` block shows output too, and its commands come after a prompt.
+/// The shell script of a block. A `console` block also shows output, and its commands follow a prompt.
 fn script(language: &str, block: &str) -> Option<String> {
     match language {
         "sh" | "bash" => Some(block.into()),
@@ -273,12 +276,12 @@ fn script(language: &str, block: &str) -> Option<String> {
     }
 }
 
-/// The commands of a script, split into words by bash itself: no program is found, and the shell hands each command to a function.
+/// The commands of a script. bash itself splits them into words: it finds no program and passes each command to a function.
 fn commands(script: &str, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     const RECORD: &str = r#"command_not_found_handle() { printf '%s\037' "$@" >>"$RECORD"; printf '\036' >>"$RECORD"; }"#;
     let record = folder.join("commands");
     let mut preamble = RECORD.to_owned();
-    // A command with a path is looked for where it says, and not handed on.
+    // bash would look up a command with a path itself, so it needs a function of that name.
     for (begins, _) in NOT_RUN.iter().filter(|(begins, _)| begins.contains('/')) {
         preamble += &format!("\n{begins}() {{ command_not_found_handle {begins} \"$@\"; }}");
     }
@@ -299,8 +302,8 @@ fn commands(script: &str, folder: &Path) -> Result<Vec<Vec<String>>, String> {
         .collect())
 }
 
-/// `cargo run --release -- X` runs `trisolar X`. `mpirun` and its options stay as one word, and X is run as one process, whose results are
-/// the same: the feature `mpi` is not in this build.
+/// Replaces `cargo run --release -- X` by `trisolar X`. `mpirun` and its options become one word, and X runs as a single process,
+/// which gives the same results: this build does not have the feature `mpi`.
 fn simplified(words: Vec<String>) -> Vec<String> {
     if words.starts_with(&["cargo", "run", "--release", "--"].map(String::from)) {
         return [&["trisolar".into()], &words[4..]].concat();
@@ -322,7 +325,7 @@ fn begins(command: &[String], words: Words) -> bool {
     })
 }
 
-/// The rule for this command with the longest beginning. Rules for `trisolar` are rules under `mpirun` as well.
+/// The rule with the most words that fits this command. Rules for `trisolar` also apply under `mpirun`.
 fn rule<'a, T>(table: &'a [T], of: impl Fn(&T) -> Words, command: &[String]) -> Option<&'a T> {
     let bare = command
         .strip_prefix(&["mpirun".to_owned()])
@@ -372,7 +375,7 @@ fn scaled(command: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Runs the program in the folder, with Ctrl-C as soon as the folder has this file. Gives what it printed.
+/// Runs the program in the folder, and sends Ctrl-C as soon as the folder contains this file. Returns its output.
 fn run(
     arguments: &[String],
     folder: &Path,
@@ -400,12 +403,12 @@ fn run(
             until = None;
             kill_process(Pid::from_child(&child), Signal::INT).expect("its own child");
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > COMMAND_TIMEOUT {
             child
                 .kill()
                 .and_then(|()| child.wait())
                 .expect("its own child");
-            return Err(format!("takes longer than {PATIENCE:?}"));
+            return Err(format!("takes longer than {COMMAND_TIMEOUT:?}"));
         }
         std::thread::sleep(Duration::from_millis(2));
     };
@@ -416,7 +419,7 @@ fn run(
     Ok((status, printed))
 }
 
-/// Runs a command, unless it is one that does not run here.
+/// Runs a command, unless it is listed as one that is not run.
 fn check(command: &[String], folder: &Path) -> Result<(), String> {
     if rule(NOT_RUN, |row| row.0, command).is_some() {
         return Ok(());
@@ -442,7 +445,7 @@ fn check(command: &[String], folder: &Path) -> Result<(), String> {
         (None, None) => 0,
     };
     let (status, printed) = run(&arguments, folder, until)?;
-    // Where there is no GPU, or are too few, a command that asks for GPUs says so; its options are read before.
+    // Without a GPU, or with too few, a command that requests GPUs says so after it has parsed its options.
     let asks = |a: &String| matches!(a.as_str(), "--gpus" | "gpu" | "gpu+cpu" | "ladder");
     let too_few = printed.contains("no usable GPU") || printed.contains("number of GPUs");
     if status.code() == Some(expected) || arguments.iter().any(asks) && too_few {
@@ -454,10 +457,10 @@ fn check(command: &[String], folder: &Path) -> Result<(), String> {
     ))
 }
 
-/// The scripts of a page: its shell blocks, and then the commands in its text that have options.
+/// The scripts of a page: its shell blocks, followed by the commands in its text that have options.
 ///
 /// # Errors
-/// A block of commands that is not marked as one.
+/// If a block of commands is not marked as one.
 fn scripts(page: &str) -> Result<Vec<String>, String> {
     let (blocks, prose) = blocks(&text(page));
     let mut scripts = Vec::new();
@@ -476,7 +479,7 @@ fn scripts(page: &str) -> Result<Vec<String>, String> {
             None => {}
         }
     }
-    // Words in capitals stand for what the reader chooses.
+    // Words in capitals are placeholders for the reader's own values.
     let is_placeholder = |word: &str| word.chars().all(|c| c.is_ascii_uppercase());
     let spans = code_spans(&prose);
     scripts.extend(spans.into_iter().filter(|code| {
@@ -485,7 +488,7 @@ fn scripts(page: &str) -> Result<Vec<String>, String> {
     Ok(scripts)
 }
 
-/// What stands between backquotes in a text.
+/// The contents of backquotes in a text.
 fn code_spans(prose: &str) -> Vec<String> {
     let spans = prose.split('`').skip(1).step_by(2);
     spans
@@ -493,10 +496,10 @@ fn code_spans(prose: &str) -> Vec<String> {
         .collect()
 }
 
-/// The commands of a page, each once.
+/// The commands of a page, each listed once.
 ///
 /// # Errors
-/// A block that is no script.
+/// If a block is not a script.
 fn commands_of(page: &str, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     let mut all = Vec::new();
     for script in scripts(page)? {
@@ -510,7 +513,7 @@ fn commands_of(page: &str, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     Ok(all)
 }
 
-/// What is wrong on a page.
+/// The errors on a page.
 fn wrong_on(page: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -561,7 +564,7 @@ fn every_command_of_the_documentation_runs() {
 }
 
 #[test]
-fn wrong_commands_are_noticed() {
+fn wrong_commands_are_detected() {
     let folder = tempfile::tempdir().unwrap();
     let script = "trisolar divergence --sizes 3\ntrisolar nbody --model none\nfrobnicate 'a b' # no\nfor i in 1 2; do trisolar devices \\\n--json; done";
     let commands_of = |script: &str| commands(script, folder.path());
@@ -589,7 +592,7 @@ fn wrong_commands_are_noticed() {
 }
 
 #[test]
-fn no_rule_is_left_over() {
+fn every_rule_applies_to_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let of = |page: String| commands_of(&page, folder.path()).expect(&page);
     let all: Vec<Vec<String>> = pages().into_iter().flat_map(of).collect();
@@ -611,7 +614,7 @@ fn no_rule_is_left_over() {
     assert_eq!(chosen(FAILING, |row| row.0, &all), [""; 0]);
 }
 
-/// Options of other programs that the text names on their own.
+/// Options of other programs that the text mentions on their own.
 const FOREIGN: &[&str] = &[
     "--bind-to",
     "--features",
@@ -622,10 +625,10 @@ const FOREIGN: &[&str] = &[
     "--quick",
 ];
 
-/// Other programs, whose options are not looked at.
+/// Other programs, whose options are not checked.
 const PROGRAMS: &[&str] = &["cargo ", "mpirun "];
 
-/// The subcommands with the options that the help of each names.
+/// The subcommands, with the options in the help of each.
 fn helps() -> BTreeMap<String, Vec<String>> {
     fn collect(of: &str, helps: &mut BTreeMap<String, Vec<String>>) {
         let words = of.split_whitespace().skip(1);
@@ -654,7 +657,7 @@ fn helps() -> BTreeMap<String, Vec<String>> {
     helps
 }
 
-/// The long options that a text names.
+/// The long options in a text.
 fn options(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let words = text.split(|c| !is_part(c));
@@ -700,7 +703,7 @@ fn every_option_that_the_text_names_exists() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Files that a reader makes.
+/// Files that the reader creates.
 const TO_BE_MADE: &[&str] = &["kernels-gpu/src/kernels/squares.rs", "tests/squares.rs"];
 
 /// The paths in a text that begin with a folder of the repository.
@@ -712,13 +715,13 @@ fn paths(text: &str) -> Vec<String> {
     let is_ours = |word: &&str| {
         let is_plain = !word.contains(['*', '<', '>', '$']);
         let folder = word.split_once('/').map(|(folder, _)| folder);
-        let folder = folder.filter(|f| !["", ".", "..", "target"].contains(f));
+        let folder = folder.filter(|f| !["", ".", "..", ".ci-cache", "target"].contains(f));
         is_plain && folder.is_some_and(|folder| root().join(folder).is_dir())
     };
     words.filter(is_ours).map(String::from).collect()
 }
 
-/// The names by which headings of a page are linked to, as GitHub makes them.
+/// The anchors of the headings of a page, as GitHub forms them.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let anchor = |line: &str| -> String {
@@ -731,7 +734,7 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(anchor).collect()
 }
 
-/// The places that links of a page lead to.
+/// The destinations of the links of a page.
 fn links(prose: &str) -> Vec<&str> {
     let targets = prose
         .split("](")
@@ -743,8 +746,54 @@ fn links(prose: &str) -> Vec<&str> {
         .collect()
 }
 
+/// What the blocks of C use beside the interface.
+const C_CONTEXT: &str = "\
+#include <inttypes.h>
+#include <stdio.h>
+#include \"trisolar.h\"
+static uint64_t shown;
+static int32_t show(uint64_t done, uint64_t total, void *user) { *(uint64_t *)user = done; return done > total; }
+";
+
+/// Each block is the body of a function.
 #[test]
-fn every_path_and_link_leads_somewhere() {
+fn every_block_of_c_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = C_CONTEXT.to_owned();
+    let mut found = 0;
+    for page in pages() {
+        let (blocks, _) = blocks(&text(&page));
+        for (_, block) in blocks.iter().filter(|(language, _)| language == "c") {
+            found += 1;
+            program += &format!(
+                "void block_{found}(void) {{\n#line 1 \"{page}, a block of C\"\n{block}}}\n"
+            );
+        }
+    }
+    assert!(found >= 3, "{found}");
+    let file = folder.path().join("blocks.c");
+    fs::write(&file, program).unwrap();
+    let output = Command::new("cc")
+        .args([
+            "-std=c11",
+            "-fsyntax-only",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-variable",
+            "-Wno-unused-function",
+        ])
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(&file)
+        .output()
+        .expect("cc, with which rustc links");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn every_path_and_link_exists() {
     let mut wrong = Vec::new();
     let mut found = 0;
     for page in pages() {
@@ -757,7 +806,7 @@ fn every_path_and_link_leads_somewhere() {
                 wrong.push(format!("{page}: {name}"));
             }
         };
-        // Links name files in their own way.
+        // Links refer to files in a different way.
         let code = code_spans(&prose).join(" ");
         let listings = blocks
             .iter()

@@ -1,7 +1,7 @@
-"""The explorer in a real browser: the first picture, pan, zoom, click, orbit, line, link, undo, a phone, a live cluster.
+"""Tests the explorer in a real browser: the first picture, pan, zoom, click, orbit, line, link, undo, a phone, a live cluster.
 
-Run by .ci/run: `python tests/explore_browser.py PROGRAM [FOLDER]` with the package playwright and Debian's chromium. Pictures go
-to FOLDER, if it is given.
+Run by .ci/run: `python tests/explore_browser.py PROGRAM [FOLDER]` with the package playwright and Debian's chromium. Screenshots go
+to FOLDER if it is given.
 """
 
 import pathlib
@@ -20,12 +20,12 @@ FLAGS = [
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
 ]
-# Few steps: a machine with two cores shows all of it in seconds.
+# So few steps that a machine with two cores displays the whole map in seconds.
 QUICK = "preset=quick&p.dt=0.05&p.integrator=%22leapfrog%22&p.steps=500"
 
 
 class Program:
-    """A server, and the link that it prints."""
+    """A server and the link that it prints."""
 
     def __init__(self, *arguments, stream="stdout"):
         self.process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -69,7 +69,7 @@ class Explorer(unittest.TestCase):
         return page
 
     def wait(self, page, holds, arg=None, seconds=120):
-        """Waits until an expression, or a function of `arg`, holds. (Playwright's own way needs eval, which the page forbids.)"""
+        """Waits until an expression, or a function of `arg`, is true. (Playwright's own function needs eval, which the page forbids.)"""
         end = time.monotonic() + seconds
         while not page.evaluate(holds, arg):
             self.assertLess(time.monotonic(), end, holds)
@@ -83,7 +83,7 @@ class Explorer(unittest.TestCase):
             page.screenshot(path=PICTURES / f"{name}.png")
 
     def colours(self, page):
-        """Number of different colours that the map shows."""
+        """The number of different colours in the map."""
         return page.evaluate("""() => {
             const { width, height } = trisolar.map.canvas, seen = new Set();
             const data = new Uint32Array(trisolar.map.context.getImageData(0, 0, width, height).data.buffer);
@@ -97,7 +97,7 @@ class Explorer(unittest.TestCase):
     def orbit(self, page):
         self.wait(page, "document.getElementById('orbit').dataset.state === 'ready'")
 
-    def test_first_picture_and_nothing_from_elsewhere(self):
+    def test_first_picture_without_requests_to_other_servers(self):
         page = self.open()
         self.settle(page)
         self.assertGreater(self.colours(page), 100)
@@ -156,7 +156,7 @@ class Explorer(unittest.TestCase):
         page.keyboard.press("Escape")
         self.assertTrue(page.is_hidden("#orbit"))
         self.wait(page, "document.getElementById('announce').textContent.startsWith('Centre')")
-        # Every control has a name, and can be reached.
+        # Every control must have a name and be reachable.
         unnamed = page.evaluate("""() => [...document.querySelectorAll('button, input, select, canvas[tabindex]')].filter((e) => {
             const labelled = e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim() || e.title;
             return !labelled || e.tabIndex < 0;
@@ -217,7 +217,7 @@ class Explorer(unittest.TestCase):
         self.assertFalse([url for url in self.requests if url.endswith("/api/tiles")])
         self.picture(page, "equalised")
 
-    def test_what_is_saved_and_copied(self):
+    def test_saved_files_and_copied_commands(self):
         page = self.open(permissions=["clipboard-read", "clipboard-write"])
         self.settle(page)
         with page.expect_download() as saved:
@@ -232,7 +232,7 @@ class Explorer(unittest.TestCase):
         page.click("[data-action=command]")
         self.wait(page, "navigator.clipboard.readText().then((t) => t.startsWith('trisolar divergence --'))")
 
-    def test_down_to_where_64_bits_end(self):
+    def test_zoom_to_the_limit_of_64_bit_numbers(self):
         page = self.open(f"{self.program.link}#{QUICK}&x=5.30031&y=-0.45&span=4e-13&follow=false")
         self.settle(page)
         self.assertTrue(page.is_visible(".warning:has-text('64-bit numbers end here')"))
@@ -242,7 +242,7 @@ class Explorer(unittest.TestCase):
         self.assertLess(self.state(page)["span"], span)
         self.assertGreater(self.state(page)["span"], 1e-15)
 
-    def test_a_phone_and_a_wall(self):
+    def test_a_phone_and_a_display_wall(self):
         page = self.open(width=375, height=740, device_scale_factor=2, has_touch=True, is_mobile=True)
         self.settle(page)
         self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 375)
@@ -255,7 +255,7 @@ class Explorer(unittest.TestCase):
         page.touchscreen.tap(180, 300)
         self.orbit(page)
         wall = self.open(width=3840, height=2160, color_scheme="light")
-        # All of it would take long on a small machine; a coarse picture of all of it does not.
+        # Computing every tile would take long on a small machine, but a coarse picture of all of it does not.
         self.wait(wall, "trisolar.map.onScreen(trisolar.map.level).every((t) => trisolar.map.tiles.has(trisolar.map.key(trisolar.map.exact, t.level, t.x, t.y)))")
         self.wait(wall, "!!trisolar.colours.key")
         self.assertGreater(self.colours(wall), 100)
@@ -283,7 +283,7 @@ class Explorer(unittest.TestCase):
         self.assertGreater(bright, 300)
         self.picture(page, "live")
         page.close()
-        self.assertIsNone(program.process.poll(), "the run goes on")
+        self.assertIsNone(program.process.poll(), "the run continues")
 
 
 if __name__ == "__main__":

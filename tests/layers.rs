@@ -1,4 +1,4 @@
-//! Each package knows only those below it. The compiler holds what the manifests say; this holds the manifests.
+//! Each package depends only on packages below it. The compiler enforces the manifests, and this test checks the manifests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The host's packages from the ground up, with what each may depend on of this workspace.
+/// The host's packages from the bottom up, each with the packages of this workspace on which it may depend.
 const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-io", &[]),
     ("trisolar-simd", &["kernels-gpu"]),
@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-nbody", GROUND),
     ("trisolar-cluster", GROUND),
     ("trisolar-encounters", GROUND),
-    // Of systems only this one stands on others.
+    // This is the only system that depends on others.
     (
         "trisolar-zoom",
         &[
@@ -43,7 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trisolar-explore", &[]),
 ];
 
-/// What is below all systems.
+/// The packages below all systems.
 const GROUND: &[&str] = &[
     "cuda_std",
     "kernels-gpu",
@@ -55,14 +55,14 @@ const GROUND: &[&str] = &[
     "trisolar-spec",
 ];
 
-/// Who alone may name a crate.
-const ALONE: &[(&str, &str)] = &[
+/// Crates that only one package may depend on.
+const EXCLUSIVE: &[(&str, &str)] = &[
     ("nvml-wrapper-sys", "trisolar-device"),
     ("mpi", "trisolar-run"),
     ("clap", "trisolar-cli"),
 ];
 
-/// What each package of the workspace depends on, tests aside.
+/// The dependencies of each package of the workspace, without dev-dependencies.
 fn packages() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
@@ -83,7 +83,7 @@ fn packages() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn each_package_knows_only_those_below_it() {
+fn each_package_depends_only_on_those_below_it() {
     let packages = packages();
     for (name, allowed) in LAYERS {
         let known = packages
@@ -107,12 +107,12 @@ fn each_package_knows_only_those_below_it() {
 }
 
 #[test]
-fn one_place_names_mpi_nvml_and_the_command_line() {
+fn mpi_nvml_and_clap_are_used_by_one_package_each() {
     for (name, dependencies) in packages() {
-        for (dependency, alone) in ALONE {
+        for (dependency, owner) in EXCLUSIVE {
             assert!(
-                name == *alone || !dependencies.iter().any(|d| d == dependency),
-                "{name} depends on {dependency}, which is {alone}'s"
+                name == *owner || !dependencies.iter().any(|d| d == dependency),
+                "{name} depends on {dependency}, which is {owner}'s"
             );
         }
     }
@@ -129,7 +129,7 @@ fn sources(folder: &Path, list: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a text names a crate, in code or in a manifest.
+/// Whether a text refers to a crate, in code or in a manifest.
 fn names(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.lines()
@@ -138,7 +138,7 @@ fn names(text: &str, name: &str) -> bool {
 }
 
 #[test]
-fn only_the_devices_name_cust() {
+fn only_the_device_package_refers_to_cust() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let devices = root.join("host/gpu");
     let mut list = vec![root.join("Cargo.toml"), root.join("build.rs")];

@@ -1,4 +1,4 @@
-//! Promises of runs under mpirun, on one machine. Built with the feature `mpi` only.
+//! Tests of runs under mpirun on one machine. They are built only with the feature `mpi`.
 #![cfg(feature = "mpi")]
 
 mod support;
@@ -12,7 +12,7 @@ use support::contents;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trisolar");
 
-/// The program on so many ranks; one is the plain program.
+/// The program on this number of ranks; with one rank, it runs without mpirun.
 fn ranks(n: usize) -> Command {
     if n == 1 {
         return Command::new(PROGRAM);
@@ -25,7 +25,7 @@ fn ranks(n: usize) -> Command {
     command
 }
 
-/// Ranks with options of their own.
+/// Ranks with different options.
 fn unequal_ranks(folder: &Path, options: &[&[&str]]) -> Command {
     let mut command = Command::new("mpirun");
     command
@@ -87,7 +87,7 @@ fn bodies_have_the_same_bits_on_any_number_of_ranks() {
 }
 
 #[test]
-fn ranks_print_the_textbooks_text_once() {
+fn the_textbooks_output_is_printed_once() {
     let text = |size| {
         let mut command = ranks(size);
         command.args(["nbody", "--model", "line", "--n", "300", "--steps", "20"]);
@@ -100,7 +100,7 @@ fn ranks_print_the_textbooks_text_once() {
 }
 
 #[test]
-fn bad_input_is_said_once_and_ends_all_ranks() {
+fn bad_input_is_reported_once_and_ends_all_ranks() {
     let output = ranks(3)
         .args(["nbody", "--input", "/no/such/file"])
         .output()
@@ -126,7 +126,7 @@ fn bad_input_is_said_once_and_ends_all_ranks() {
     }
 }
 
-/// Processes of this program whose parent is `parent`.
+/// The processes of this program whose parent is `parent`.
 fn children(parent: u32) -> Vec<i32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -134,7 +134,7 @@ fn children(parent: u32) -> Vec<i32> {
             continue;
         };
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        // After the name in parentheses: state, parent.
+        // After the name in parentheses come the state and the parent.
         let after = stat.rsplit(')').next().unwrap_or_default();
         let is_child = after.split_whitespace().nth(1) == Some(&parent.to_string());
         if is_child && stat.contains("(trisolar") {
@@ -144,7 +144,7 @@ fn children(parent: u32) -> Vec<i32> {
     found
 }
 
-/// Kills a rank of a run as soon as `begun` holds; all end soon, with a message.
+/// Kills one rank of a run as soon as `begun` returns true; all ranks must end soon, with a message.
 fn kill_one(mut command: Command, begun: impl Fn() -> bool) {
     let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
@@ -170,7 +170,7 @@ fn kill_one(mut command: Command, begun: impl Fn() -> bool) {
 }
 
 #[test]
-fn bodies_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+fn bodies_resume_after_a_lost_rank_on_any_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let base = ["nbody", "--n", "300", "--seed", "3", "--softening", "0.01"];
     let mut run = ranks(3);
@@ -198,7 +198,7 @@ fn bodies_go_on_after_a_lost_rank_on_any_number_of_ranks() {
         for (name, bytes) in &left {
             std::fs::write(folder.path().join(name), bytes).unwrap();
         }
-        // With nothing but the checkpoint, and an end that can be waited for.
+        // Resumes from the checkpoint alone, with an earlier end that the test can wait for.
         success(
             ranks(size)
                 .current_dir(folder.path())
@@ -209,7 +209,7 @@ fn bodies_go_on_after_a_lost_rank_on_any_number_of_ranks() {
     }
 }
 
-/// A map whose left part takes its time while the right part is done at once.
+/// A map whose left part takes long while its right part finishes at once.
 const UNEVEN: [&str; 6] = [
     "--span",
     "300",
@@ -241,7 +241,7 @@ fn maps_have_the_same_bytes_on_any_number_of_ranks() {
 }
 
 #[test]
-fn a_map_is_reported_once_with_every_ranks_share() {
+fn a_map_is_reported_once_with_every_ranks_contribution() {
     let folder = tempfile::tempdir().unwrap();
     let output = success(
         ranks(3)
@@ -256,7 +256,7 @@ fn a_map_is_reported_once_with_every_ranks_share() {
     for (rank, device) in devices.iter().enumerate() {
         let name = device["device"].as_str().unwrap();
         assert!(name.starts_with(&format!("rank {rank}: ")), "{name}");
-        // All are equally fast; how many processors there are for them is not ours to say.
+        // All ranks are equally fast; the number of processors available to them is unknown.
         assert!(pixels(device) > 80 * 80 / 30, "{devices:?}");
     }
     assert_eq!(devices.len(), 3);
@@ -268,7 +268,7 @@ fn a_map_is_reported_once_with_every_ranks_share() {
 }
 
 #[test]
-fn points_are_computed_on_all_ranks_if_these_read_the_same() {
+fn points_are_computed_on_all_ranks_if_all_read_the_same_points() {
     let folder = tempfile::tempdir().unwrap();
     let points = |name: &str, first: f64| {
         let line = |n: u32| format!("{},{},-11\n", first + f64::from(n) / 7.0, 3.0);
@@ -344,7 +344,7 @@ fn sweeps_have_the_same_files_on_any_number_of_ranks() {
 }
 
 #[test]
-fn zooms_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+fn zooms_resume_after_a_lost_rank_on_any_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let zoom = |size: usize, out: &str| {
         let mut command = ranks(size);
@@ -368,7 +368,7 @@ fn zooms_go_on_after_a_lost_rank_on_any_number_of_ranks() {
         parts.map(length).any(|n| n > 0)
     };
     kill_one(zoom(3, "z"), there);
-    // The records of an earlier run count whoever made them.
+    // The records of an earlier run are used, whichever ranks made them.
     success(
         ranks(2)
             .current_dir(folder.path())
@@ -378,7 +378,7 @@ fn zooms_go_on_after_a_lost_rank_on_any_number_of_ranks() {
 }
 
 #[test]
-fn maps_on_the_disk_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+fn streamed_maps_resume_after_a_lost_rank_on_any_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let map = |size: usize, how: &str, out: &str| {
         let mut command = ranks(size);
@@ -393,7 +393,7 @@ fn maps_on_the_disk_go_on_after_a_lost_rank_on_any_number_of_ranks() {
     let part = folder.path().join("m.npy.part");
     let there = || std::fs::read(&part).is_ok_and(|b| b[b.len().min(128)..].iter().any(|b| *b > 0));
     kill_one(map(3, "--stream", "m.npy"), there);
-    // With nothing but the name.
+    // Resumes with only the file name.
     success(ranks(2).current_dir(folder.path()).args([
         "divergence",
         "--resume",
@@ -405,7 +405,7 @@ fn maps_on_the_disk_go_on_after_a_lost_rank_on_any_number_of_ranks() {
 }
 
 #[test]
-fn a_rank_that_cannot_compute_ends_all_and_what_there_is_can_be_gone_on_with() {
+fn a_rank_that_cannot_compute_ends_all_ranks_and_the_run_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let options = |backend, how| {
         let map = [
@@ -419,7 +419,7 @@ fn a_rank_that_cannot_compute_ends_all_and_what_there_is_can_be_gone_on_with() {
         ];
         [&map[..], &["--backend", backend, how]].concat()
     };
-    // No test machine has a GPU that this rank could see.
+    // No test machine has a GPU that this rank could use.
     let able = options("cpu", "--stream");
     let unable = options("gpu", "--stream");
     let output = unequal_ranks(folder.path(), &[&able, &able, &unable])
@@ -444,7 +444,7 @@ fn a_rank_that_cannot_compute_ends_all_and_what_there_is_can_be_gone_on_with() {
 }
 
 #[test]
-fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
+fn unsupported_options_on_several_ranks_are_rejected_once_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     for (options, reason) in [
         (&["divergence", "--size", "0"][..], "--size"),
@@ -471,7 +471,7 @@ fn what_several_ranks_cannot_do_is_refused_once_with_a_reason() {
     assert!(contents(folder.path()).is_empty());
 }
 
-/// 64-bit values travel between ranks as they are.
+/// 64-bit values are sent between ranks unchanged.
 #[test]
 fn maps_of_every_quantity_have_the_same_bytes_on_any_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
@@ -516,7 +516,7 @@ fn maps_of_every_quantity_have_the_same_bytes_on_any_number_of_ranks() {
     }
 }
 
-/// Encounters on a thread, and their files.
+/// Runs encounters on one thread.
 fn encounters(command: &mut Command, folder: &Path, options: &str) -> Output {
     command
         .current_dir(folder)
@@ -558,7 +558,7 @@ fn encounters_have_the_same_bytes_on_any_number_of_ranks() {
 }
 
 #[test]
-fn encounters_go_on_after_a_lost_rank_on_any_number_of_ranks() {
+fn encounters_resume_after_a_lost_rank_on_any_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let options = "--n 6000 --seed 8 --threads 1 --backend cpu --quiet";
     encounters(
@@ -593,7 +593,7 @@ fn encounters_go_on_after_a_lost_rank_on_any_number_of_ranks() {
 }
 
 #[test]
-fn points_of_encounters_are_the_same_on_all_ranks_and_failures_are_said_once() {
+fn points_of_encounters_must_agree_on_all_ranks_and_failures_are_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let points = |name: &str, third: f64| {
         let line = |n: u32| {
@@ -626,7 +626,7 @@ fn points_of_encounters_are_the_same_on_all_ranks_and_failures_are_said_once() {
     success(&mut unequal_ranks(folder.path(), &[&same, &same]));
     assert!(bytes(folder.path(), "m.npz") == expected);
     let said = |list: &[&[&str]], code: i32| {
-        // No test machine has a GPU that a rank could see.
+        // No test machine has a GPU that a rank could use.
         let mut command = unequal_ranks(folder.path(), list);
         let output = command.env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{output:?}");

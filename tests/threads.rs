@@ -1,15 +1,15 @@
-//! A run's own threads do all of its work.
+//! All work of a run is done by the run's own threads.
 
 use trisolar::accuracy;
 use trisolar::hermite::{AhmadCohen, Cluster, CpuEngine, Order, Specification, integrate, models};
 use trisolar::nbody;
 use trisolar::run::Workers;
 
-/// Rayon starts its global pool where work is not given a pool of its own; then it refuses to be configured. The only test here, as
-/// the pool is one of the process.
+/// Rayon starts its global pool when work is not given a pool, and afterwards the global pool cannot be configured. This is the
+/// only test in this file, because the global pool belongs to the process.
 #[test]
 fn the_work_of_a_run_stays_on_its_own_threads() {
-    // Enough for corrections, irregular forces and diagnostics by several threads.
+    // Enough bodies for several threads to work on corrections, irregular forces and diagnostics.
     let n = 1100;
     let workers = Workers::new(Some(2)).unwrap();
     let bodies = workers.install(|| models::plummer(n, 7)).unwrap();

@@ -12,7 +12,7 @@
 
 static const char *const usual = "size = 150\nsteps = 50000\n";
 
-/* The whole file as a string, to be freed; NULL if it cannot be read. */
+/* Reads a file into a string that the caller frees; returns NULL if the file cannot be read. */
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -51,7 +51,7 @@ static int32_t show(uint64_t done, uint64_t total, void *user)
     if (percent != *shown)
         fprintf(stderr, "\r%3d %%", percent);
     *shown = percent;
-    return 0; /* go on */
+    return 0; /* 0: do not cancel */
 }
 
 int main(int argc, char **argv)
@@ -74,12 +74,12 @@ int main(int argc, char **argv)
     if (status == TRISOLAR_OK)
         status = trisolar_map_info(map, &info);
     if (status == TRISOLAR_OK) {
-        const uint32_t *times = trisolar_map_times(map);
+        const uint32_t *steps_together = trisolar_map_steps_together(map);
         uint64_t pixels = (uint64_t)info.width * info.height;
-        uint32_t first = times[0];
+        uint32_t first = steps_together[0];
         for (uint64_t i = 1; i < pixels; i++)
-            if (times[i] < first)
-                first = times[i];
+            if (steps_together[i] < first)
+                first = steps_together[i];
         fputc('\n', stderr);
         printf("engine        %s: %s\n", info.engine, info.device);
         printf("pixel-steps   %llu in %.3f s\n", (unsigned long long)info.pixel_steps, info.seconds);

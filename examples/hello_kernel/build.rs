@@ -8,7 +8,7 @@ fn main() {
     let ptx = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo")).join("hello.ptx");
     match CudaBuilder::new("kernels").copy_to(&ptx).build() {
         Ok(_) => {}
-        // Without the sources of `core` the example still runs on the CPU, and says what is missing.
+        // Without the sources of `core`, the example still runs on the CPU and reports what is missing.
         Err(missing @ CudaBuilderError::NoRustSource { .. }) => {
             for line in missing.to_string().lines() {
                 println!("cargo::warning={line}");

@@ -12,7 +12,7 @@ use trisolar::io::read::{self, Limit};
 
 use super::Failure;
 
-/// Reads a configuration file; keys that are missing stay open.
+/// Reads a configuration file; missing keys have no value.
 pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = read(path)?;
     config::parse_as(&text).map_err(|e| {

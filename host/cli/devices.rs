@@ -1,4 +1,4 @@
-//! `trisolar devices`: what there is to compute on.
+//! `trisolar devices`: lists the devices of this machine.
 
 use trisolar::gpu::{self, DeviceInfo};
 use trisolar::machine;

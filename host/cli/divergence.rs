@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{
-    self, Backend, Driver, Executor, Given, GpuChoice, MapBackend, Points, Preset, Resolution,
+    self, Backend, Driver, Executor, GpuChoice, MapBackend, Overrides, Points, Preset, Resolution,
     RunOptions, SpecError, Specification, Validated,
 };
 use trisolar::io::colour::ColourMap;
@@ -13,7 +13,7 @@ use trisolar::run::{self, Claim, Paths, RecordError};
 use trisolar::spec::Parameters as _;
 use trisolar::store::{self, Begun, StoreError};
 
-use self::outcome::Outcome;
+use self::outcome::MapOutcome;
 use super::parameters::ParameterArgs;
 use super::progress::Progress;
 use super::ranks::Communicator;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     )]
     preset: Option<Preset>,
     #[command(flatten)]
-    specification: ParameterArgs<Given>,
+    specification: ParameterArgs<Overrides>,
 
     /// Read start states from a file instead of using a grid: .npy (f64), .npz (its array `points`) or text, with 3 numbers per
     /// point (x, y, z of the grid body), 9 (x, y, z of bodies 1, 2, 3), 18 (also their velocities) or 21 (also their masses)
@@ -126,7 +126,7 @@ pub(crate) struct OutputArgs {
     title: Option<String>,
 }
 
-/// Their group in the record of an unfinished map.
+/// The group of these options in the record of an unfinished map.
 const OUTPUT: &str = "output";
 
 impl Paths for OutputArgs {
@@ -170,15 +170,15 @@ impl Args {
         under: Option<&Specification>,
         points: Option<&Path>,
     ) -> Result<(Validated, Option<f64>), Failure> {
-        let mut given = self.specification.values.clone();
+        let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
         if let Some(preset) = self.preset {
-            given = given.over(preset.given());
+            overrides = overrides.merged_over(preset.overrides());
         }
         if let Some(under) = under {
-            given = given.over(under.into());
+            overrides = overrides.merged_over(under.into());
         }
         let refused = |error: SpecError| {
             let config = self.config.as_deref();
@@ -186,8 +186,8 @@ impl Args {
                 self.specification.values.has(error.option) || error.option == "points";
             Failure::specification(&error, on_command_line, config)
         };
-        let most = given.checked_max_error().map_err(refused)?;
-        let specification = Specification::from(given);
+        let most = overrides.checked_max_error().map_err(refused)?;
+        let specification = Specification::from(overrides);
         let valid = match points {
             None => specification.validate(),
             Some(path) => {
@@ -243,7 +243,7 @@ impl Args {
         };
         let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
         let run = match Begun::read(&main) {
-            // With all options given again it can do without.
+            // If all options are given again, no record is needed.
             Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
             begun => begun.map_err(refused)?,
         };
@@ -291,7 +291,7 @@ pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
 }
 
 /// A map, its files, and its unfinished run.
-struct Job {
+struct MapJob {
     valid: Validated,
     output: OutputArgs,
     outputs: Vec<Output>,
@@ -301,7 +301,7 @@ struct Job {
     begun: bool,
 }
 
-impl Job {
+impl MapJob {
     fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
         let begun = args.begun()?;
         let mut output = OutputArgs {
@@ -318,7 +318,7 @@ impl Job {
                 &output,
                 &["Specification", "max_error", "points", "config", "preset"],
             )?;
-            // Other points are told by what they are.
+            // Changed points are recognised by their checksum, not by the name of their file.
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };
         }
@@ -380,11 +380,11 @@ fn run_on(
         return Err(Failure::value("single", "--driver", reason));
     }
     executor.check(options)?;
-    let job = Job::new(args, typed)?;
+    let job = MapJob::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
 
-    let Job { valid, outputs, .. } = &job;
+    let MapJob { valid, outputs, .. } = &job;
     if !args.quiet {
         for warning in valid.warnings() {
             report::to_stderr(&format!("warning: {warning}"));
@@ -398,7 +398,7 @@ fn run_on(
     }
     let most = job.output.max_error;
     if let Some(path) = &job.output.save_config
-        // An earlier run has written it, and its user may have changed it since.
+        // An earlier run has written the file, and its user may have changed it since.
         && !(job.begun && path.exists())
     {
         config::save(path, valid, most)?;
@@ -415,7 +415,7 @@ fn run_on(
                 interrupt::check()?;
                 output.write(&map, &style)?;
             }
-            Outcome::of(&map)
+            MapOutcome::of(&map)
         }
     };
     let mut files: Vec<&Path> = outputs.iter().map(Output::path).collect();

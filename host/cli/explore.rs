@@ -1,7 +1,7 @@
 //! `trisolar explore`: the live map in the browser; and the pictures of `trisolar nbody --live` and `trisolar cluster --live`.
 //!
-//! The server is the package trisolar-explore. What stands between it and the library is here: [`maps`] and [`orbit`] answer what it
-//! asks of maps, [`declaration`] tells it of parameters, [`live`] shows runs.
+//! The server is the package trisolar-explore. This module connects it with the library: [`maps`] and [`orbit`] compute what the server
+//! requests, [`declaration`] describes the parameters, and [`live`] shows runs.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

@@ -59,7 +59,8 @@ fn end(signal: i32) -> ! {
     std::process::exit(128 + signal);
 }
 
-/// Work that the first signal waits for, as long as this lives: a checkpoint that is being written.
+/// Work that must be completed before a signal ends the program, such as writing a checkpoint. The program waits as long as this value
+/// lives.
 pub(crate) struct Patient;
 
 /// See [`Patient`].

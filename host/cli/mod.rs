@@ -75,7 +75,7 @@ enum Command {
     Bench(bench::Args),
 }
 
-/// The command line, and which options of the subcommand were typed.
+/// The command line, and the options of the subcommand that the user typed.
 fn parsed() -> Result<(Cli, Typed), clap::Error> {
     let mut command = Cli::command();
     let matches = command.clone().try_get_matches()?;
@@ -84,7 +84,7 @@ fn parsed() -> Result<(Cli, Typed), clap::Error> {
     Ok((cli, typed))
 }
 
-/// Runs what the command line asks for.
+/// Runs the command line.
 pub fn main() -> ExitCode {
     let (cli, typed) = match parsed() {
         Ok(parsed) => parsed,

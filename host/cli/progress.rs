@@ -73,7 +73,7 @@ pub(crate) struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// Of a run of which so many steps were done before.
+    /// The progress of a run of which this number of steps was done before.
     pub(crate) fn new(progress: &'a Progress, before: u64) -> Self {
         Self { progress, before }
     }

@@ -11,7 +11,7 @@ pub(crate) type WithPoints<'a> = &'a (dyn Fn(Specification) -> Result<Validated,
 /// Reads the points of encounters.
 pub(crate) type ReadPoints<'a> = &'a (dyn Fn() -> Result<Points, String> + Sync);
 
-/// How many processes a launcher says that it started.
+/// The number of processes that a launcher says it has started.
 fn launched() -> usize {
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"]
         .iter()
@@ -19,7 +19,7 @@ fn launched() -> usize {
         .unwrap_or(1)
 }
 
-/// Prints something on one of the processes that a launcher started, before any of them ends.
+/// Prints a message on one of the processes that a launcher started, before any of them ends.
 pub(crate) fn once(say: impl FnOnce()) {
     #[cfg(feature = "mpi")]
     if launched() > 1
@@ -179,7 +179,7 @@ impl Communicator {
         })
     }
 
-    /// The same for encounters, if `options` can be had on this rank.
+    /// The same for encounters. `options` may be an error of this rank.
     pub(crate) fn encounters(
         &self,
         options: Result<RunOptions, EngineError>,
@@ -202,7 +202,7 @@ impl Communicator {
         })
     }
 
-    /// Runs `lead` on rank 0, and `serve`, which says an exit code, on the others until it has ended.
+    /// Runs `lead` on rank 0, and on the other ranks `serve`, which returns an exit code, until rank 0 has ended.
     fn lead(
         &self,
         world: &trisolar::mpi::World,
@@ -220,13 +220,13 @@ impl Communicator {
             trisolar::divergence::shutdown(world, 0);
             return result;
         };
-        // Before the others end: the launcher then ends this one as well.
+        // This comes before the other ranks end, because the launcher then ends this one as well.
         failure.say();
         trisolar::divergence::shutdown(world, failure.exit_code());
         Err(Failure::Elsewhere(failure.exit_code()))
     }
 
-    /// Sends the bytes that rank 0 has `made`, or its failure, to all.
+    /// Sends the bytes that rank 0 has `made`, or its failure, to all ranks.
     pub(crate) fn share(
         &self,
         made: impl FnOnce() -> Result<Vec<u8>, Failure>,
@@ -239,7 +239,7 @@ impl Communicator {
         if self.leads() {
             let made = made().map(|bytes| [&bytes[..], &[0]].concat());
             message = made.unwrap_or_else(|failure| {
-                // Before the others end: the launcher then ends this one as well.
+                // This comes before the other ranks end, because the launcher then ends this one as well.
                 failure.say();
                 vec![failure.exit_code()]
             });

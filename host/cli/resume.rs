@@ -85,8 +85,8 @@ impl Typed {
         Ok(())
     }
 
-    /// Refuses options that change what the unfinished computation with `--stream` beside `file` writes. Options under the headings
-    /// and names `elsewhere` are checked by others.
+    /// Refuses options that would change the outputs of the unfinished computation beside `file`. The caller checks the options under the
+    /// headings and names `elsewhere`.
     pub(crate) fn refuse_other_outputs<O: Paths>(
         &self,
         file: &Path,

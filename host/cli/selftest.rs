@@ -145,7 +145,7 @@ fn engines() -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     for simd in Simd::available() {
         for n in [1, threads.max(2)] {
-            // One lane on one thread is what the others are compared with.
+            // The reference is one lane on one thread.
             if simd == Simd::Scalar && n == 1 {
                 continue;
             }
@@ -317,7 +317,7 @@ struct Spread {
     #[serde(skip)]
     brief: bool,
     pixels: u64,
-    /// Of maps of divergence, in steps.
+    /// The range of a map of divergence, in steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     earliest: Option<u32>,
     latest: Option<u32>,

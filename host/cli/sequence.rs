@@ -1,4 +1,4 @@
-//! What `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and how they are computed.
+//! The parts that `trisolar zoom` and `trisolar sweep` have in common: a folder of frames, and their computation.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{
-    Executor, Given, GpuChoice, MapBackend, Resolution, RunOptions, SpecError, Specification,
+    Executor, GpuChoice, MapBackend, Overrides, Resolution, RunOptions, SpecError, Specification,
     differences,
 };
 use trisolar::io::atomic::stage;
@@ -110,7 +110,7 @@ pub(crate) struct FilmArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct SequenceArgs {
     #[command(flatten)]
-    pub(crate) specification: ParameterArgs<Given>,
+    pub(crate) specification: ParameterArgs<Overrides>,
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
 
@@ -319,14 +319,14 @@ impl SequenceArgs {
     /// The base of every map: the command line overrides the configuration file, which overrides `center`, which overrides the defaults.
     /// It is checked as a map of its own, so that messages name the options of bad values.
     pub(crate) fn base(&self, center: Option<[f64; 2]>) -> Result<Base, Failure> {
-        let mut given = self.specification.values.clone();
+        let mut overrides = self.specification.values.clone();
         if let Some(path) = &self.folder.config {
-            given = given.over(config::load(path)?);
+            overrides = overrides.merged_over(config::load(path)?);
         }
-        given.center = given.center.or(center);
+        overrides.center = overrides.center.or(center);
         let refused = |error: SpecError| self.refused(&error);
-        let max_error = given.checked_max_error().map_err(refused)?;
-        let checked = Specification::from(given).validate().map_err(refused)?;
+        let max_error = overrides.checked_max_error().map_err(refused)?;
+        let checked = Specification::from(overrides).validate().map_err(refused)?;
         Ok(Base {
             specification: checked.specification().clone(),
             max_error,
@@ -364,7 +364,7 @@ impl SequenceArgs {
     ) -> Result<(), Failure> {
         let elsewhere = &["Specification", "max_error"];
         FolderArgs::refuse_others(typed, folder, options, out, elsewhere)?;
-        let here = Specification::from(self.specification.values.clone().over(base.into()));
+        let here = Specification::from(self.specification.values.clone().merged_over(base.into()));
         if here != *base {
             let what = differences(base, &here);
             return Err(FolderArgs::differs(folder, &what));

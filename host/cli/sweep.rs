@@ -146,7 +146,7 @@ fn run_on(
         npy: true,
     };
     let names: Vec<String> = vary.iter().map(|v| v.parameter.to_string()).collect();
-    // One parameter as folders have always had it.
+    // A single parameter is stored in the form of earlier versions.
     let kind = match &names[..] {
         [name] => json!({ "sweep": name }),
         names => json!({ "sweep": names }),

@@ -1,4 +1,4 @@
-//! What computations with `--stream` and `--resume` have in common: maps and encounters.
+//! The parts that maps and encounters have in common when they are computed with `--stream` and `--resume`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use trisolar::run::partial::PartialError;
 
 use super::{Failure, report};
 
-/// A file of an earlier run that cannot be taken over.
+/// A file of an earlier run that cannot be resumed.
 pub(crate) fn refuse(error: PartialError) -> Failure {
     match error {
         PartialError::Io(error) => error.into(),
@@ -15,7 +15,7 @@ pub(crate) fn refuse(error: PartialError) -> Failure {
     }
 }
 
-/// A failure after which what was computed is still there; `hint` says how to resume.
+/// A failure after which the computed items are kept; `hint` says how to resume.
 pub(crate) fn kept(error: impl ToString, hint: &str) -> Failure {
     Failure::Failed(format!("{}\nhint: {hint}", error.to_string()))
 }

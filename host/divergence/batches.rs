@@ -17,12 +17,12 @@ use trisolar_run::{EngineError, Workers};
 
 /// Rounds of steps after which a thread reports its progress and checks for cancellation: a few milliseconds.
 pub(super) const ROUNDS_PER_SLICE: u32 = 1 << 13;
-/// The largest batch, in pixels. A batch is large enough to last at least [`MIN_BATCH_TIME`].
+/// The largest batch, in pixels. A batch is large enough to last at least [`MIN_BATCH_TIME`], if this limit allows it.
 const MAX_BATCH_PIXELS: u64 = 1 << 12;
-/// How long a batch should last, at least.
+/// Intended least duration of a batch.
 const MIN_BATCH_TIME: Duration = Duration::from_millis(2);
 
-/// Where pixels begin and where their results go.
+/// The states from which pixels begin, and the destination of their results.
 pub(super) trait Work {
     /// The data kept for a pixel.
     type Value;
@@ -39,8 +39,8 @@ pub(super) trait Work {
     ) -> Result<(), EngineError>;
 }
 
-/// What the threads of a run share.
-pub(super) struct Shared<'a> {
+/// The data that the threads of a run share.
+pub(super) struct SharedBatches<'a> {
     pub spec: &'a Validated,
     pub job: &'a Job,
     pub share: Share<'a>,
@@ -50,7 +50,7 @@ pub(super) struct Shared<'a> {
     began: Mutex<Option<Instant>>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> SharedBatches<'a> {
     pub fn new(workers: &Workers, spec: &'a Validated, job: &'a Job, share: Share<'a>) -> Self {
         Self {
             spec,
@@ -104,7 +104,7 @@ struct Batch<V> {
 
 /// Pixels from the queue in batches. A pixel's slot is the batch's number · [`MAX_BATCH_PIXELS`] and its place in the batch.
 pub(super) struct Batches<'a, W: Work> {
-    pub shared: &'a Shared<'a>,
+    pub shared: &'a SharedBatches<'a>,
     work: W,
     /// Batches with unfinished pixels; `None` for numbers that are free.
     open: Vec<Option<Batch<W::Value>>>,
@@ -118,7 +118,7 @@ pub(super) struct Batches<'a, W: Work> {
 }
 
 impl<'a, W: Work> Batches<'a, W> {
-    pub fn new(shared: &'a Shared<'a>, work: W) -> Self {
+    pub fn new(shared: &'a SharedBatches<'a>, work: W) -> Self {
         Self {
             shared,
             work,

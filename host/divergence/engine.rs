@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::quantity::Statistics;
-use super::sink::{Memory, Sink};
+use super::sink::{MemorySink, Sink};
 use super::value::ValueVec;
 use super::{Points, Resolution, Specification, Validated};
 use trisolar_device::Energy;
@@ -18,20 +18,20 @@ use trisolar_run::{EngineError, Monitor};
 pub trait Engine {
     /// `cpu` or `gpu`.
     fn name(&self) -> &'static str;
-    /// The device in words, for reports.
+    /// Description of the device, for reports.
     fn device(&self) -> String;
-    /// Computes some pixels of a map and hands their values to the task's sink, as they come.
+    /// Computes some pixels of a map and passes their values to the task's sink as they arrive.
     ///
     /// # Errors
-    /// [`EngineError::Cancelled`] if the monitor ended the run; otherwise what failed.
+    /// [`EngineError::Cancelled`] if the monitor ended the run; otherwise the failure.
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError>;
 
     /// The value of every pixel, row-major.
     ///
     /// # Errors
-    /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for the map.
+    /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is too little memory for the map.
     fn compute(&self, spec: &Validated, monitor: &dyn Monitor) -> Result<Computed, EngineError> {
-        let memory = Memory::new(spec.value_type(), spec.pixels())?;
+        let memory = MemorySink::new(spec.value_type(), spec.pixels())?;
         let whole = [0..spec.pixels()];
         let task = Task::new(spec, &whole, &memory);
         let Ran {
@@ -89,7 +89,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Where more pixels come from.
+    /// The source of more pixels.
     pub(super) fn supply(&self) -> Option<&'a dyn trisolar_run::queue::Supply> {
         #[cfg(feature = "mpi")]
         return self.supply;
@@ -97,7 +97,7 @@ impl<'a> Task<'a> {
         None
     }
 
-    /// Its pixels; all of the map, if they come while the task is under way.
+    /// Its pixels; those of the whole map, if they arrive while the task runs.
     pub(super) fn spans_to_come(&self) -> Cow<'a, [Range<u64>]> {
         #[cfg(feature = "mpi")]
         if self.supply.is_some() {
@@ -118,7 +118,7 @@ pub struct Ran {
     /// Time of the computation itself: on a GPU from the first launch to the last result on the host, without
     /// start-up and compilation.
     pub elapsed: Duration,
-    /// What the user should know, such as that a GPU failed and others took over.
+    /// Facts that the user should know, such as that a GPU failed and others took over.
     pub notes: Vec<String>,
     /// The contribution of each device.
     pub portions: Vec<Portion>,
@@ -126,10 +126,10 @@ pub struct Ran {
     pub energy: Option<Energy>,
 }
 
-/// What a device contributed to a map.
+/// The contribution of a device to a map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Portion {
-    /// The device in words.
+    /// Description of the device.
     pub device: String,
     /// Pixels that it computed.
     pub pixels: u64,
@@ -155,13 +155,13 @@ impl Computed {
     ///
     /// # Panics
     /// If the values of the map's quantity are of another type.
-    pub fn times(&self) -> &[u32] {
-        self.values.of().expect(NO_TIMES)
+    pub fn steps_together(&self) -> &[u32] {
+        self.values.of().expect(NO_STEP_COUNTS)
     }
 }
 
 /// The panic message if counts of steps are requested from a map of another quantity.
-pub(super) const NO_TIMES: &str = "the values of this quantity are not counts of steps";
+pub(super) const NO_STEP_COUNTS: &str = "the values of this quantity are not counts of steps";
 
 /// A computed map with its specification and report.
 #[derive(Clone, Debug)]
@@ -175,13 +175,13 @@ pub struct DivergenceMap {
     pub values: ValueVec,
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
-    /// The device in words.
+    /// Description of the device.
     pub device: String,
     /// Time of the computation itself, see [`Ran::elapsed`].
     pub elapsed: Duration,
-    /// The values in a few numbers.
+    /// Statistics of the values.
     pub statistics: Statistics,
-    /// What the user should know, such as that a GPU failed and the CPU took over.
+    /// Facts that the user should know, such as that a GPU failed and the CPU took over.
     pub notes: Vec<String>,
     /// The contribution of each device.
     pub portions: Vec<Portion>,
@@ -219,8 +219,8 @@ impl DivergenceMap {
     ///
     /// # Panics
     /// If the values of the map's quantity are of another type.
-    pub fn times(&self) -> &[u32] {
-        self.values.of().expect(NO_TIMES)
+    pub fn steps_together(&self) -> &[u32] {
+        self.values.of().expect(NO_STEP_COUNTS)
     }
 
     /// A map of computed values: one for each pixel of `spec`, in their order.
@@ -248,7 +248,7 @@ impl DivergenceMap {
 pub struct Streamed {
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
-    /// The device in words.
+    /// Description of the device.
     pub device: String,
     /// The report of the engine.
     pub ran: Ran,

@@ -3,13 +3,13 @@
 use super::Validated;
 use super::engine::{DivergenceMap, Streamed, Task};
 use super::resolution;
-use super::sink::Memory;
+use super::sink::MemorySink;
 use trisolar_device::{DeviceInfo, GpuError};
 use trisolar_run::{EngineError, GpuChoice, Monitor, RunOptions};
 
 /// Computes pixels with the devices of one process or of several. Several tasks can run at a time.
 pub trait Executor: Sync {
-    /// Computes pixels of a map and hands them to the task's sink as they come.
+    /// Computes pixels of a map and passes them to the task's sink as they arrive.
     ///
     /// # Errors
     /// As [`stream`](super::stream).
@@ -23,7 +23,7 @@ pub trait Executor: Sync {
     /// The GPUs of this process.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     fn gpus(&self) -> Result<Vec<DeviceInfo>, GpuError> {
         trisolar_device::devices()
     }
@@ -34,20 +34,20 @@ pub trait Executor: Sync {
     /// [`EngineError::Refused`].
     fn check(&self, options: &RunOptions) -> Result<(), EngineError> {
         options.check()?;
-        // To look for GPUs takes a while.
+        // Finding the GPUs takes some time.
         if !matches!(options.gpus, GpuChoice::These(_)) {
             return Ok(());
         }
         options.check_with(self.gpus().as_deref())
     }
 
-    /// How many processes take part.
+    /// Number of processes that take part.
     fn processes(&self) -> usize {
         1
     }
 }
 
-/// Computes a map, as [`run`](super::run) does here.
+/// Computes a map, as [`run`](super::run) does in a single process.
 ///
 /// # Errors
 /// As [`run`](super::run).
@@ -57,7 +57,7 @@ pub fn run_on(
     options: &RunOptions,
     monitor: &dyn Monitor,
 ) -> Result<DivergenceMap, EngineError> {
-    let memory = Memory::new(spec.value_type(), spec.pixels())?;
+    let memory = MemorySink::new(spec.value_type(), spec.pixels())?;
     let whole = [0..spec.pixels()];
     let task = Task::new(spec, &whole, &memory);
     let work = || executor.stream(&task, options, monitor);

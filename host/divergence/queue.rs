@@ -9,7 +9,7 @@ use trisolar_run::queue;
 
 pub(super) use trisolar_run::queue::{MAX_TIME_AHEAD, Pace, Queue};
 
-/// One device's part in a run.
+/// The handle by which a device takes part in a run.
 #[derive(Clone, Copy)]
 pub(super) struct Share<'a> {
     share: queue::Share<'a>,
@@ -25,7 +25,7 @@ impl<'a> Share<'a> {
     /// The values of pixels that the device has drawn, from `first` on.
     ///
     /// # Errors
-    /// What ended the run, or the sink's failure, which ends it.
+    /// The error that ended the run, or that of the sink, which ends the run.
     pub fn deliver(&self, first: u64, values: ValueSlice<'_>) -> Result<(), EngineError> {
         let span = first..first + values.len() as u64;
         (self.share).deliver(span, || self.sink.put(first, values))

@@ -1,4 +1,4 @@
-//! Maps on several MPI ranks: what ranks say to each other about pixels, and how each computes its own.
+//! Maps on several MPI ranks: the messages about pixels, and how each rank computes its own.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use trisolar_run::{EngineError, Monitor, RunOptions};
 
 pub use trisolar_run::processes::{share, shutdown};
 
-/// A map, as rank 0 tells the others of it.
+/// The description of a task that rank 0 sends to the other ranks.
 #[derive(Serialize, Deserialize)]
 struct Work {
     specification: Specification,
@@ -30,7 +30,7 @@ struct Work {
 /// All ranks' devices, on rank 0.
 pub struct Leader<'a> {
     leader: &'a processes::Leader,
-    /// Rank 0's own.
+    /// The devices of rank 0 itself.
     devices: Devices,
 }
 
@@ -98,14 +98,14 @@ impl Executor for Leader<'_> {
     }
 }
 
-/// Stores what another rank has computed.
+/// Stores values of another rank.
 fn put(task: &Task<'_>, piece: &Piece) -> Result<(), EngineError> {
     let values = task.spec.value_type().from_le_bytes(&piece.bytes);
     let values = values.ok_or_else(|| EngineError::Sink("a rank's values are cut off".into()))?;
     task.sink.put(piece.first, values.as_slice())
 }
 
-/// A thread for each device: with several ranks there is no other driver.
+/// Several ranks always use a thread for each device.
 fn by_threads(options: &RunOptions) -> RunOptions {
     RunOptions {
         driver: Driver::Threads,
@@ -122,7 +122,7 @@ fn unit(engine: &str) -> u64 {
     }
 }
 
-/// Computes pixels that come while the task is under way, on the devices that `options` ask for, `pixels` of them by expectation.
+/// Computes pixels that arrive during the task, on the devices that `options` select. About `pixels` of them are expected.
 fn compute(
     devices: &Devices,
     spec: &Validated,
@@ -144,7 +144,7 @@ fn compute(
     })
 }
 
-/// Rank 0's devices deliver to the queue of all ranks.
+/// Passes the values of rank 0's devices to the queue of all ranks.
 struct Own<'a> {
     share: Share<'a>,
     sink: &'a dyn Sink,
@@ -157,7 +157,7 @@ impl Sink for Own<'_> {
     }
 }
 
-/// Computes on rank 0.
+/// Computes pixels on rank 0.
 fn own(
     devices: &Devices,
     task: &Task<'_>,
@@ -178,10 +178,10 @@ fn own(
 /// The options and start states that a rank has itself.
 #[allow(missing_debug_implementations)]
 pub struct Local<'a> {
-    /// How it computes.
+    /// The options of its computation.
     pub options: RunOptions,
-    /// Brings in the start states of a specification that has points instead of a grid, from a file that every rank reads for
-    /// itself: there may be many of them.
+    /// Reads the start states of a specification that has points instead of a grid. Every rank reads the file itself, because it may be
+    /// large.
     pub points: &'a (dyn Fn(Specification) -> Result<Validated, String> + Sync),
 }
 
@@ -221,14 +221,14 @@ impl Member for Serving<'_> {
         };
         let mut report = self::compute(&self.devices, &valid, &options, begin.items, compute)?;
         if self.shares_gpus && report.engine != "cpu" {
-            // The counters are those of the GPU: others' work would be counted as well.
+            // The counter belongs to the GPU and would include the work of other ranks.
             report.joules = None;
         }
         Ok(report)
     }
 }
 
-/// What another rank's devices compute goes to rank 0.
+/// Sends the values of another rank's devices to rank 0.
 struct Results<'a>(&'a Granted<'a>);
 
 impl Sink for Results<'_> {

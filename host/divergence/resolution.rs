@@ -33,12 +33,12 @@ const PIXELS_PER_SAMPLE: u64 = 100;
 /// Pixel-steps that a sample may always take, about a tenth of a second. The sample of a small map is therefore a larger share of
 /// the map.
 const FREE_PIXEL_STEPS: u64 = 16_000_000;
-/// Steps between two looks at whether the run was cancelled.
+/// Number of steps between two checks for cancellation.
 const STEPS_PER_SLICE: u32 = 1 << 12;
 /// The largest number of `f64` lanes.
 const MAX_LANES: usize = 8;
 
-/// How many pixels of a sample are unresolved.
+/// The number of unresolved pixels of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resolution {
     /// Pixels in the sample.
@@ -50,7 +50,7 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    /// From the numbers of pixels.
+    /// Makes the result from the numbers of pixels.
     pub fn new(sample: u64, unresolved: u64) -> Self {
         Self {
             sample,
@@ -238,12 +238,12 @@ fn walk_avx512<I: MapIntegrator>(walk: &mut Walk<'_>) {
 
 /// The squared distance of each pair below which the step is too long, and the softening length squared.
 #[derive(Clone, Copy)]
-struct Limits<R> {
+struct PairLimits<R> {
     r2: [R; 3],
     softening2: R,
 }
 
-impl<R: Real> Limits<R> {
+impl<R: Real> PairLimits<R> {
     #[inline(always)]
     fn new(masses: &Masses) -> Self {
         Self {
@@ -283,7 +283,7 @@ fn nearest2(gm_dt2: f64) -> f64 {
     libm::cbrt(gm_dt2 * gm_dt2)
 }
 
-/// Steps all pixels, as many at a time as there are lanes.
+/// Steps all pixels; each lane has a pixel.
 #[inline(always)]
 fn walk_all<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>) {
     for group in walk.pixels.chunks(R::LANES) {
@@ -297,7 +297,7 @@ fn walk_all<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>) {
 #[inline(always)]
 fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     let spec = walk.spec;
-    // The lanes get the numbers of the pixels with the pixels.
+    // The job begins with pixel 0, because the lanes get the numbers of their pixels together with the pixels.
     let job = spec.job(0, 0);
     let own = masses(spec, &job, group[0]);
     let mut of_lanes = I::masses::<R>(&own);
@@ -310,7 +310,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         masses
     };
     let mut terms = Divergence::terms::<R>(&criterion(&own));
-    let mut limits = Limits::<R>::new(&own);
+    let mut limits = PairLimits::<R>::new(&own);
     let begin = |point: &Point, masses: &I::Masses<R::Lane>| {
         PerLane::spread(&lanes::begin::<Divergence, I, R::Lane>(point, &job, masses))
     };
@@ -321,7 +321,7 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
         twins.set_lane(lane, &begin(&start(spec, &job, *pixel), &of_one));
         of_lanes.set_lane(lane, &PerLane::spread(&of_one));
         terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
-        limits.set_lane(lane, &Limits::new(&own));
+        limits.set_lane(lane, &PairLimits::new(&own));
     }
     let rest = begin(&resting(spec, &job, group), &of_lanes.lane(0));
     let done = &mut [false; MAX_LANES][..R::LANES];
@@ -422,7 +422,7 @@ mod tests {
 
     type Euler = <ExplicitEuler as kernels_gpu::integrator::Integrator>::OnMaps;
 
-    /// Evaluates the definition step by step, one number at a time.
+    /// Evaluates the definition step by step in scalar arithmetic.
     fn plainly(spec: &Validated, pixel: u64) -> bool {
         let s = spec.specification();
         let job = spec.job_in_lengths(0, 1);

@@ -76,7 +76,7 @@ pub struct Resuming<'a> {
     pub spans: &'a [std::ops::Range<u64>],
     /// Their states.
     pub items: &'a dyn Items,
-    /// Where results go.
+    /// The destination of the results.
     pub sink: &'a dyn Sink,
 }
 

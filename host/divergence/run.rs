@@ -11,7 +11,7 @@ impl Devices {
     /// As [`divergence::run`](super::run), on these devices.
     ///
     /// # Errors
-    /// As there.
+    /// As [`divergence::run`](super::run).
     pub fn run(
         &self,
         spec: &Validated,
@@ -24,7 +24,7 @@ impl Devices {
     /// As [`divergence::stream`](super::stream), on these devices.
     ///
     /// # Errors
-    /// As there.
+    /// As [`divergence::stream`](super::stream).
     pub fn stream(
         &self,
         task: &Task<'_>,
@@ -40,7 +40,7 @@ impl Devices {
     /// as [`stream`](Self::stream) does for pixels from their starts.
     ///
     /// # Errors
-    /// As there.
+    /// As [`stream`](Self::stream).
     ///
     /// # Panics
     /// Unless the map is one that [`can_resume`](super::can_resume).
@@ -89,8 +89,8 @@ fn streamed(selected: &Selected, mut ran: Ran, mut notes: Vec<String>) -> Stream
     }
 }
 
-/// Computes a map on the engine that `options` ask for. A program that computes many maps should keep the [`Devices`] open and
-/// call [`Devices::run`].
+/// Computes a map on the engine that `options` select. A program that computes many maps should keep the [`Devices`] open and call
+/// [`Devices::run`].
 ///
 /// With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used are skipped, and if all GPUs fail during the computation the CPU computes the
 /// remaining pixels. The notes of the result mention both.
@@ -105,8 +105,7 @@ pub fn run(
     Devices::new().run(spec, options, monitor)
 }
 
-/// Computes pixels of a map on the engine that `options` ask for, as [`run`] does, and hands them to the task's sink as
-/// they come.
+/// Computes pixels of a map on the engine that `options` select, as [`run`] does, and passes them to the task's sink as they arrive.
 ///
 /// # Errors
 /// See [`Engine::stream`](super::Engine::stream).

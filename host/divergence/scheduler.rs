@@ -1,4 +1,4 @@
-//! Devices that compute a map together, each in a thread of its own, out of one queue.
+//! Devices that compute a map together. Each has a thread of its own, and all draw from one queue.
 
 use super::Specification;
 use super::engine::{Portion, Ran, Task};
@@ -10,16 +10,16 @@ use trisolar_run::{EngineError, Monitor, queue};
 pub(super) trait Worker: Sync {
     /// A name for reports that distinguishes it from other devices of its kind.
     fn label(&self) -> String;
-    /// Pixels that it computes at a time.
+    /// Number of pixels that it computes at a time.
     fn capacity(&self, specification: &Specification) -> u64;
-    /// Draws spans of the task's pixels and delivers their results until there are none left.
+    /// Draws spans of the task's pixels and delivers their results until no pixels are left.
     ///
     /// # Errors
-    /// The failure of the device. Other devices compute the pixels that it has drawn but not delivered.
+    /// The device failed. Other devices then compute the pixels that it has drawn but not delivered.
     fn work(&self, task: &Task<'_>, share: Share<'_>) -> Result<(), EngineError>;
 }
 
-/// A device, as a team has it.
+/// A device together with the task that it computes with others.
 struct Member<'a>(&'a dyn Worker);
 
 impl<'a> scheduler::Worker<Task<'a>> for Member<'_> {
@@ -36,8 +36,8 @@ impl<'a> scheduler::Worker<Task<'a>> for Member<'_> {
     }
 }
 
-/// Runs a task on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all
-/// of them have left undone.
+/// Runs a task on all of `workers`. If one of them fails, the others compute its pixels; if all of them fail, `reserve` computes what is
+/// left.
 ///
 /// # Errors
 /// The error that ended the run, or the first failure if pixels remain.

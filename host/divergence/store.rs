@@ -1,5 +1,5 @@
-//! A map in a file while it is being computed: for maps larger than memory, and for runs that are interrupted. Of a map that is to be
-//! an npy file, the unfinished file becomes the output when it is complete.
+//! Keeps a map in a file while it is being computed: for maps larger than memory, and for runs that may be interrupted. If the output is an
+//! npy file, the unfinished file becomes the output when it is complete.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -13,12 +13,12 @@ use trisolar_run::partial::{self, Contents, Layout, PartialFile};
 
 pub use trisolar_run::partial::{PartialError as StoreError, name_of, working_files};
 
-/// Which map it is.
+/// The specification of the map in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MapContents {
-    /// The map.
+    /// The specification of the map.
     pub specification: Specification,
-    /// What its points are, if they are not a grid's.
+    /// The identity of its points, if it has no grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<Fingerprint>,
 }
@@ -45,16 +45,16 @@ impl Contents for MapContents {
     }
 }
 
-/// An unfinished map, as far as its record says.
+/// An unfinished map, as its record describes it.
 pub type Begun = partial::Begun<MapContents>;
 
-/// The command whose runs keep maps in files.
+/// The command that keeps maps in files.
 pub const COMMAND: &str = "divergence";
 
-/// Which points a map is of: the points themselves are in a file of the user's.
+/// Identifies the points of a map, which are themselves in a file of the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Fingerprint {
-    /// Of the array, with the numbers of a point as the last axis.
+    /// The shape of the array, whose last axis has the numbers of a point.
     shape: Vec<usize>,
     /// See [`Points::checksum`](crate::Points).
     checksum: u32,
@@ -70,7 +70,7 @@ impl Fingerprint {
     }
 }
 
-/// A map in a file, some of whose pixels are there.
+/// A map in a file, some of whose pixels have been computed.
 #[derive(Debug)]
 pub struct Store {
     file: PartialFile<MapContents>,
@@ -79,19 +79,19 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins a map that is to be at `path`, and takes the disk space it needs. `run` makes a record of what else was asked for.
+    /// Begins a map for the output `path` and reserves the disk space. `run` makes the record of the run's other options.
     ///
     /// # Errors
-    /// [`StoreError::Unfinished`] if one was begun before; no space, or the file cannot be written.
+    /// [`StoreError::Unfinished`] if an unfinished map exists, or an error if there is too little space or the file cannot be written.
     pub fn begin(path: &Path, valid: &Validated, run: Option<Record>) -> Result<Self, StoreError> {
         let file = PartialFile::begin(path, &MapContents::of(valid), layout(path, valid), run)?;
         Ok(Self::of(file, valid))
     }
 
-    /// Goes on with a map that was begun for `path`; `None` if there is none, or nothing of one.
+    /// Continues the unfinished map for the output `path`; `None` if there is none.
     ///
     /// # Errors
-    /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
+    /// [`StoreError::Other`], [`StoreError::Busy`], or an error if the files are damaged.
     pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
         let file = PartialFile::resume(path, &MapContents::of(valid), layout(path, valid))?;
         Ok(file.map(|file| Self::of(file, valid)))
@@ -102,7 +102,7 @@ impl Store {
         Self { file, values }
     }
 
-    /// The whole map, row-major, as memory that the system reads from the file when it is looked at.
+    /// The whole map, row-major, as memory that the system reads from the file on access.
     ///
     /// # Errors
     /// Pixels are missing, or the file cannot be mapped.
@@ -113,8 +113,8 @@ impl Store {
         })
     }
 
-    /// The map is complete and all files made from it are written: it gets its name, if that is of an npy file, and the
-    /// rest is removed.
+    /// Ends the run, when the map is complete and all files made from it are written: gives the file its final name if that is an npy file,
+    /// and removes everything else.
     ///
     /// # Errors
     /// The file cannot be renamed or removed.
@@ -145,7 +145,7 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Its values.
+    /// The values of the map.
     pub fn as_slice(&self) -> ValueSlice<'_> {
         // A header's length is a multiple of 64, and maps begin on a page.
         self.values.cast(self.bytes.bytes())
@@ -291,7 +291,7 @@ mod tests {
         let path = folder.path().join("map.npy");
         let valid = map(2, 100);
         let [part, record] = working_files(&path);
-        // With a file of these bytes beside the record, or without one.
+        // Tries a file of these bytes beside the record, or none.
         for begun in [None, Some(vec![]), Some(vec![0; 160])] {
             drop(Store::begin(&path, &valid, None).expect("begins"));
             match begun {
@@ -301,7 +301,7 @@ mod tests {
             assert!(Store::resume(&path, &valid).expect("nothing").is_none());
             assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 0);
         }
-        // All of it had been there, and pictures were made of it.
+        // The map had been complete, and the run was making pictures from it.
         let path = folder.path().join("map.png");
         let record = record.with_file_name("map.png.part.json");
         let store = Store::begin(&path, &valid, None).expect("begins");

@@ -1,4 +1,4 @@
-//! The CPU engine: threads × SIMD lanes, every lane refilled as soon as its run has ended.
+//! The CPU engine: threads with SIMD lanes. A lane gets another run as soon as its run has ended.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,48 +14,48 @@ use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, Workers};
 use trisolar_simd::{Simd, peak};
 
-/// Integrates on the CPU.
+/// Integrates encounters on the CPU.
 #[derive(Clone, Debug)]
 pub struct CpuEngine {
     workers: Workers,
 }
 
-/// How often a thread delivers its records and looks for a cancellation.
-const LOOK: Duration = Duration::from_millis(5);
-/// Blocks of steps between two looks at the clock.
-const BLOCKS: u32 = 64;
-/// Runs that a thread draws at a time, at most.
-const MOST_DRAWN: u64 = 64;
+/// Interval at which a thread delivers its records and checks for a cancellation.
+const DELIVERY_INTERVAL: Duration = Duration::from_millis(5);
+/// Blocks of steps between two readings of the clock.
+const STEP_BLOCKS_PER_CHECK: u32 = 64;
+/// Largest number of runs that a thread draws at a time.
+const MAX_RUNS_PER_DRAW: u64 = 64;
 
 impl CpuEngine {
-    /// With this many threads (`None`: as many as the process may use) and the fastest lanes there are.
+    /// An engine with this many threads (`None`: as many as the process may use) and the fastest lanes of the machine.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not give that many.
+    /// [`EngineError::Threads`] if the system cannot start that many.
     pub fn new(threads: Option<usize>) -> Result<Self, EngineError> {
         Self::with_simd(threads, Simd::best())
     }
 
-    /// With lanes of the caller's choice, out of [`Simd::available`].
+    /// An engine with lanes that the caller chooses from [`Simd::available`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
     ///
     /// # Panics
-    /// If the machine has no such lanes.
+    /// If the machine does not have these lanes.
     pub fn with_simd(threads: Option<usize>, simd: Simd) -> Result<Self, EngineError> {
         let workers = Workers::with_simd(threads, simd)?;
         Ok(Self { workers })
     }
 
-    /// Kicks per second at which the cores execute the `f64` operations of a kick as fast as any, measured for so long.
+    /// The limit of the cores: kicks per second if the `f64` operations of a kick never wait for one another. It is measured for this time.
     pub fn kicks_limit(&self, length: Duration) -> f64 {
         peak::operations_per_second(self.workers.simd(), self.workers.threads(), length)
             / KICK_OPERATIONS
     }
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Shared<'a> {
     task: &'a Task<'a>,
     share: Share<'a>,
@@ -67,11 +67,11 @@ struct Shared<'a> {
 /// The runs of a thread.
 struct OfThread<'a> {
     shared: &'a Shared<'a>,
-    /// Drawn and not begun.
+    /// Runs that were drawn and not begun.
     drawn: Range<u64>,
-    /// Ended and not delivered.
+    /// Records that were not delivered.
     ended: Vec<(u64, Record)>,
-    /// Blocks since the last look at the clock.
+    /// Blocks since the last reading of the clock.
     blocks: u32,
     looked: Instant,
     failed: Option<EngineError>,
@@ -101,12 +101,12 @@ impl<'a> OfThread<'a> {
             backlog: 0,
             rate: ended as f64 / began.elapsed().as_secs_f64().max(1e-3),
         };
-        let drawn = share.draw_for_thread(pace, MOST_DRAWN, threads)?;
+        let drawn = share.draw_for_thread(pace, MAX_RUNS_PER_DRAW, threads)?;
         self.drawn = drawn.unwrap_or_default();
         Ok(())
     }
 
-    /// Delivers what has ended.
+    /// Delivers the records of ended runs.
     fn deliver(&mut self) -> Result<(), EngineError> {
         let Shared { task, share, .. } = self.shared;
         self.ended.sort_unstable_by_key(|(run, _)| *run);
@@ -120,7 +120,7 @@ impl<'a> OfThread<'a> {
         Ok(())
     }
 
-    /// Delivers, reports, and looks for a cancellation.
+    /// Delivers records, reports progress, and checks for a cancellation.
     fn look(&mut self) -> Result<(), EngineError> {
         let Shared { share, ended, .. } = self.shared;
         self.deliver()?;
@@ -128,12 +128,12 @@ impl<'a> OfThread<'a> {
         share.check()
     }
 
-    /// Integrates until the task is done.
+    /// Integrates runs until the task is done.
     fn work(&mut self, simd: Simd) -> Result<(), EngineError> {
         let task = self.shared.task;
         loop {
             lanes(simd, task, self);
-            // Also of a computation that has been ended: a file keeps what is done.
+            // Records are also delivered after the computation was ended, because a file keeps them.
             let delivered = self.deliver();
             self.failed.take().map_or(delivered, Err)?;
             if !self.shared.share.wait()? {
@@ -164,9 +164,9 @@ impl Runs for OfThread<'_> {
 
     fn stopped(&mut self) -> bool {
         self.blocks += 1;
-        if self.blocks >= BLOCKS && self.failed.is_none() {
+        if self.blocks >= STEP_BLOCKS_PER_CHECK && self.failed.is_none() {
             self.blocks = 0;
-            if self.looked.elapsed() >= LOOK {
+            if self.looked.elapsed() >= DELIVERY_INTERVAL {
                 self.failed = self.look().err();
                 self.looked = Instant::now();
             }
@@ -175,7 +175,7 @@ impl Runs for OfThread<'_> {
     }
 }
 
-/// One number at a time, with the instruction for a fused multiply-add instead of a function's call.
+/// Scalar lanes, with the instruction for a fused multiply-add instead of a function call.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "fma")]
 fn scalar_fma(task: &Task<'_>, runs: &mut OfThread<'_>) {
@@ -194,10 +194,10 @@ fn avx512(task: &Task<'_>, runs: &mut OfThread<'_>) {
     integrate::<trisolar_simd::F64x8, _>(task.spec.settings(), task.spec.stages(), runs);
 }
 
-/// Integrates what the thread can draw.
+/// Integrates the runs that the thread can draw.
 fn lanes(simd: Simd, task: &Task<'_>, runs: &mut OfThread<'_>) {
     match simd {
-        // SAFETY: asked for just now.
+        // SAFETY: the line above checks that the machine has the instruction.
         #[cfg(target_arch = "x86_64")]
         Simd::Scalar if trisolar_simd::has_fma() => unsafe { scalar_fma(task, runs) },
         Simd::Scalar => {

@@ -1,5 +1,5 @@
-//! The kernel on devices: short launches of threads that go on where they stopped, so that progress can be shown and the work be
-//! stopped.
+//! The engine for devices. Launches are short, and threads continue where they stopped, so that the engine can show progress and be
+//! cancelled.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,40 +17,40 @@ use trisolar_run::queue::Share;
 use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{EngineError, Monitor, machine, missing_gpu};
 
-/// Blocks that a multiprocessor holds: with 128 registers a thread the kernel is fastest.
-const RESIDENT: u32 = 4;
-/// Length of a launch on a GPU in nanoseconds.
-const SLICE_NS: u64 = 100_000_000;
-/// Runs of a job at most: their records are on the device.
-const MOST_RUNS: u64 = 1 << 24;
-/// The same of runs that are handed out in small numbers, as to one of several processes.
-const MOST_SUPPLIED: u64 = 1 << 21;
-/// Runs that follow each other are a job of their own if there are so many; others share one, for which their starts are made here.
-const OWN_JOB: u64 = 1 << 15;
-/// Runs for each thread of a job that loses little by its last runs, which last longer than others.
-const RUNS_A_THREAD: u64 = 8;
-/// What a job has ended is brought back at least this often.
-const HARVEST: Duration = Duration::from_secs(20);
-/// What an outcome is filled with before its run has ended: no [`Outcome`](super::Outcome).
+/// Number of resident blocks per multiprocessor. With the 128 registers per thread that this allows, the kernel is fastest.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
+/// Duration of a launch on a GPU (ns).
+const LAUNCH_NS: u64 = 100_000_000;
+/// Largest number of runs of a job, whose records are in the device's memory.
+const MAX_RUNS_PER_JOB: u64 = 1 << 24;
+/// The same limit if runs arrive in small portions, as in one of several processes.
+const MAX_SUPPLIED_RUNS_PER_JOB: u64 = 1 << 21;
+/// Smallest number of consecutive runs that make a job of their own. Shorter spans share a job, whose start states the host makes.
+const MIN_RUNS_FOR_OWN_JOB: u64 = 1 << 15;
+/// Smallest number of runs per thread of a job: with fewer, the last runs, which take longest, would cost too much.
+const RUNS_PER_THREAD: u64 = 8;
+/// Longest time between two deliveries of the records of a job.
+const MAX_DELIVERY_INTERVAL: Duration = Duration::from_secs(20);
+/// The byte that fills the outcome of a run that has not ended. It is no [`Outcome`](super::Outcome).
 const NOT_ENDED: u8 = 0xff;
 
-/// Integrates on devices: GPUs, or the emulator of the grid.
+/// Integrates encounters on devices: GPUs, or the emulator of the grid.
 #[derive(Debug)]
 pub struct DeviceEngine {
     devices: Vec<Arc<dyn Device>>,
-    /// Threads of a block.
+    /// Threads per block.
     block: u32,
-    /// Blocks of a grid at most.
+    /// Largest number of blocks in a grid.
     blocks: u32,
-    /// Length of a launch in nanoseconds.
+    /// Duration of a launch (ns).
     slice_ns: u64,
 }
 
 impl DeviceEngine {
-    /// On this many GPUs, or on all.
+    /// An engine on this many GPUs, or on all.
     ///
     /// # Errors
-    /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Refused`] if there are not as many.
+    /// [`EngineError::NoGpu`] or [`EngineError::Gpu`]; [`EngineError::Refused`] if there are fewer GPUs.
     pub fn on_gpus(count: Option<u32>) -> Result<Self, EngineError> {
         let found = trisolar_device::devices();
         if let Some(count) = count
@@ -63,21 +63,21 @@ impl DeviceEngine {
         Ok(Self::on(devices.collect::<Result<_, _>>()?))
     }
 
-    /// On these devices.
+    /// An engine on these devices.
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no devices.
     pub fn on(devices: Vec<Arc<dyn Device>>) -> Self {
         assert!(!devices.is_empty());
         Self {
             devices,
             block: 128,
             blocks: u32::MAX,
-            slice_ns: SLICE_NS,
+            slice_ns: LAUNCH_NS,
         }
     }
 
-    /// Kicks per second at which the devices' `f64` units have no pause; `None` if their number is not known.
+    /// The limit of the devices: kicks per second if their `f64` units are always busy. `None` if the number of units is not known.
     pub fn kicks_limit(&self) -> Option<f64> {
         let rates = (self.devices.iter()).map(|d| d.info().f64_operations_per_second());
         rates
@@ -85,8 +85,8 @@ impl DeviceEngine {
             .map(|rate| rate / KICK_OPERATIONS)
     }
 
-    /// Under the emulator of the grid, in grids of so many blocks and threads of a block, and in the shortest launches there are, so
-    /// that threads are often put aside. The threads run in a random order that `seed` decides.
+    /// An engine under the emulator of the grid, with this number of blocks and of threads per block. Launches are as short as possible, so
+    /// that threads are often interrupted. `seed` determines the random order in which the threads run.
     pub fn emulated(blocks: u32, block: u32, seed: Option<u64>) -> Self {
         let emulator = machine::emulator().seed(seed).resident(blocks);
         Self {
@@ -99,7 +99,7 @@ impl DeviceEngine {
 }
 
 impl DeviceEngine {
-    /// Its devices, each as a worker.
+    /// Its devices as workers.
     pub(super) fn gpus(&self) -> impl Iterator<Item = Gpu<'_>> {
         let of = |device| Gpu {
             engine: self,
@@ -114,7 +114,7 @@ impl Engine for DeviceEngine {
         self.devices[0].name()
     }
 
-    /// Equal names once, with their number.
+    /// The names of the devices. Equal names are listed once, with their number.
     fn device(&self) -> String {
         let mut kinds: Vec<(&str, usize)> = Vec::new();
         for device in &self.devices {
@@ -138,7 +138,7 @@ impl Engine for DeviceEngine {
     }
 }
 
-/// One of the devices of an engine.
+/// A device of the engine.
 pub(super) struct Gpu<'a> {
     engine: &'a DeviceEngine,
     device: &'a Arc<dyn Device>,
@@ -152,8 +152,12 @@ impl<'a> Worker<Task<'a>> for Gpu<'_> {
 
     fn capacity(&self, _: &Task<'a>) -> u64 {
         let DeviceEngine { block, blocks, .. } = *self.engine;
-        let resident = self.device.info().multiprocessors.saturating_mul(RESIDENT);
-        RUNS_A_THREAD * u64::from(resident.min(blocks)) * u64::from(block)
+        let resident = self
+            .device
+            .info()
+            .multiprocessors
+            .saturating_mul(BLOCKS_PER_MULTIPROCESSOR);
+        RUNS_PER_THREAD * u64::from(resident.min(blocks)) * u64::from(block)
     }
 
     fn work(&self, task: &Task<'a>, share: Share<'_>) -> Result<(), EngineError> {
@@ -162,10 +166,10 @@ impl<'a> Worker<Task<'a>> for Gpu<'_> {
             return share.check();
         }
         let most = match task.supply {
-            Some(_) => MOST_SUPPLIED,
-            None => MOST_RUNS,
+            Some(_) => MAX_SUPPLIED_RUNS_PER_JOB,
+            None => MAX_RUNS_PER_JOB,
         };
-        let least = RUNS_A_THREAD * kernel.threads();
+        let least = RUNS_PER_THREAD * kernel.threads();
         let mut rate = 0.0;
         loop {
             let spans = share.draw_portion(rate, least, most)?;
@@ -185,10 +189,10 @@ impl<'a> Worker<Task<'a>> for Gpu<'_> {
     }
 }
 
-/// Spans of runs as jobs.
+/// Divides spans of runs into jobs.
 fn jobs(spans: Vec<Range<u64>>) -> Vec<Vec<Range<u64>>> {
     let (large, small): (Vec<_>, Vec<_>) =
-        (spans.into_iter()).partition(|span| span.end - span.start >= OWN_JOB);
+        (spans.into_iter()).partition(|span| span.end - span.start >= MIN_RUNS_FOR_OWN_JOB);
     let small = (!small.is_empty()).then_some(small);
     let large = large.into_iter().map(|span| vec![span]);
     large.chain(small).collect()
@@ -213,7 +217,7 @@ struct Kernel<'a> {
     records: Option<Buffer<Record>>,
     bodies: Option<Buffer<BodiesStart>>,
     host: Vec<Record>,
-    /// Runs of the jobs before.
+    /// Number of runs of the earlier jobs.
     done: u64,
 }
 
@@ -227,10 +231,14 @@ impl<'a> Kernel<'a> {
         let &DeviceEngine { block, blocks, .. } = engine;
         let grid = Grid::new(0, block).residency(Some(Residency {
             threads: block,
-            blocks: RESIDENT,
+            blocks: BLOCKS_PER_MULTIPROCESSOR,
         }));
         let resident = device.resident_blocks(Entry::of::<Encounters>(), grid)?;
-        let most = task.runs().min(MOST_RUNS).div_ceil(block.into()).max(1);
+        let most = task
+            .runs()
+            .min(MAX_RUNS_PER_JOB)
+            .div_ceil(block.into())
+            .max(1);
         let blocks = most.min(resident.min(blocks).into()) as u32;
         if blocks == 0 {
             return Err(EngineError::Gpu {
@@ -257,7 +265,7 @@ impl<'a> Kernel<'a> {
         })
     }
 
-    /// Threads of a launch.
+    /// Number of threads of a launch.
     fn threads(&self) -> u64 {
         u64::from(self.grid.blocks) * u64::from(self.engine.block)
     }
@@ -284,7 +292,7 @@ impl<'a> Kernel<'a> {
             .as_ref()
             .is_none_or(|buffer| buffer.len() < room)
         {
-            // The smaller one first: there may be no room for both.
+            // The smaller buffer comes first, because there may be too little memory for both.
             self.records = None;
             self.records = Some(Buffer::filled(device, room, NOT_ENDED)?);
             self.host.resize(room, Record::default());
@@ -319,7 +327,7 @@ impl<'a> Kernel<'a> {
                 self.threads.as_mut_ptr().cast(),
                 self.shared.as_ptr().cast(),
             );
-            // SAFETY: the arrays have the lengths that the kernel asks for and live until the device is done.
+            // SAFETY: the arrays have the lengths that the kernel requires and live until the device is done.
             unsafe { device.launch::<Encounters>(grid, arguments)? };
             let mut now = [0; 2];
             self.shared.download(&mut now)?;
@@ -327,7 +335,7 @@ impl<'a> Kernel<'a> {
             self.share.report(self.done + ended);
             let goes_on = self.share.check();
             // Also of a computation that has been ended: a file keeps what is done.
-            if goes_on.is_err() || ended == count || harvested.elapsed() >= HARVEST {
+            if goes_on.is_err() || ended == count || harvested.elapsed() >= MAX_DELIVERY_INTERVAL {
                 self.harvest(&mut missing, room)?;
                 harvested = Instant::now();
             }
@@ -337,7 +345,7 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
-    /// Brings back the records of a job and delivers those that are new.
+    /// Copies the records of a job from the device and delivers the new ones.
     fn harvest(&mut self, missing: &mut Missing, room: usize) -> Result<(), EngineError> {
         let host = &mut self.host[..room];
         if let Some(records) = &self.records {
@@ -350,7 +358,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// The device's copy of `values`, in a buffer that is kept from one job to the next.
+/// Copies `values` to the device, into a buffer that is kept from one job to the next.
 fn filled<T: Plain>(
     buffer: &mut Option<Buffer<T>>,
     device: &Arc<dyn Device>,
@@ -366,7 +374,7 @@ fn filled<T: Plain>(
     Ok(buffer.as_ref().map_or(std::ptr::null(), Buffer::as_ptr))
 }
 
-/// Runs of a job whose records have not been delivered, each with its place among the job's records.
+/// The runs of a job whose records have not been delivered, each with the place of its record.
 struct Missing(Vec<(Range<u64>, usize)>);
 
 impl Missing {
@@ -380,7 +388,7 @@ impl Missing {
         Self(placed.collect())
     }
 
-    /// Delivers the records of runs that have ended since, out of all of the job's.
+    /// Delivers the records of the runs that have ended since the last call.
     fn take(
         &mut self,
         records: &[Record],
@@ -439,7 +447,7 @@ mod tests {
         }
     }
 
-    /// Records by their runs, each of which comes once.
+    /// Records by the numbers of their runs; each run must come once.
     #[derive(Default)]
     struct Found(Mutex<Vec<(u64, Record)>>);
 
@@ -452,7 +460,7 @@ mod tests {
     }
 
     impl Found {
-        /// The runs there are, whose records are to be as expected.
+        /// The runs, whose records must be as expected.
         fn runs(&self, expected: &[Record]) -> Vec<u64> {
             let mut all = self.0.lock().unwrap().clone();
             all.sort_unstable_by_key(|(run, _)| *run);
@@ -463,7 +471,7 @@ mod tests {
         }
     }
 
-    /// A device that fails with runs drawn.
+    /// A device that fails after it has drawn runs.
     struct Failing;
 
     impl<'a> Worker<Task<'a>> for Failing {
@@ -496,7 +504,7 @@ mod tests {
             engine: e,
             device: &e.devices[0],
         });
-        // With runs between others that are not asked for.
+        // A task that leaves out some runs between others.
         for spans in [vec![0..RUNS], vec![3..4, 10..50, 60..61, 79..80]] {
             for number in 0..4 {
                 let found = Found::default();
@@ -519,7 +527,7 @@ mod tests {
                 assert_eq!(found.runs(&expected), asked);
             }
         }
-        // The reserve does what nobody else can.
+        // The reserve integrates the runs that all other devices have left.
         let found = Found::default();
         let whole = [0..RUNS];
         let task = Task::new(&spec, &whole, &found);
@@ -592,9 +600,14 @@ mod tests {
 
     #[test]
     fn scattered_runs_share_a_job() {
-        let spans = vec![0..5, 7..8, 10..10 + OWN_JOB, 1 << 40..(1 << 40) + 3];
+        let spans = vec![
+            0..5,
+            7..8,
+            10..10 + MIN_RUNS_FOR_OWN_JOB,
+            1 << 40..(1 << 40) + 3,
+        ];
         let together = vec![0..5, 7..8, 1 << 40..(1 << 40) + 3];
-        assert_eq!(jobs(spans), [vec![10..10 + OWN_JOB], together]);
+        assert_eq!(jobs(spans), [vec![10..10 + MIN_RUNS_FOR_OWN_JOB], together]);
         assert_eq!(jobs(vec![3..4]), [vec![3..4]]);
         assert!(jobs(Vec::new()).is_empty());
     }

@@ -9,11 +9,12 @@ use trisolar_device::{Device, GpuError};
 use trisolar_run::scheduler::{Ran, Worker};
 use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions};
 
-/// From this number of runs on `auto` prefers a GPU: opening one and letting its driver compile the kernel takes seconds.
-const WORTH_A_GPU: u64 = 20_000;
+/// Number of runs from which `auto` prefers a GPU. For fewer runs it is not worth the seconds that it takes to open a GPU and compile the
+/// kernel.
+const MIN_RUNS_FOR_GPU: u64 = 20_000;
 
-/// Runs per GPU if the user does not set the number of GPUs: about as many as a GPU integrates at a time.
-const RUNS_A_GPU: u64 = 1 << 16;
+/// Number of runs for each GPU if the user does not set the number of GPUs: about as many as a GPU integrates at a time.
+const RUNS_PER_GPU: u64 = 1 << 16;
 
 /// The devices of this process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +33,7 @@ impl Executor for Devices {
     }
 }
 
-/// The devices that a task is integrated on.
+/// The devices that integrate a task.
 #[derive(Debug)]
 pub(super) struct Team {
     gpus: Option<DeviceEngine>,
@@ -42,17 +43,17 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// The devices that `options` ask for, for so many runs, and what the user should know about them.
+    /// The devices that `options` select for this number of runs, and notes for the user.
     ///
     /// # Errors
-    /// No GPU can be used and one is needed, or the CPU engine cannot start.
+    /// A GPU is needed and none can be used, or the CPU engine cannot start.
     pub fn open(runs: u64, options: &RunOptions) -> Result<(Self, Vec<String>), EngineError> {
         options.check()?;
         let mut notes = Vec::new();
         let wanted = match options.backend {
             Backend::Cpu => false,
             Backend::Gpu => true,
-            Backend::Auto => runs >= WORTH_A_GPU,
+            Backend::Auto => runs >= MIN_RUNS_FOR_GPU,
         };
         if wanted {
             match open_gpus(options, runs) {
@@ -80,10 +81,10 @@ impl Team {
     }
 }
 
-/// GPUs that can be used, and why others cannot.
+/// The GPUs that can be used, and the reasons why others cannot.
 type Opened = (Vec<Arc<dyn Device>>, Vec<EngineError>);
 
-/// Opens the GPUs at the same time; also says which of them cannot be used.
+/// Opens the GPUs concurrently. Also returns the errors of those that cannot be used.
 fn open_gpus(options: &RunOptions, runs: u64) -> Result<Opened, EngineError> {
     let found = trisolar_device::devices();
     options.check_with(found.as_deref())?;
@@ -92,7 +93,7 @@ fn open_gpus(options: &RunOptions, runs: u64) -> Result<Opened, EngineError> {
         GpuChoice::These(_) => options.gpus.numbers().collect(),
         GpuChoice::All => found.collect(),
         GpuChoice::Auto => {
-            let enough = usize::try_from(runs.div_ceil(RUNS_A_GPU)).unwrap_or(usize::MAX);
+            let enough = usize::try_from(runs.div_ceil(RUNS_PER_GPU)).unwrap_or(usize::MAX);
             found.take(enough.max(1)).collect()
         }
     };

@@ -1,4 +1,4 @@
-//! What computes encounters: one trait, selected at run time.
+//! The engines that integrate encounters: one trait, selected at run time.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -14,17 +14,17 @@ use trisolar_run::{Backend, EngineError, GpuChoice, Monitor, RunOptions, missing
 
 /// Takes records, from any thread and in any order.
 pub trait Sink: Sync {
-    /// The records of the runs from number `first` on. Every run of a task comes once.
+    /// Takes the records of the runs from number `first` on. Every run of a task is passed once.
     ///
     /// # Errors
-    /// What keeps the sink from taking them; it ends the computation.
+    /// The reason why the sink cannot take them, which ends the computation.
     fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError>;
 }
 
 /// Records in memory.
-struct Memory(Mutex<Vec<Record>>);
+struct MemorySink(Mutex<Vec<Record>>);
 
-impl Sink for Memory {
+impl Sink for MemorySink {
     fn put(&self, first: u64, records: &[Record]) -> Result<(), EngineError> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all[first as usize..][..records.len()].copy_from_slice(records);
@@ -36,18 +36,18 @@ impl Sink for Memory {
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations)]
 pub struct Task<'a> {
-    /// The ensemble that they are of.
+    /// The ensemble.
     pub spec: &'a Validated,
-    /// Their numbers, in ascending order and without overlap.
+    /// Numbers of the runs, in ascending order and without overlap.
     pub spans: &'a [Range<u64>],
-    /// Where their records go.
+    /// The destination of the records.
     pub sink: &'a dyn Sink,
-    /// Where more of them come from while these are integrated.
+    /// The source of further runs while these are integrated.
     pub supply: Option<&'a dyn Supply>,
 }
 
 impl<'a> Task<'a> {
-    /// These runs (in ascending order and without overlap) of an ensemble.
+    /// A task for these runs (in ascending order and without overlap) of an ensemble.
     pub fn new(spec: &'a Validated, spans: &'a [Range<u64>], sink: &'a dyn Sink) -> Self {
         Self {
             spec,
@@ -57,7 +57,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// How many runs it has; all runs of the ensemble, if they come while the task is under way.
+    /// Number of runs; that of the whole ensemble, if they arrive while the task runs.
     pub fn runs(&self) -> u64 {
         match self.supply {
             Some(_) => self.spec.runs(),
@@ -66,11 +66,11 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Integrates a task's runs on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all of
-/// them have left undone.
+/// Integrates a task's runs on all of `workers`. If one of them fails, the others integrate its runs; if all of them fail, `reserve`
+/// integrates what is left.
 ///
 /// # Errors
-/// What ended the computation, or the first failure if something is left undone.
+/// The error that ended the computation, or the first failure if runs are left.
 pub(super) fn together<'a>(
     workers: &[&dyn Worker<Task<'a>>],
     reserve: Option<&dyn Worker<Task<'a>>>,
@@ -92,19 +92,19 @@ pub trait Engine: Sync {
     /// `cpu`, `gpu`, `gpu+cpu` or `emulator`.
     fn name(&self) -> &'static str;
 
-    /// The device in words, for reports.
+    /// Description of the device, for reports.
     fn device(&self) -> String;
 
-    /// Integrates runs and hands their records to the task's sink, as they end.
+    /// Integrates runs and passes their records to the task's sink as they end.
     ///
     /// # Errors
-    /// [`EngineError::Cancelled`] if the monitor ended the work; otherwise what failed.
+    /// [`EngineError::Cancelled`] if the monitor ended the work; otherwise the failure.
     fn stream(&self, task: &Task<'_>, monitor: &dyn Monitor) -> Result<Ran, EngineError>;
 
-    /// A record of each run, in their order.
+    /// The record of each run, in the order of the runs.
     ///
     /// # Errors
-    /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is no room for them.
+    /// As [`stream`](Self::stream), and [`EngineError::OutOfMemory`] if there is too little memory for them.
     fn integrate(
         &self,
         spec: &Validated,
@@ -114,33 +114,32 @@ pub trait Engine: Sync {
     }
 }
 
-/// The records of all runs, which `stream` hands to the task's sink, and what it says.
+/// The records of all runs, which `stream` passes to the task's sink, and the report of `stream`.
 pub(super) fn in_memory<T>(
     spec: &Validated,
     stream: impl FnOnce(&Task<'_>) -> Result<T, EngineError>,
 ) -> Result<(Vec<Record>, T), EngineError> {
-    let memory = Memory(Mutex::new(room(spec.runs())?));
+    let memory = MemorySink(Mutex::new(room(spec.runs())?));
     let said = stream(&Task::new(spec, &[0..spec.runs()], &memory))?;
     let records = memory.0.into_inner();
     Ok((records.unwrap_or_else(PoisonError::into_inner), said))
 }
 
-/// How to compute; nothing here changes a bit.
+/// Options of a computation, none of which changes a bit of the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Which engine.
+    /// The engine.
     pub backend: Backend,
     /// Whether the CPU computes together with the GPUs.
     pub with_cpu: bool,
     /// Threads of the CPU engine; `None` for as many as the process may use.
     pub threads: Option<usize>,
-    /// How many GPUs share the work; `None` for as many as it keeps busy.
+    /// Number of GPUs that share the work; `None` for as many as the work keeps busy.
     pub gpus: Option<u32>,
 }
 
 impl Options {
-    /// Checks that the options go together, and that there are as many GPUs as they ask for. GPUs that are asked for are GPUs to be
-    /// used.
+    /// Checks that the options are compatible and that the requested number of GPUs exists. Requesting GPUs selects the GPU backend.
     ///
     /// # Errors
     /// [`EngineError::Refused`] if the options contradict each other.
@@ -172,32 +171,32 @@ impl Options {
     }
 }
 
-/// What a device contributed to an ensemble.
+/// The contribution of a device to an ensemble.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Portion {
-    /// The device in words.
+    /// Description of the device.
     pub device: String,
-    /// Runs that it integrated.
+    /// Number of runs that it integrated.
     pub runs: u64,
 }
 
-/// How runs were integrated.
+/// The report on integrated runs.
 #[derive(Clone, Debug)]
 pub struct Streamed {
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
-    /// The device in words.
+    /// Description of the device.
     pub device: String,
-    /// Time of the computation itself: from when all devices were ready to the last record.
+    /// Time of the computation itself, from the moment at which all devices were ready to the last record.
     pub elapsed: Duration,
-    /// What the user should know, such as that no GPU could be used.
+    /// Facts that the user should know, such as that no GPU could be used.
     pub notes: Vec<String>,
-    /// Which device did how much.
+    /// The contribution of each device.
     pub portions: Vec<Portion>,
 }
 
 impl Streamed {
-    /// What is said where no run was left to integrate.
+    /// The report where no run was left to integrate.
     pub fn nothing() -> Self {
         Self {
             engine: "none",
@@ -208,7 +207,7 @@ impl Streamed {
         }
     }
 
-    /// What an engine did, and what was to be said before.
+    /// The report of an engine, with the notes from before the computation.
     pub(super) fn of(engine: &dyn Engine, mut notes: Vec<String>, ran: Ran) -> Self {
         notes.extend(ran.notes);
         let portions = ran.portions.into_iter();
@@ -226,10 +225,10 @@ impl Streamed {
 
 /// Integrates runs with the devices of one process or of several.
 pub trait Executor: Sync {
-    /// Integrates runs and hands their records to the task's sink, as they end.
+    /// Integrates runs and passes their records to the task's sink as they end.
     ///
     /// # Errors
-    /// As [`Engine::stream`]; no GPU can be used and one is needed, or the CPU engine cannot start.
+    /// As [`Engine::stream`]; also if a GPU is needed and none can be used, or if the CPU engine cannot start.
     fn stream(
         &self,
         task: &Task<'_>,
@@ -238,10 +237,10 @@ pub trait Executor: Sync {
     ) -> Result<Streamed, EngineError>;
 }
 
-/// An array of records to be filled, and as much memory again for what engines have of it on the way.
+/// An empty array with memory for the records. The same amount of memory again must be free for the buffers of the engines.
 ///
 /// # Errors
-/// [`EngineError::OutOfMemory`] if there is no room.
+/// [`EngineError::OutOfMemory`] if there is too little memory.
 fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
     let needed = runs.saturating_mul(2 * size_of::<Record>() as u64);
     let available = trisolar_run::machine::available_memory();
@@ -250,7 +249,7 @@ fn room(runs: u64) -> Result<Vec<Record>, EngineError> {
         needed,
         available,
     };
-    // 0 where the system does not tell.
+    // The number is 0 if the system does not provide it.
     if available > 0 && needed > available {
         return Err(full());
     }

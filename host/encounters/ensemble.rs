@@ -1,4 +1,4 @@
-//! Encounters that have ended, and how to compute them in one call.
+//! Integrated encounters, and a function that computes them in one call.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::store::Mapped;
 use super::{Devices, Specification, Validated};
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
-/// The records of an ensemble, one for each run, in their order.
+/// The records of an ensemble, one for each run, in the order of the runs.
 #[derive(Clone, Debug)]
 pub enum Records {
     /// In memory.
     Memory(Vec<Record>),
-    /// In a file, which the system reads where it is looked at.
+    /// In a file, which the system reads on access.
     File(Arc<Mapped>),
 }
 
@@ -36,19 +36,19 @@ impl Deref for Records {
     }
 }
 
-/// Encounters that have ended.
+/// Integrated encounters.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
-    /// What they are of.
+    /// Their specification.
     pub specification: Specification,
-    /// One for each run, in their order.
+    /// One record for each run, in the order of the runs.
     pub records: Records,
     /// How they were integrated.
     pub streamed: Streamed,
 }
 
 impl Ensemble {
-    /// Steps of the runs of these numbers together.
+    /// Total number of steps of the runs with these numbers.
     pub fn steps(&self, spans: &[Range<u64>]) -> u64 {
         let of = |span: &Range<u64>| {
             let records = &self.records[span.start as usize..span.end as usize];
@@ -63,8 +63,8 @@ impl Ensemble {
     }
 }
 
-/// Computes encounters on the engine that `options` ask for. With [`Backend::Auto`](trisolar_run::Backend::Auto) GPUs that cannot be used are passed over, and if all
-/// of them fail the CPU integrates the remaining runs; the notes say both.
+/// Computes encounters on the engine that `options` select. With [`Backend::Auto`](trisolar_run::Backend::Auto), GPUs that cannot be used
+/// are skipped, and if all GPUs fail the CPU integrates the remaining runs. The notes mention both.
 ///
 /// # Errors
 /// See [`Engine::integrate`](super::Engine::integrate).

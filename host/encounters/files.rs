@@ -1,4 +1,4 @@
-//! Records as files: `.npz` and `.csv`, with the parameters in which runs differ; maps of outcomes as `.png`.
+//! Writes records as `.npz` and `.csv`, with the parameters in which runs differ, and maps of outcomes as `.png`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,22 +11,22 @@ use trisolar_io::npz::{Member, NpzWriter};
 use trisolar_io::plot::Theme;
 use trisolar_io::{IoError, atomic};
 
-/// The form of a file, by its extension.
+/// The format of a file, which its extension determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Records as arrays.
+    /// An array for each column of the records.
     Npz,
-    /// Records as lines.
+    /// A line for each record.
     Csv,
     /// The picture of a map.
     Png,
 }
 
 impl Format {
-    /// The format that the name of a file stands for.
+    /// The format that the extension of a file name selects.
     ///
     /// # Errors
-    /// What is allowed: another extension, or a picture of runs that are no map.
+    /// The allowed extensions, for another extension or for a picture of runs that are not a map.
     pub fn of(path: &Path, spec: &Validated) -> Result<Self, &'static str> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("npz") => Ok(Self::Npz),
@@ -42,7 +42,7 @@ impl Format {
     /// Writes a file of this format; pictures have the colours of `theme`.
     ///
     /// # Errors
-    /// The file cannot be written; nothing of it is left.
+    /// The file cannot be written. No part of it remains.
     pub fn write(
         self,
         path: &Path,
@@ -73,7 +73,7 @@ pub const REALS: [Column<f64>; 8] = [
     ("momentum_error", |r| r.momentum_error),
 ];
 
-/// Whole columns of a record. Bodies count from 1, pairs are 12, 23 and 13; 0 stands for none.
+/// Integer columns of a record. Bodies are numbered from 1, pairs are 12, 23 and 13, and 0 means none.
 pub const WHOLES: [Column<u32>; 7] = [
     ("outcome", |r| u32::from(r.outcome)),
     ("body", |r| {
@@ -95,7 +95,8 @@ pub const WHOLES: [Column<u32>; 7] = [
     ("steps", |r| r.steps),
 ];
 
-/// Names of the parameters in which runs differ, as columns: `start_a`, so that they differ from those of the end.
+/// Names of the columns of the parameters in which runs differ. They begin with `start_`, as in `start_a`, to distinguish them from the
+/// columns of the end.
 pub fn parameter_columns(spec: &Validated) -> Vec<(usize, String)> {
     let varied = spec.specification().varied();
     varied
@@ -106,7 +107,7 @@ pub fn parameter_columns(spec: &Validated) -> Vec<(usize, String)> {
 /// Writes an array for each column, in the shape of the map if it is one, and the specification.
 ///
 /// # Errors
-/// The file cannot be written; nothing of it is left.
+/// The file cannot be written. No part of it remains.
 pub fn npz(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoError> {
     let records: &[Record] = &ensemble.records;
     let shape = match spec.specification().size {
@@ -168,7 +169,7 @@ pub fn csv(path: &Path, spec: &Validated, ensemble: &Ensemble) -> Result<(), IoE
     })
 }
 
-/// As many digits as tell it from all others; nothing for what is missing.
+/// A number with as many digits as its bits need, or an empty text for a missing value.
 fn real(x: f64) -> String {
     if x.is_nan() {
         String::new()
@@ -179,7 +180,7 @@ fn real(x: f64) -> String {
     }
 }
 
-/// Whether two records have the same bits, also where a number is missing.
+/// Whether two records have the same bits, including those of missing numbers.
 pub fn same_bits(a: &Record, b: &Record) -> bool {
     let bits = |r: &Record| {
         let reals = REALS.map(|(_, value)| value(r).to_bits());

@@ -1,4 +1,4 @@
-//! Complete three-body encounters: who escapes, when and how fast, which binary stays behind, how close did they come?
+//! Complete three-body encounters: which body escapes, when and how fast, which binary stays behind, and how close the bodies come.
 //!
 //! A [`Specification`] says how the starts of all runs come about: a [`Setup`] with parameters that are fixed, drawn or an axis of a
 //! map, or bodies from a file. Validated, an [`Engine`] integrates every run to its end and brings back a [`Record`] for each, which
@@ -12,7 +12,7 @@ mod devices;
 mod engine;
 mod ensemble;
 pub mod files;
-mod given;
+mod overrides;
 pub mod parameter;
 pub mod pictures;
 #[cfg(feature = "mpi")]
@@ -29,8 +29,8 @@ pub use devices::Devices;
 pub use engine::{Engine, Executor, Options, Portion, Sink, Streamed, Task};
 pub use ensemble::{Ensemble, Records, run, run_on};
 pub use files::same_bits;
-pub use given::{Given, whole_number};
 pub use kernels_gpu::encounters::{BodiesStart, Outcome, Record};
+pub use overrides::{Overrides, whole_number};
 pub use parameter::{Choice, Parameter, Setup};
 #[cfg(feature = "mpi")]
 pub use ranks::{Leader, Local, lead, serve};

@@ -6,22 +6,22 @@ use std::str::FromStr;
 use kernels_gpu::encounters::Law;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What three bodies start as.
+/// The kind of start of three bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "String")]
 pub enum Setup {
-    /// A binary and a single body that comes in, at rest at first or with a velocity at infinity.
+    /// A binary and an incoming single body, which is at rest at first or has a velocity at infinity.
     BinarySingle,
     /// Three bodies at rest.
     FreeFall,
-    /// Burrau's problem (Burrau 1913): masses 3, 4 and 5 at rest, each opposite to the side of this length of a triangle.
+    /// Burrau's problem (Burrau 1913): masses 3, 4 and 5 at rest at the corners of a triangle, each opposite the side of that length.
     Burrau,
     /// Bodies from a file.
     Points,
 }
 
 impl Setup {
-    /// Those with a name on the command line.
+    /// The setups that have a name on the command line.
     pub const NAMED: [Self; 3] = [Self::BinarySingle, Self::FreeFall, Self::Burrau];
 
     /// The name.
@@ -43,7 +43,7 @@ impl Setup {
         }
     }
 
-    /// The parameter of this name and its place.
+    /// The parameter with this name, and its place.
     pub fn parameter(self, name: &str) -> Option<(usize, &'static Parameter)> {
         let mut list = self.parameters().iter().enumerate();
         list.find(|(_, p)| p.name == name)
@@ -78,22 +78,23 @@ impl fmt::Display for Setup {
 pub struct Parameter {
     /// Its name on the command line and in files.
     pub name: &'static str,
-    /// Its unit; empty for a number.
+    /// Its unit; empty if it has none.
     pub unit: &'static str,
-    /// Its value, if nothing is said of it.
+    /// Its default.
     pub default: f64,
-    /// The values that it can have.
+    /// The least and the greatest allowed value.
     pub allowed: [f64; 2],
-    /// Whether the lower end is not among them.
+    /// Whether the least value itself is excluded.
     pub above: bool,
-    /// Its range in draws and maps, if it has a natural one.
+    /// Its usual range in draws and maps, if it has one.
     pub range: Option<[f64; 2]>,
 }
 
-/// The largest eccentricity of a binary at its start: beyond it two bodies nearly fall into each other.
-pub const MOST_ECCENTRIC: f64 = 0.999_999;
+/// The largest eccentricity of a binary at the start. Beyond it, two bodies would nearly collide at once.
+pub const MAX_ECCENTRICITY: f64 = 0.999_999;
 
-const LARGE: f64 = 1e100;
+/// A bound that messages do not mention, because it is no practical limit.
+const UNBOUNDED: f64 = 1e100;
 
 const fn parameter(
     name: &'static str,
@@ -115,7 +116,7 @@ const fn parameter(
 const fn above_zero(name: &'static str, unit: &'static str, default: f64) -> Parameter {
     Parameter {
         above: true,
-        ..parameter(name, unit, default, [0.0, LARGE], None)
+        ..parameter(name, unit, default, [0.0, UNBOUNDED], None)
     }
 }
 
@@ -133,8 +134,8 @@ static BINARY_SINGLE: [Parameter; 12] = [
         "e",
         "",
         0.0,
-        [0.0, MOST_ECCENTRIC],
-        Some([0.0, MOST_ECCENTRIC]),
+        [0.0, MAX_ECCENTRICITY],
+        Some([0.0, MAX_ECCENTRICITY]),
     ),
     parameter(
         "inclination",
@@ -147,11 +148,11 @@ static BINARY_SINGLE: [Parameter; 12] = [
     angle("argument"),
     angle("phase"),
     above_zero("distance", "length", 100.0),
-    parameter("v-inf", "length / time", AT_REST, [0.0, LARGE], None),
-    parameter("impact", "length", 0.0, [0.0, LARGE], None),
+    parameter("v-inf", "length / time", AT_REST, [0.0, UNBOUNDED], None),
+    parameter("impact", "length", 0.0, [0.0, UNBOUNDED], None),
 ];
 
-/// The velocity at infinity that stands for a body at rest at its distance.
+/// The value of the velocity at infinity that means that the body is at rest at its distance.
 pub const AT_REST: f64 = -1.0;
 
 /// Parameters of [`Setup::FreeFall`].
@@ -159,12 +160,24 @@ static FREE_FALL: [Parameter; 5] = [
     above_zero("mass1", "mass", 1.0),
     above_zero("mass2", "mass", 1.0),
     above_zero("mass3", "mass", 1.0),
-    parameter("x", "length", 0.2, [-LARGE, LARGE], Some([0.0, 0.5])),
-    parameter("y", "length", 0.5, [-LARGE, LARGE], Some([0.0, 1.0])),
+    parameter(
+        "x",
+        "length",
+        0.2,
+        [-UNBOUNDED, UNBOUNDED],
+        Some([0.0, 0.5]),
+    ),
+    parameter(
+        "y",
+        "length",
+        0.5,
+        [-UNBOUNDED, UNBOUNDED],
+        Some([0.0, 1.0]),
+    ),
 ];
 
 impl Parameter {
-    /// What it may be, in words.
+    /// The allowed values in words.
     pub fn allowed_in_words(&self) -> String {
         let [low, high] = self.allowed;
         let unit = match self.unit {
@@ -173,9 +186,9 @@ impl Parameter {
         };
         if self.above {
             format!("must be a finite number above {low}{unit}")
-        } else if high >= LARGE && low < 0.0 {
+        } else if high >= UNBOUNDED && low < 0.0 {
             format!("must be a finite number{unit}")
-        } else if high >= LARGE {
+        } else if high >= UNBOUNDED {
             format!("must be a finite number of at least {low}{unit}")
         } else {
             format!("must be from {low} to {high}{unit}")
@@ -189,7 +202,7 @@ impl Parameter {
     }
 }
 
-/// How a parameter gets its value in a run.
+/// How a parameter gets its value in each run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
     /// The same in every run.
@@ -202,9 +215,9 @@ pub enum Choice {
     Square([f64; 2]),
     /// Uniform in the region of Agekyan & Anosova (1967), together with the other coordinate.
     Region,
-    /// From column to column of a map.
+    /// Varies along the columns of a map.
     Columns([f64; 2]),
-    /// From row to row of a map.
+    /// Varies along the rows of a map.
     Rows([f64; 2]),
 }
 
@@ -240,7 +253,7 @@ impl Choice {
         }
     }
 
-    /// As kernels take it.
+    /// In the form for kernels.
     pub(super) fn law(&self, parameter: &Parameter) -> Law {
         let [low, high] = self.range();
         let kind = match self {
@@ -261,10 +274,10 @@ impl Choice {
         }
     }
 
-    /// What `--draw` takes: `LAW` or `LAW:LOW:HIGH`.
+    /// Parses a value of `--draw`: `LAW` or `LAW:LOW:HIGH`.
     ///
     /// # Errors
-    /// What is allowed.
+    /// A description of the allowed values.
     pub fn parse_draw(text: &str, parameter: &Parameter) -> Result<Self, String> {
         let mut words = text.split(':');
         let law = words.next().unwrap_or_default();
@@ -298,7 +311,7 @@ const LAWS: &str = "the law must be uniform, isotropic (of inclination), thermal
 /// `LOW:HIGH`, or the parameter's own range.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn range(words: &[&str], parameter: &Parameter) -> Result<[f64; 2], String> {
     let name = parameter.name;
     match words {
@@ -322,7 +335,7 @@ pub fn range(words: &[&str], parameter: &Parameter) -> Result<[f64; 2], String> 
 }
 
 impl Serialize for Choice {
-    /// A number, or the name of the law with its range.
+    /// Serialised as a number, or as the name of the law with its range.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap as _;
         match self {

@@ -1,4 +1,4 @@
-//! Pictures: the map of outcomes, and histograms.
+//! Draws the map of outcomes and histograms.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use trisolar_io::colour::Rgb;
 use trisolar_io::picture::{Axis, Class, ClassMap, Labels, Theme, bare_classes, classes};
 use trisolar_io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
 
-/// Colours of what a pixel can be: the body that escapes, then the other outcomes. Colour-blind eyes can tell them apart.
+/// Colours of the outcomes of a pixel: the body that escapes, then the other outcomes. Colour-blind readers can distinguish them.
 const COLOURS: [Rgb; 7] = [
     [240, 178, 40],
     [70, 160, 230],
@@ -22,7 +22,7 @@ const COLOURS: [Rgb; 7] = [
     [60, 60, 66],
 ];
 
-/// Classes after the bodies'.
+/// The classes that follow those of the bodies.
 const OTHERS: [&str; 4] = ["ionisation", "collision", "open", "failed"];
 
 /// The class of a record.
@@ -39,7 +39,7 @@ fn class(record: &Record) -> u8 {
 /// Draws a map: a colour for the body that escapes, the brighter the sooner.
 ///
 /// # Errors
-/// [`IoError::Data`] if it is no map, and those of writing.
+/// [`IoError::Data`] if the ensemble is not a map, or an error of writing.
 pub fn outcome_map(
     path: &Path,
     spec: &Validated,
@@ -118,10 +118,10 @@ impl Pixels {
     }
 }
 
-/// Histograms to be drawn: name of the file, quantity, unit.
+/// The histograms: name of the file, quantity, unit.
 const HISTOGRAMS: [&str; 3] = ["e2", "v-inf", "lifetime"];
 
-/// The files of [`histograms`] with this prefix.
+/// The paths that [`histograms`] writes with this prefix.
 pub fn histogram_paths(prefix: &Path) -> [PathBuf; 3] {
     HISTOGRAMS.map(|what| {
         let mut name = prefix.as_os_str().to_owned();
@@ -130,11 +130,11 @@ pub fn histogram_paths(prefix: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// Bins of a histogram.
+/// Number of bins of a histogram.
 const BINS: usize = 50;
 
 /// Draws the distributions of e² of the binaries and of the velocities of the escapers, one line for each body that escapes, and the
-/// share of runs that survive a time. What has nothing to show is not drawn; the paths of what was drawn come back.
+/// share of runs that survive a time. A picture without data is not drawn. Returns the paths of the pictures.
 ///
 /// # Errors
 /// Those of writing.
@@ -190,7 +190,7 @@ pub fn histograms(
         };
         density(&e2, axis("e² of the binary", ""), 1.0, &|r| r.e * r.e)?;
         drawn.push(e2);
-        // Without the fastest hundredth, which would take most of the axis.
+        // The fastest hundredth is left out, because it would occupy most of the axis.
         velocities.sort_by(f64::total_cmp);
         let high = velocities[(velocities.len() - 1) * 99 / 100] * 1.05;
         if high > 0.0 {
@@ -239,7 +239,7 @@ fn outline(values: &[f64], high: f64) -> [Vec<f64>; 2] {
     let width = high / BINS as f64;
     for value in values {
         let bin = (value / width) as usize;
-        // What is exactly at the end belongs to the last bin, what is beyond to none.
+        // A value exactly at the end belongs to the last bin; a larger value belongs to none.
         if *value <= high {
             counts[bin.min(BINS - 1)] += 1;
         }
@@ -255,10 +255,10 @@ fn outline(values: &[f64], high: f64) -> [Vec<f64>; 2] {
     [x, y]
 }
 
-/// Points of the survival curve at most.
+/// Largest number of points of the survival curve.
 const CURVE: usize = 400;
 
-/// Times and the share of runs that last longer, until the first run that was cut off; nothing for too few.
+/// Times, and the share of runs that last longer, until the first run that a limit ended; `None` for too few runs.
 fn survival(records: &[Record]) -> Option<[Vec<f64>; 2]> {
     let all = records.len() as f64;
     let mut times: Vec<f64> = records.iter().map(|r| r.time).collect();
@@ -266,7 +266,7 @@ fn survival(records: &[Record]) -> Option<[Vec<f64>; 2]> {
     let cut = records.iter().filter(|r| is_open(r)).map(|r| r.time);
     let cut = cut.fold(f64::INFINITY, f64::min);
     let known = times.iter().take_while(|t| **t < cut).count();
-    // In equal ratios of what is left, so that the tail has its points.
+    // The points have equal ratios of the remaining runs, so that the tail has enough of them.
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for k in 0..=CURVE {
         let left = all.powf(1.0 - k as f64 / CURVE as f64);

@@ -1,4 +1,4 @@
-//! Encounters on several MPI ranks: what ranks say to each other about runs, and how each integrates its own.
+//! Encounters on several MPI ranks: the messages about runs, and how each rank integrates its own.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::devices::Team;
 use super::engine::{Engine as _, Executor, Portion, Sink, Streamed, Task};
 use super::store::{bytes, records_of};
-use super::{Given, Validated};
+use super::{Overrides, Validated};
 use trisolar_bodies::Points;
 use trisolar_run::mpi::World;
 use trisolar_run::processes::{
@@ -18,10 +18,10 @@ use trisolar_run::queue::Share;
 use trisolar_run::scheduler::Ran;
 use trisolar_run::{EngineError, Monitor, RunOptions};
 
-/// Encounters, as rank 0 tells the others of them.
+/// The description of a task that rank 0 sends to the other ranks.
 #[derive(Serialize, Deserialize)]
 struct Work {
-    specification: Given,
+    specification: Overrides,
     /// The checksum of the start states, if they are points.
     points: Option<u32>,
 }
@@ -48,7 +48,7 @@ impl Executor for Leader<'_> {
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError> {
         let work = Work {
-            specification: Given::of(task.spec.specification()),
+            specification: Overrides::of(task.spec.specification()),
             points: task.spec.points_checksum(),
         };
         let (together, elapsed) = self.0.run(
@@ -73,7 +73,7 @@ impl Executor for Leader<'_> {
     }
 }
 
-/// Stores what another rank has integrated.
+/// Stores records of another rank.
 fn put(task: &Task<'_>, piece: &Piece) -> Result<(), EngineError> {
     let records = records_of(&piece.bytes);
     let whole = records.filter(|records| records.len() as u64 == piece.count);
@@ -81,7 +81,7 @@ fn put(task: &Task<'_>, piece: &Piece) -> Result<(), EngineError> {
     task.sink.put(piece.first, &records)
 }
 
-/// Integrates runs that come while the task is under way, on the devices that `options` ask for, `runs` of them by expectation.
+/// Integrates runs that arrive during the task, on the devices that `options` select. About `runs` of them are expected.
 fn compute(
     options: &RunOptions,
     runs: u64,
@@ -99,7 +99,7 @@ fn compute(
     })
 }
 
-/// Rank 0's devices deliver to the queue of all ranks.
+/// Passes the records of rank 0's devices to the queue of all ranks.
 struct Own<'a> {
     share: Share<'a>,
     sink: &'a dyn Sink,
@@ -112,7 +112,7 @@ impl Sink for Own<'_> {
     }
 }
 
-/// Integrates on rank 0.
+/// Integrates runs on rank 0.
 fn own(
     task: &Task<'_>,
     options: &RunOptions,
@@ -134,10 +134,9 @@ fn own(
 /// The options and start states that a rank has itself.
 #[allow(missing_debug_implementations)]
 pub struct Local<'a> {
-    /// How it computes, or why it cannot.
+    /// The options of its computation, or the reason why it cannot compute.
     pub options: Result<RunOptions, EngineError>,
-    /// Reads the start states of encounters that have points, from a file that every rank reads for itself: there may be many of
-    /// them.
+    /// Reads the start states of encounters that have points. Every rank reads the file itself, because it may be large.
     pub points: &'a (dyn Fn() -> Result<Points, String> + Sync),
 }
 
@@ -177,7 +176,7 @@ impl Local<'_> {
     }
 }
 
-/// What another rank's devices integrate goes to rank 0.
+/// Sends the records of another rank's devices to rank 0.
 struct Results<'a>(&'a Granted<'a>);
 
 impl Sink for Results<'_> {

@@ -1,4 +1,4 @@
-//! What is to be computed: starts, integration and ends, checked once.
+//! The specification of encounters: starts, integration and ends, validated once.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -53,7 +53,7 @@ impl FromStr for Order {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // No number is refused in the same words.
+        // A text that is not a number is refused with the same message.
         let order = text.trim().parse().unwrap_or(0);
         Self::try_from(order).map_err(Into::into)
     }
@@ -69,12 +69,12 @@ impl Order {
         }
     }
 
-    /// Kicks of a step.
+    /// Number of kicks per step.
     pub fn stages(self) -> usize {
         self.coefficients().len()
     }
 
-    /// Steps in a period of the fastest circular binary, if nothing else is said.
+    /// Default number of steps in a period of the fastest circular binary.
     pub fn steps_per_period(self) -> f64 {
         match self {
             Self::Two => 1000.0,
@@ -88,9 +88,9 @@ impl Order {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "JumpText")]
 pub enum Jump {
-    /// Every step is taken.
+    /// No: every step is taken.
     Off,
-    /// Where what the jump leaves out of the tide, the octupole, is below this relative to the binary's own force.
+    /// Yes, where the octupole of the tide, which a jump neglects, is below this fraction of the binary's own force.
     Tolerance(f64),
 }
 
@@ -140,35 +140,35 @@ const JUMP_ALLOWED: &str = "must be off, or a tolerance from 1e-12 to 1e-4";
 
 impl Jump {
     /// The distance beyond which excursions are jumped over, in semi-major axes of the binary: the octupole is of the order (a/R)⁴. 0
-    /// for none.
+    /// if there are no jumps.
     pub fn radius(self) -> f64 {
         match self {
             Self::Off => 0.0,
-            // Roots alone: a power may have other bits on another machine.
+            // Only roots are used, because a general power may have other bits on another machine.
             Self::Tolerance(t) => (1.0 / t).sqrt().sqrt(),
         }
     }
 }
 
-/// When a run ends that neither escapes nor collides.
+/// The limits at which a run ends that neither escapes nor collides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Limits {
     /// Longest time.
     pub max_time: Option<f64>,
-    /// Most steps.
+    /// Largest number of steps.
     pub max_steps: u32,
 }
 
 /// Encounters to compute.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Specification {
-    /// What they start as.
+    /// The kind of start.
     pub setup: Setup,
     /// The setup's parameters by their names; those that are missing have their defaults.
     pub parameters: BTreeMap<&'static str, Choice>,
-    /// Number of runs: of a map its pixels, of points their number.
+    /// Number of runs: the number of pixels of a map, or of points.
     pub n: u64,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
     /// Width and height of a map.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,19 +179,19 @@ pub struct Specification {
     pub steps_per_period: f64,
     /// Whether excursions are jumped over.
     pub jump: Jump,
-    /// Where an unbound third body has escaped, in semi-major axes of the binary.
+    /// Distance at which an unbound third body has escaped (semi-major axes of the binary).
     pub escape_radius: f64,
     /// Radii of the bodies (length).
     pub radii: [f64; 3],
-    /// When other runs end.
+    /// Limits at which other runs end.
     #[serde(flatten)]
     pub limits: Limits,
 }
 
-/// Most runs.
-pub const MOST_RUNS: u64 = 1 << 32;
+/// Largest number of runs.
+pub const MAX_RUNS: u64 = 1 << 32;
 
-/// What [`Limits::max_steps`] can be.
+/// The allowed values of [`Limits::max_steps`].
 pub(super) const STEPS_ALLOWED: &str = "must be a whole number from 1 to 4000000000";
 
 impl Default for Specification {
@@ -220,13 +220,13 @@ impl Default for Specification {
     }
 }
 
-/// A [`Specification`] that has passed its checks.
+/// A [`Specification`] that has been validated.
 #[derive(Clone, Debug)]
 pub struct Validated {
     specification: Specification,
     plan: Plan,
     bodies: Option<Arc<[BodiesStart]>>,
-    /// The checksum of the points that the bodies are from.
+    /// The checksum of the points that give the start states.
     checksum: Option<u32>,
     settings: Settings,
     stages: [Stage; MAX_STAGES],
@@ -245,7 +245,7 @@ pub(super) fn wrong(
     }
 }
 
-/// A number that must be finite and in a range.
+/// Checks that a number is finite and in a range.
 fn check(
     option: &'static str,
     x: f64,
@@ -266,7 +266,7 @@ impl Specification {
         given.unwrap_or(Choice::Fixed(parameter.default))
     }
 
-    /// Least and greatest value of a parameter of the setup, by its name.
+    /// The least and the greatest value of a parameter of the setup, by its name.
     fn range(&self, name: &str) -> [f64; 2] {
         let (_, parameter) = self.setup.parameter(name).expect("the setup has it");
         self.choice(parameter).range()
@@ -299,7 +299,7 @@ impl Specification {
     /// Checks everything.
     ///
     /// # Errors
-    /// The first value that is not allowed, and what is.
+    /// The first value that is not allowed, with the allowed values.
     pub fn validate(mut self) -> Result<Validated, SpecError> {
         if self.setup == Setup::Points {
             return Err(wrong("points", "none", "the setup needs points"));
@@ -318,7 +318,7 @@ impl Specification {
             }
         }
         self.check_parameters()?;
-        // What is written into files says all of it.
+        // Files contain every value, including the defaults.
         for parameter in self.setup.parameters() {
             let choice = self.choice(parameter);
             self.parameters.insert(parameter.name, choice);
@@ -328,7 +328,7 @@ impl Specification {
             plan.laws[place] = self.choice(parameter).law(parameter);
         }
         let valid = self.validated(plan, None)?;
-        // Of many runs the first ones stand for all: what may vary has been checked by its range.
+        // If there are many runs, only the first ones are tried: the ranges of varying parameters have been checked above.
         for run in 0..valid.runs().min(64) {
             if !is_ordinary(&valid.start(run)) {
                 let allowed = "distances must be from 1e-8 to 1e8 of the system's size: bodies coincide, or are too far apart";
@@ -395,7 +395,7 @@ impl Specification {
         plan: Plan,
         bodies: Option<Arc<[BodiesStart]>>,
     ) -> Result<Validated, SpecError> {
-        if !(1..=MOST_RUNS).contains(&self.n) {
+        if !(1..=MAX_RUNS).contains(&self.n) {
             let allowed = "must be from 1 to 4294967296 (2^32) runs";
             return Err(wrong(
                 if self.size.is_some() { "size" } else { "n" },
@@ -411,7 +411,7 @@ impl Specification {
             steps,
         )?;
         if let Jump::Tolerance(t) = self.jump {
-            // At 10 semi-major axes the statistics begin to differ.
+            // With radii of 10 semi-major axes the statistics begin to differ.
             check("jump", t, [1e-12, 1e-4], JUMP_ALLOWED)?;
         }
         let radius = "must be from 5 to 1e6 (semi-major axes of the binary)";
@@ -485,7 +485,7 @@ impl Specification {
         Ok(())
     }
 
-    /// That the single body starts outside of the binary, on an orbit that leads there.
+    /// Checks that the single body starts outside of the binary, on an orbit that leads to it.
     fn check_approach(&self) -> Result<(), SpecError> {
         let [least, _] = self.range("distance");
         let apocentre = self.range("a")[1] * (1.0 + self.range("e")[1]);
@@ -503,7 +503,7 @@ impl Specification {
             }
             return Ok(());
         }
-        // At the start, v² = v∞² + 2 M / D is to be enough for the momentum b v∞.
+        // At the start, v² = v∞² + 2 M / D must be large enough for the angular momentum b v∞.
         let mass = ["mass1", "mass2", "mass3"].map(|name| self.range(name)[0]);
         let total: f64 = mass.iter().sum();
         let across = impact[1] * v[1] / least;
@@ -518,13 +518,13 @@ impl Specification {
     }
 }
 
-/// The least share of the total mass.
-const LIGHTEST: f64 = 1e-6;
+/// The least mass of a body, as a share of the total mass.
+const MIN_MASS_SHARE: f64 = 1e-6;
 
-/// What is wrong with masses from `low` to `high`.
+/// Describes what is wrong with masses from `low` to `high`; `None` if they are allowed.
 fn light(low: [f64; 3], high: [f64; 3]) -> Option<String> {
     let total: f64 = high.iter().sum();
-    let heavy = |m: &f64| *m > 0.0 && *m >= LIGHTEST * total;
+    let heavy = |m: &f64| *m > 0.0 && *m >= MIN_MASS_SHARE * total;
     let fine = total.is_finite() && low.iter().all(heavy);
     (!fine).then(|| {
         "each must be above 0, and at least 1e-6 of all together: test bodies have no encounters".into()
@@ -539,7 +539,7 @@ const BURRAU: BodiesStart = BodiesStart {
 };
 
 impl Validated {
-    /// The specification, whose values have been checked.
+    /// The specification.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }
@@ -549,7 +549,7 @@ impl Validated {
         self.specification.n
     }
 
-    /// How runs are integrated.
+    /// The settings of the integrator.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -559,17 +559,17 @@ impl Validated {
         &self.stages[..self.specification.order.stages()]
     }
 
-    /// How starts come about.
+    /// The plan from which starts are made.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Starts that are given one by one.
+    /// The start states, if they are given as points.
     pub fn given_bodies(&self) -> Option<&[BodiesStart]> {
         self.bodies.as_deref()
     }
 
-    /// The checksum of the points that starts are from, if they are given one by one.
+    /// The checksum of the points, if the start states are given as points.
     pub fn points_checksum(&self) -> Option<u32> {
         self.checksum
     }

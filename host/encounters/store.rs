@@ -1,4 +1,4 @@
-//! Records in a file while they are being computed: for ensembles larger than memory, and for computations that are interrupted.
+//! Keeps records in a file while they are being computed: for ensembles larger than memory, and for computations that may be interrupted.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -7,21 +7,21 @@ use kernels_gpu::encounters::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Given, Sink, Validated};
+use super::{Overrides, Sink, Validated};
 use trisolar_io::IoError;
 use trisolar_run::partial::{self, Contents, Layout, PartialFile};
 use trisolar_run::{self as run, EngineError};
 
 pub use trisolar_run::partial::{PartialError as StoreError, name_of, working_files};
 
-/// The command whose runs keep records in files.
+/// The command that keeps records in files.
 pub const COMMAND: &str = "encounters";
 
-/// Which encounters they are.
+/// The specification of the records of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EncounterContents {
-    /// The specification, every value of it.
-    pub specification: Given,
+    /// The specification with every value.
+    pub specification: Overrides,
     /// The checksum of the start states, if they are points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<u32>,
@@ -30,7 +30,7 @@ pub struct EncounterContents {
 impl EncounterContents {
     fn of(valid: &Validated) -> Self {
         Self {
-            specification: Given::of(valid.specification()),
+            specification: Overrides::of(valid.specification()),
             points: valid.points_checksum(),
         }
     }
@@ -50,7 +50,7 @@ impl Contents for EncounterContents {
 }
 
 /// The options in which two specifications differ, with both values.
-pub fn differences(there: &Given, here: &Given) -> Vec<String> {
+pub fn differences(there: &Overrides, here: &Overrides) -> Vec<String> {
     let [there, here] = [there, here].map(|given| match serde_json::to_value(given) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
@@ -69,19 +69,18 @@ pub fn differences(there: &Given, here: &Given) -> Vec<String> {
     differing.collect()
 }
 
-/// An unfinished ensemble, as far as its record says.
+/// An unfinished ensemble, as its record describes it.
 pub type Begun = partial::Begun<EncounterContents>;
 
-/// The records of an ensemble in a file, some of which are there.
+/// The records of an ensemble in a file, some of which have been computed.
 #[derive(Debug)]
 pub struct Store(PartialFile<EncounterContents>);
 
 impl Store {
-    /// Begins the records of an ensemble whose files are to be at `path` and elsewhere, and takes the disk space that they need. `run`
-    /// makes a record of what else was asked for.
+    /// Begins the records of an ensemble beside the output `path` and reserves the disk space. `run` makes the record of the other options.
     ///
     /// # Errors
-    /// [`StoreError::Unfinished`] if they were begun before; no space, or the file cannot be written.
+    /// [`StoreError::Unfinished`] if an unfinished ensemble exists, or an error if there is too little space or the file cannot be written.
     pub fn begin(
         path: &Path,
         valid: &Validated,
@@ -90,16 +89,16 @@ impl Store {
         PartialFile::begin(path, &EncounterContents::of(valid), layout(valid), run).map(Self)
     }
 
-    /// Goes on with the records that were begun for `path`; `None` if there are none, or nothing of them.
+    /// Continues the unfinished ensemble beside the output `path`; `None` if there is none.
     ///
     /// # Errors
-    /// [`StoreError::Other`], [`StoreError::Busy`], or the files are not what they should be.
+    /// [`StoreError::Other`], [`StoreError::Busy`], or an error if the files are damaged.
     pub fn resume(path: &Path, valid: &Validated) -> Result<Option<Self>, StoreError> {
         let file = PartialFile::resume(path, &EncounterContents::of(valid), layout(valid))?;
         Ok(file.map(Self))
     }
 
-    /// The records of all runs, as memory that the system reads from the file when it is looked at.
+    /// The records of all runs, as memory that the system reads from the file on access.
     ///
     /// # Errors
     /// Records are missing, or the file cannot be mapped.
@@ -107,10 +106,10 @@ impl Store {
         self.0.mapped().map(Mapped)
     }
 
-    /// All files have been made from the records: these are removed.
+    /// Removes the records, after all files have been made from them.
     ///
     /// # Errors
-    /// They cannot be removed.
+    /// A file cannot be removed.
     pub fn finish(self, path: &Path) -> Result<(), IoError> {
         self.0.finish(path)
     }
@@ -141,7 +140,7 @@ impl Mapped {
     }
 }
 
-// Between the fields of a record there is nothing, and nothing after the last one.
+// A record has no padding, neither between its fields nor after the last one.
 const _: () = assert!(size_of::<Record>() == 8 * 8 + 3 * 4 + 4);
 
 /// Records as bytes, in the order of their fields.
@@ -150,22 +149,22 @@ pub(super) fn bytes(records: &[Record]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) }
 }
 
-/// Records out of their [`bytes`]; `None` if the last one is cut off, or they do not begin where a number can.
+/// The records in these [`bytes`]; `None` if the last one is truncated, or if the bytes are not aligned.
 fn of_bytes(bytes: &[u8]) -> Option<&[Record]> {
     let start = bytes.as_ptr().cast::<Record>();
     let whole = bytes.len().is_multiple_of(size_of::<Record>()) && start.is_aligned();
-    // SAFETY: as long as the bytes, aligned, and any bits are a record.
+    // SAFETY: the slice has the length of the bytes and is aligned, and any bits are a record.
     whole.then(|| unsafe { std::slice::from_raw_parts(start, bytes.len() / size_of::<Record>()) })
 }
 
-/// Records out of a copy of their [`bytes`], which may begin anywhere; `None` if the last one is cut off.
+/// The records in a copy of these [`bytes`], which need not be aligned; `None` if the last one is truncated.
 #[cfg(feature = "mpi")]
 pub(super) fn records_of(copied: &[u8]) -> Option<Vec<Record>> {
     if !copied.len().is_multiple_of(size_of::<Record>()) {
         return None;
     }
     let mut records = vec![Record::default(); copied.len() / size_of::<Record>()];
-    // SAFETY: as many bytes as the records have, any of which make a record.
+    // SAFETY: the vector has room for this number of bytes, and any bytes make a record.
     unsafe {
         std::ptr::copy_nonoverlapping(copied.as_ptr(), records.as_mut_ptr().cast(), copied.len());
     }

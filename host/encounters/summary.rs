@@ -1,18 +1,18 @@
-//! What the records of many runs come to.
+//! Statistics of the records of many runs.
 
 use kernels_gpu::encounters::{Outcome, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Ensemble, Setup};
 
-/// A part of all runs, with the 95 % confidence interval of its share.
+/// The share of the runs with a certain end, with its 95 % confidence interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// What ended in this way.
+    /// The name of the end.
     pub what: String,
-    /// Runs.
+    /// Number of runs.
     pub count: u64,
-    /// Of all runs.
+    /// The share of all runs.
     pub share: f64,
     /// The interval of Wilson (1927).
     pub interval: [f64; 2],
@@ -30,7 +30,7 @@ impl Share {
     }
 }
 
-/// The interval that holds a share with 95 % confidence, of which `count` of `all` were seen (Wilson 1927).
+/// The 95 % confidence interval of a share, if `count` of `all` runs were seen (Wilson 1927).
 pub fn wilson(count: f64, all: f64) -> [f64; 2] {
     // The two-sided 5 % quantile of the normal distribution.
     let z = 1.959_963_984_540_054;
@@ -44,25 +44,25 @@ pub fn wilson(count: f64, all: f64) -> [f64; 2] {
     ]
 }
 
-/// How long runs last.
+/// The lifetimes of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lifetimes {
     /// The time by which half of all runs have ended, unless fewer have.
     pub median: Option<f64>,
     /// The time by which 90 % have ended.
     pub ninety_percent: Option<f64>,
-    /// The tail, if there are enough runs to tell.
+    /// The tail, if there are enough runs to estimate it.
     pub tail: Option<Tail>,
 }
 
 /// The tail of the lifetimes: the share of runs that survive a time t falls as t^-exponent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tail {
-    /// See there.
+    /// The exponent.
     pub exponent: f64,
     /// Its standard error.
     pub error: f64,
-    /// From this time on.
+    /// The time from which on the exponent holds.
     pub from: f64,
 }
 
@@ -84,26 +84,26 @@ pub struct Errors {
     pub momentum_largest: f64,
 }
 
-/// What the records of many runs come to.
+/// Statistics of the records of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// How they ended, what did not occur left out.
+    /// The outcomes that occurred, with their shares.
     pub outcomes: Vec<Share>,
-    /// Which body escaped, of the escapes; none where bodies have no names.
+    /// The bodies that escaped, with their shares; empty if the bodies have no names.
     pub escapers: Vec<Share>,
-    /// Runs that ended neither by the system nor by an error: their limits came first.
+    /// Number of open runs, which reached a limit before the encounter was over.
     pub open: u64,
-    /// How long they lasted.
+    /// Their lifetimes.
     pub lifetimes: Lifetimes,
-    /// Means over runs: steps, excursions, jumps.
+    /// Mean number of steps per run.
     pub steps: f64,
-    /// See there.
+    /// Mean number of excursions per run.
     pub excursions: f64,
-    /// See there.
+    /// Mean number of jumps per run.
     pub jumps: f64,
-    /// How well energy and angular momentum were conserved.
+    /// Errors of energy and angular momentum.
     pub errors: Errors,
 }
 
@@ -127,7 +127,7 @@ pub fn is_open(record: &Record) -> bool {
 /// The relative energy error of a run above which there is a warning.
 pub const ENERGY_LIMIT: f64 = 1e-6;
 
-/// Runs in the tail at least, for its slope.
+/// Least number of runs in the tail for an estimate of its slope.
 const LEAST_TAIL: usize = 50;
 
 impl Summary {
@@ -155,7 +155,7 @@ impl Summary {
         let mut errors: Vec<f64> = records.iter().map(|r| r.energy_error.abs()).collect();
         let middle = errors.len() / 2;
         let energy_median = *errors.select_nth_unstable_by(middle, f64::total_cmp).1;
-        // Not a number is above every limit.
+        // A NaN counts as above every limit.
         let energy_above = count(
             &|r| !matches!(r.energy_error.abs().partial_cmp(&ENERGY_LIMIT), Some(o) if o.is_le()),
         );
@@ -199,7 +199,7 @@ impl Summary {
         })
     }
 
-    /// What a user should know of these runs: energies that are wrong, runs that a limit ended.
+    /// Warnings about these runs: large energy errors, and runs that a limit ended.
     pub fn warnings(&self) -> Vec<String> {
         let all = [self.accuracy_warning(), self.open_warning()];
         all.into_iter().flatten().collect()
@@ -218,7 +218,7 @@ impl Summary {
     /// Checks that no run's relative energy error exceeds the user's limit, if there is one.
     ///
     /// # Errors
-    /// A message that names both.
+    /// A message that names the error and the limit.
     pub fn check(&self, most: Option<f64>) -> Result<(), String> {
         let largest = self.errors.energy_largest;
         match most {
@@ -256,7 +256,7 @@ fn lifetimes(records: &[Record]) -> Lifetimes {
         .map(|r| (r.time, is_open(r)))
         .collect();
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // What was still open may have lasted for any time.
+    // A run that is still open may last for any time.
     let first_open = times.iter().find(|t| t.1).map_or(f64::INFINITY, |t| t.0);
     let quantile = |p: f64| {
         let at = (p * (times.len() as f64 - 1.0)).round() as usize;
@@ -270,8 +270,8 @@ fn lifetimes(records: &[Record]) -> Lifetimes {
     }
 }
 
-/// The exponent of the longest-lived hundredth, at least 200, by the estimator of Hill (1975) with censored runs: their logarithms count,
-/// their ends do not.
+/// The exponent of the longest-lived hundredth (at least 200 runs), by the estimator of Hill (1975) for censored data: an open run
+/// contributes its logarithm but does not count as an end.
 fn tail(times: &[(f64, bool)]) -> Option<Tail> {
     let count = (times.len() / 100).max(200);
     let begin = times.len().checked_sub(count)?;

@@ -7,7 +7,7 @@ pub struct Refusal {
     pub option: String,
     /// The value given.
     pub given: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 

@@ -5,7 +5,6 @@
 
 mod analysis;
 mod aosoa;
-mod choose;
 mod cluster;
 mod cpu;
 mod cpu_force;
@@ -13,23 +12,24 @@ mod cpu_single;
 mod device;
 mod engine;
 pub mod files;
-mod given;
 pub mod models;
+mod overrides;
 mod run;
 mod schedule;
+mod selection;
 mod spec;
 
 pub use analysis::{LAGRANGE_FRACTIONS, Shape};
-pub use choose::{Devices, Options};
 pub use cluster::{Abrupt, BlockStep, BlockSteps, Cluster, Counters, Energy, Parts};
 pub use cpu::CpuEngine;
 pub use device::{emulator, on_devices, resident_emulator};
 pub use engine::{
     BlockStepOutcome, BlockStepRequest, Ended, Engine, Forces, HermiteError, Lists, Motion, Split,
 };
-pub use given::{Given, GivenError, Scheme, StartModel, Times, order, particles};
+pub use overrides::{Overrides, OverridesError, Scheme, StartModel, Times, order, particles};
 pub use run::{RunError, Snapshot, integrate};
 pub use schedule::Schedule;
+pub use selection::{OpenDevices, Options};
 pub use spec::{AhmadCohen, Body, Order, Precision, SpecError, Specification, Validated};
 
 use kernels_gpu::hermite::Taylor;

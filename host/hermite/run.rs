@@ -6,7 +6,7 @@ use trisolar_run::{EngineError, Monitor};
 /// The particles at one time, with their diagnostics.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The time on the clock that shows [`start_time`](super::Specification::start_time) at the run's own time 0.
+    /// The time on the clock of the file, which shows [`start_time`](super::Specification::start_time) at the run's time 0.
     pub time: f64,
     /// All particles at that time.
     pub stars: Vec<Star>,

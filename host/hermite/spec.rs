@@ -15,9 +15,9 @@ use trisolar_bodies::near::pair_within;
 pub enum Order {
     /// 4: acceleration and jerk.
     Four,
-    /// 6: and snap.
+    /// 6: also snap.
     Six,
-    /// 8: and crackle.
+    /// 8: also crackle.
     Eight,
 }
 
@@ -44,7 +44,7 @@ impl Order {
         kernels_gpu::hermite::force::operations(self.derivatives())
     }
 
-    /// The usual accuracy parameters: of the steps and of the first step.
+    /// The default accuracy parameters of the steps and of the first step.
     pub fn usual_eta(self) -> (f64, f64) {
         match self {
             Self::Four => (0.1, 0.01),
@@ -96,7 +96,7 @@ impl Precision {
     /// All.
     pub const ALL: [Self; 2] = [Self::F64, Self::SplitF32];
 
-    /// Relative error of a force, about.
+    /// The approximate relative error of a force.
     pub fn epsilon(self) -> f64 {
         match self {
             Self::F64 => 0.5 * f64::EPSILON,
@@ -142,7 +142,7 @@ pub struct AhmadCohen {
 }
 
 impl AhmadCohen {
-    /// The usual values for a number of particles: √n neighbours, from 10 to 50.
+    /// The default values for a number of particles: √n neighbours, from 10 to 50.
     pub fn new(particles: usize) -> Self {
         let root = (particles as f64).sqrt() as u32;
         Self {
@@ -151,7 +151,7 @@ impl AhmadCohen {
         }
     }
 
-    /// Places of a list. A longer one is taken again with a smaller radius.
+    /// Capacity of a list. A list that would be longer is made again with a smaller radius.
     pub fn capacity(&self) -> usize {
         (2 * self.neighbours as usize + 32).next_multiple_of(64)
     }
@@ -183,8 +183,8 @@ pub struct Specification {
     /// Forces of neighbours at steps of their own, at order 4; `None`: all forces at the same steps.
     #[serde(default)]
     pub ahmad_cohen: Option<AhmadCohen>,
-    /// What the clock shows at the run's own time 0: where particles come from a file, the file's time. It changes no value:
-    /// [`Cluster`](super::Cluster) counts from 0, reports and files from here.
+    /// The time at the beginning of the run, on the clock of the file from which the particles come. It changes no value:
+    /// [`Cluster`](super::Cluster) counts from 0, and reports and files count from this time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_time: f64,
     /// Names of the particles, for files, if they have any.
@@ -197,12 +197,12 @@ fn is_zero(x: &f64) -> bool {
 }
 
 impl Specification {
-    /// What the clock that shows [`start_time`](Self::start_time) at the run's own time 0 shows at this time of its own.
+    /// Converts a time of the run to the clock of the file, which shows [`start_time`](Self::start_time) at the run's time 0.
     pub fn on_the_clock(&self, time: f64) -> f64 {
         self.start_time + time
     }
 
-    /// The usual values for an order.
+    /// The default values for an order.
     pub fn new(order: Order) -> Self {
         let (eta, eta_start) = order.usual_eta();
         Self {
@@ -236,11 +236,11 @@ pub struct Body {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{option} {given}: {allowed}")]
 pub struct SpecError {
-    /// What is wrong: an option as on the command line, or `body`.
+    /// The option as on the command line, or `body`.
     pub option: &'static str,
     /// The value given.
     pub given: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 
@@ -252,14 +252,14 @@ pub struct Validated {
     notes: Vec<String>,
 }
 
-/// The most bodies: places are u32, and an all-pairs sum of this many takes minutes on any device.
+/// Largest number of bodies. Places are u32, and an all-pairs sum of this number takes minutes on any device.
 pub const MAX_BODIES: usize = 1 << 24;
 
 impl Specification {
     /// Checks every value and the start model.
     ///
     /// # Errors
-    /// The first value that is not allowed, and what is.
+    /// The first value that is not allowed, with the allowed values.
     pub fn validate(self, bodies: Vec<Body>) -> Result<Validated, SpecError> {
         self.check()?;
         self.check_bodies(&bodies)?;
@@ -385,7 +385,7 @@ impl Specification {
         }
         if self.softening == 0.0 {
             let heaviest = bodies.iter().map(|b| b.mass).fold(0.0, f64::max);
-            // What the sums add to r² instead, so that a body's pull on itself vanishes.
+            // Without softening, the sums add this number to r², so that the force of a body on itself vanishes.
             let added = match self.precision {
                 Precision::F64 => softening2(0.0),
                 Precision::SplitF32 => softening2_single(0.0, heaviest),
@@ -410,13 +410,13 @@ impl Specification {
     }
 }
 
-/// Largest G·m of a body in split-f32: f32 has to hold its pull at the least distance.
+/// Largest G·m of a body in split-f32: its force at the least distance must be an f32 number.
 const LARGEST_SINGLE_MASS: f64 = 1e12;
 
 /// Largest softening length in split-f32: its square and the power of -3/2 of that have to be f32 numbers.
 const LARGEST_SINGLE_SOFTENING: f64 = 1e9;
 
-/// Most neighbours a particle can be asked to have.
+/// Largest number of neighbours that can be requested.
 pub const MAX_NEIGHBOURS: u32 = 1 << 12;
 
 fn is_power_of_two(x: f64) -> bool {

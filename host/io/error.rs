@@ -1,4 +1,4 @@
-//! What can go wrong with a file: every message names the path, what was tried and what to do.
+//! Errors of files. Every message names the path, the attempted operation and a remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ pub enum IoError {
         /// The extensions allowed.
         allowed: &'static str,
     },
-    /// The file's contents are not what they should be.
+    /// The contents of the file are not valid.
     #[error("cannot read {}: {reason}", .path.display())]
     Malformed {
         /// The file.
@@ -104,12 +104,12 @@ pub enum IoError {
     Special {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
-        /// What can be read.
+        /// The files that can be read.
         wanted: &'static str,
     },
-    /// The data handed over cannot be written as asked.
+    /// The given data cannot be written in this form.
     #[error("cannot write {}: {reason}", .path.display())]
     Data {
         /// The file.

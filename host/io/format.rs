@@ -35,7 +35,7 @@ impl Format {
     /// The format of `path`; upper and lower case are the same.
     ///
     /// # Errors
-    /// [`IoError::UnknownFormat`], which lists what is allowed.
+    /// [`IoError::UnknownFormat`], which lists the allowed extensions.
     pub fn of(path: &Path) -> Result<Self, IoError> {
         let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
         Self::ALL

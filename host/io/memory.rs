@@ -20,7 +20,7 @@ fn proc_value(file: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What is left of the limit of this process's control group (version 2), as containers have one. Pages of files count as free.
+/// The rest of the memory limit of this process's control group (version 2), as in a container. Pages of files count as free.
 fn control_group() -> Option<u64> {
     let text = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
     let number = |name: &str| -> Option<u64> { text(name)?.trim().parse().ok() };

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use self::header::Header;
+use self::header::NpyHeader;
 use super::IoError;
 use super::atomic::AtomicFile;
 use super::read;
@@ -123,10 +123,10 @@ impl<T: Element> RowWriter<T> {
         write_values(&mut self.file, values).map_err(|e| self.file.error(e))
     }
 
-    /// Puts the file in its place.
+    /// Gives the complete file its name.
     ///
     /// # Errors
-    /// [`IoError::Data`] if values are missing, and all of [`AtomicFile::commit`]; nothing is left behind.
+    /// [`IoError::Data`] if values are missing, and those of [`AtomicFile::commit`]. No part of the file remains.
     pub fn finish(self) -> Result<(), IoError> {
         if self.missing > 0 {
             let reason = format!("{} values of {:?} are missing", self.missing, self.shape);
@@ -180,7 +180,7 @@ pub(super) fn read_from<T: Element>(
     path: &Path,
     most: usize,
 ) -> Result<Array<T>, ReadError> {
-    let header = Header::read(&mut reader)?;
+    let header = NpyHeader::read(&mut reader)?;
     if header.descr != T::DESCR {
         return Err(ReadError::Malformed(format!(
             "it holds {} where {} ({}) was expected",

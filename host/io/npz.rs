@@ -1,7 +1,7 @@
 //! Named arrays and texts in one compressed `.npz` file, which `numpy.load` reads.
 //!
 //! The same contents give the same bytes: members keep their order and carry a fixed time stamp.
-//! In numpy, `numpy.load("map.npz")["times"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
+//! In numpy, `numpy.load("map.npz")["steps_together"]` is an array and `numpy.load("map.npz")["spec.json"]` the bytes of a text.
 
 use std::fmt;
 use std::fs::File;
@@ -26,7 +26,7 @@ const MOST_PREPARED: usize = 1 << 30;
 /// An npz file being written; it appears under its name on [`NpzWriter::finish`].
 pub struct NpzWriter {
     path: PathBuf,
-    zip: ZipWriter<Sink>,
+    zip: ZipWriter<ArchiveFile>,
 }
 
 impl NpzWriter {
@@ -36,7 +36,7 @@ impl NpzWriter {
     /// As [`AtomicFile::create`].
     pub fn create(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref().to_owned();
-        let zip = ZipWriter::new(Sink::new(AtomicFile::create(&path)?));
+        let zip = ZipWriter::new(ArchiveFile::new(AtomicFile::create(&path)?));
         Ok(Self { path, zip })
     }
 
@@ -151,10 +151,10 @@ impl NpzWriter {
             .map_err(|e| IoError::system(&self.path, "write", e))
     }
 
-    /// Puts the file in its place.
+    /// Gives the complete file its name.
     ///
     /// # Errors
-    /// As [`AtomicFile::commit`]; nothing is left behind.
+    /// As [`AtomicFile::commit`]. No part of the file remains.
     pub fn finish(self) -> Result<(), IoError> {
         let Self { path, zip } = self;
         zip.finish()
@@ -231,7 +231,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// An npz file that is read.
+/// An npz file that is being read.
 pub struct NpzReader {
     path: PathBuf,
     zip: ZipArchive<BufReader<File>>,
@@ -313,16 +313,16 @@ impl NpzReader {
     }
 }
 
-/// The file below the archive. A `ZipWriter` that is dropped after a failure completes its archive and complains on
-/// standard error if that fails as well; so the first failure is reported and what comes after it goes nowhere.
-struct Sink {
+/// The file below the archive. A `ZipWriter` that is dropped after a failure tries to complete its archive and prints an error if that
+/// fails as well. This type therefore reports the first failure and discards all later writes.
+struct ArchiveFile {
     file: AtomicFile,
     failed: bool,
     position: u64,
     length: u64,
 }
 
-impl Sink {
+impl ArchiveFile {
     fn new(file: AtomicFile) -> Self {
         Self {
             file,
@@ -333,7 +333,7 @@ impl Sink {
     }
 }
 
-impl Write for Sink {
+impl Write for ArchiveFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = if self.failed {
             bytes.len()
@@ -353,7 +353,7 @@ impl Write for Sink {
     }
 }
 
-impl Seek for Sink {
+impl Seek for ArchiveFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(n) => Some(n),

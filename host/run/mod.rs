@@ -6,7 +6,7 @@
 //! - [`EngineError`]: the errors of engines
 //! - [`Workers`]: the CPU threads of a run
 //! - [`queue`], [`scheduler`]: how devices share the items of a run
-//! - [`partial`]: the items of a run in a file, from which an interrupted run goes on
+//! - [`partial`]: the items of a run in a file, from which an interrupted run continues
 //! - [`Ranks`]: the processes of a run
 //! - [`machine`]: a description of this machine
 //! - [`Outputs`]: the files and folders that a run writes and reads; no two may be the same

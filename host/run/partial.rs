@@ -1,9 +1,10 @@
-//! The items of a run in a file while they are being computed: for runs whose results are larger than memory, and for runs that are
-//! interrupted.
+//! Keeps the items of a run in a file while they are being computed: for runs whose results are larger than memory, and for runs that may
+//! be interrupted.
 //!
-//! Beside the file `NAME` that is wanted there is `NAME.part`, in which every item has its place, and `NAME.part.json`, which says
-//! what the items are and which of them are there for certain. The latter is replaced as a whole, after the former has been
-//! synchronised with the disk: whatever ends the program, [`PartialFile::resume`] finds a state from which the same bytes come.
+//! A run whose output is the file `NAME` keeps two files beside it: `NAME.part`, in which every item has its place, and the record
+//! `NAME.part.json`, which says what the items are and which of them are safely on the disk. The record is replaced as a whole, after
+//! `NAME.part` has been synchronised with the disk. However the program ends, [`PartialFile::resume`] therefore finds a state from which
+//! the run continues to the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -24,18 +25,19 @@ use crate::io::atomic::{self, Staged};
 use crate::io::read::{self, Limit};
 use crate::{EngineError, Record, RecordError, lock};
 
-/// What the items of a file are: the specification that they are computed by.
+/// The specification of the items of a file.
 pub trait Contents: Clone + Serialize + DeserializeOwned + Send + Sync {
-    /// The command whose runs keep such files.
+    /// The command that keeps such files.
     const COMMAND: &'static str;
-    /// What the items are together, for messages: `map`.
+    /// The word for all items together in messages, such as `map`.
     const NAME: &'static str;
 
-    /// How the contents of a file that is `there` differ from these: names of values, with both values. `None` if they are the same.
+    /// The difference between these contents and those of the file that is `there`: names of values, with both values. `None` if they are
+    /// the same.
     fn difference(&self, there: &Self) -> Option<String>;
 }
 
-/// How the items lie in the file.
+/// The layout of the file.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Bytes before the first item.
@@ -44,23 +46,23 @@ pub struct Layout {
     pub item: usize,
     /// Number of items.
     pub count: u64,
-    /// Whether the complete file gets the name that is wanted; otherwise other files are made from it.
+    /// Whether the complete file is itself an output and gets the name `NAME`; otherwise other files are made from it.
     pub is_output: bool,
 }
 
-/// What `NAME.part.json` holds.
+/// The contents of `NAME.part.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Description<C> {
-    /// Of this file: [`FORMAT`].
+    /// The version of its format, [`FORMAT`].
     format: u32,
-    /// What wrote it.
+    /// The program and version that wrote it.
     program: String,
-    /// What the items are.
+    /// The specification of the items.
     #[serde(flatten)]
     contents: C,
-    /// Items that are there: first and end of each span, ascending.
+    /// The items that are safely in the file: first and end of each span, ascending.
     done: Vec<[u64; 2]>,
-    /// What was asked for beside them, and what was written.
+    /// The other options of the run, and the files that it has written.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     run: Option<Record>,
 }
@@ -70,7 +72,7 @@ fn none<T>() -> Option<T> {
 }
 
 impl<C: Contents> Description<C> {
-    /// Of a run of which nothing is there.
+    /// The record of a run without any computed items.
     fn of(contents: &C) -> Self {
         Self {
             format: FORMAT,
@@ -81,7 +83,7 @@ impl<C: Contents> Description<C> {
         }
     }
 
-    /// The file at `path`; `None` if there is none.
+    /// Reads the file at `path`; `None` if it does not exist.
     fn read(path: &Path) -> Result<Option<Self>, IoError> {
         let text = match read::text(path, Limit::RECORD) {
             Ok(text) => text,
@@ -111,17 +113,17 @@ fn malformed(path: &Path, reason: String) -> IoError {
     }
 }
 
-/// An unfinished run, as far as its record says.
+/// An unfinished run, as its record describes it.
 #[derive(Clone, Debug)]
 pub struct Begun<C> {
-    /// What its items are.
+    /// The specification of its items.
     pub contents: C,
-    /// What was asked for beside them, and what was written.
+    /// The other options of the run, and the files that it has written.
     pub run: Record,
 }
 
 impl<C: Contents> Begun<C> {
-    /// What was begun for `path`; `None` if nothing was.
+    /// The unfinished run for `path`; `None` if there is none.
     ///
     /// # Errors
     /// [`PartialError`].
@@ -139,44 +141,44 @@ impl<C: Contents> Begun<C> {
 }
 
 const FORMAT: u32 = 1;
-/// What the name of an unfinished file ends in, and that of its record.
+/// The endings of the names of an unfinished file and of its record.
 const PART: &str = ".part";
 const RECORD: &str = ".part.json";
 
-/// Why an unfinished file cannot be worked on.
+/// The reason why an unfinished file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PartialError {
-    /// There is one already, which must not be lost.
+    /// An unfinished run exists already, which must not be lost.
     #[error(
         "{} holds an unfinished {what}; resume it with --resume, or remove it and {} to start again", .part.display(), .record.display()
     )]
     Unfinished {
         /// The file.
         part: PathBuf,
-        /// What is said about it.
+        /// The note on how to continue it.
         record: PathBuf,
-        /// What it holds, as [`Contents::NAME`].
+        /// The word for its contents, [`Contents::NAME`].
         what: &'static str,
     },
-    /// It is of something else.
+    /// It belongs to another specification.
     #[error(
         "{} belongs to another {what}: {difference} differs; give the options with which it was begun, or another --out", .part.display()
     )]
     Other {
         /// The file.
         part: PathBuf,
-        /// What it holds, as [`Contents::NAME`].
+        /// The word for its contents, [`Contents::NAME`].
         what: &'static str,
-        /// What differs: names of values, with both values.
+        /// The differences: names of values, with both values.
         difference: String,
     },
-    /// Another run works on it.
+    /// Another run uses it.
     #[error("{} is being written by another run", .part.display())]
     Busy {
         /// The file.
         part: PathBuf,
     },
-    /// It cannot be said how its run goes on.
+    /// The record of its run cannot be used.
     #[error(transparent)]
     Run(#[from] RecordError),
     /// A file cannot be read or written.
@@ -184,32 +186,32 @@ pub enum PartialError {
     Io(#[from] IoError),
 }
 
-/// The items of a run in a file, some of which are there.
+/// The items of a run in a file, some of which have been computed.
 #[derive(Debug)]
 pub struct PartialFile<C> {
     part: PathBuf,
     record: PathBuf,
-    /// What is said about it while nothing is there.
+    /// The record while no items have been computed.
     about: Description<C>,
     file: File,
     layout: Layout,
-    state: Mutex<State>,
+    state: Mutex<PartialMapState>,
     /// Wakes the thread that writes records.
     over: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Items that are in the file: first to end.
+struct PartialMapState {
+    /// The items that are in the file, as spans from the first item to the end.
     done: BTreeMap<u64, u64>,
     /// See [`Description`].
     run: Option<Record>,
-    /// Why nothing more can be taken.
+    /// The error because of which no more items can be stored.
     failed: Option<String>,
     over: bool,
 }
 
-impl State {
+impl PartialMapState {
     fn add(&mut self, span: Range<u64>) {
         let (mut start, mut end) = (span.start, span.end);
         if let Some((&before, &its_end)) = self.done.range(..=start).next_back()
@@ -226,12 +228,12 @@ impl State {
     }
 }
 
-/// The files that a run keeps beside `path` until all items are there.
+/// The files that a run keeps beside `path` until all items are computed.
 pub fn working_files(path: &Path) -> [PathBuf; 2] {
     [PART, RECORD].map(|suffix| beside(path, suffix))
 }
 
-/// The name that is wanted of a run's file: of the complete file itself, or of one of its [`working_files`].
+/// The name of the output to which a path belongs, which may be the output itself or one of its [`working_files`].
 pub fn name_of(path: &Path) -> PathBuf {
     use std::os::unix::ffi::OsStrExt as _;
     let bytes = path.as_os_str().as_bytes();
@@ -244,7 +246,7 @@ pub fn name_of(path: &Path) -> PathBuf {
     )
 }
 
-/// `path` with more at its end.
+/// `path` with an ending added to its name.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -252,10 +254,10 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 impl<C: Contents> PartialFile<C> {
-    /// Begins a file that is to be at `path`, and takes the disk space it needs. `run` makes a record of what else was asked for.
+    /// Begins the file for the output `path` and reserves the disk space. `run` makes the record of the run's other options.
     ///
     /// # Errors
-    /// [`PartialError::Unfinished`] if one was begun before; no space, or the file cannot be written.
+    /// [`PartialError::Unfinished`] if an unfinished file exists, or an error if there is too little space or the file cannot be written.
     pub fn begin(
         path: &Path,
         contents: &C,
@@ -267,7 +269,7 @@ impl<C: Contents> PartialFile<C> {
             let what = C::NAME;
             return Err(PartialError::Unfinished { part, record, what });
         }
-        // First, so that a run killed from here on leaves a record that says that nothing is there.
+        // The record comes first, so that a run that is killed from here on leaves a record without any items.
         let about = Description {
             run,
             ..Description::of(contents)
@@ -275,7 +277,7 @@ impl<C: Contents> PartialFile<C> {
         about.write(&record)?;
         let begun = Self::begin_part(part, record.clone(), layout, about);
         if begun.is_err() {
-            // Nothing was computed yet.
+            // No items have been computed yet.
             let _ = fs::remove_file(&record);
         }
         begun
@@ -301,10 +303,10 @@ impl<C: Contents> PartialFile<C> {
         Ok(store)
     }
 
-    /// Goes on with a file that was begun for `path`; `None` if there is none, or nothing of one.
+    /// Continues the unfinished file for the output `path`; `None` if there is no such file.
     ///
     /// # Errors
-    /// [`PartialError::Other`], [`PartialError::Busy`], or the files are not what they should be.
+    /// [`PartialError::Other`], [`PartialError::Busy`], or an error if the files are damaged.
     pub fn resume(path: &Path, contents: &C, layout: Layout) -> Result<Option<Self>, PartialError> {
         let [part, record] = working_files(path);
         let Some(read) = Description::<C>::read(&record)? else {
@@ -336,13 +338,13 @@ impl<C: Contents> PartialFile<C> {
             done: read.done,
             ..Description::of(contents)
         };
-        // The last thing that happens to a file is that it gets its name; its record goes after that.
+        // A run ends by renaming the file and then removing its record.
         let nothing = about.done.is_empty();
         let done: u64 = about.done.iter().map(|[first, end]| end - first).sum();
         let complete = done == layout.count;
         let named = complete && !part.exists() && layout.is_output;
         if !part.exists() && !named && (nothing || complete) {
-            // The run was killed before it had the file, or when it had removed it after writing all others.
+            // The run was killed before it made the file, or after it had written all outputs and removed the file.
             fs::remove_file(&record).map_err(|e| IoError::system(&record, "remove", e))?;
             return Ok(None);
         }
@@ -358,7 +360,7 @@ impl<C: Contents> PartialFile<C> {
             .len();
         let store = Self::over(source, record, file, layout, about)?;
         if nothing {
-            // It may have been killed before the file had its space and its header.
+            // The run may have been killed before it reserved the space and wrote the header.
             for path in [&store.part, &store.record] {
                 fs::remove_file(path).map_err(|e| IoError::system(path, "remove", e))?;
             }
@@ -371,7 +373,7 @@ impl<C: Contents> PartialFile<C> {
         Ok(Some(store))
     }
 
-    /// Takes what is done, and the run, out of `about`.
+    /// Makes the file from the computed items and the run of `about`.
     fn over(
         part: PathBuf,
         record: PathBuf,
@@ -382,9 +384,9 @@ impl<C: Contents> PartialFile<C> {
         if lock::hold(&file).is_err() {
             return Err(PartialError::Busy { part });
         }
-        let mut state = State {
+        let mut state = PartialMapState {
             run: about.run.take(),
-            ..State::default()
+            ..PartialMapState::default()
         };
         for [first, end] in about.done.drain(..) {
             state.add(first..end);
@@ -405,7 +407,7 @@ impl<C: Contents> PartialFile<C> {
         self.layout.header.len() as u64 + self.layout.item as u64 * self.layout.count
     }
 
-    /// Takes the space on the disk, so that it cannot be missing later, and writes the header.
+    /// Reserves the space on the disk, so that the run cannot fail later for lack of space, and writes the header.
     fn reserve(&self) -> Result<(), IoError> {
         let failed = |e| IoError::system(&self.part, "write", e);
         #[cfg(target_os = "linux")]
@@ -413,7 +415,7 @@ impl<C: Contents> PartialFile<C> {
             use rustix::fs::{FallocateFlags, fallocate};
             use rustix::io::Errno;
             match fallocate(&self.file, FallocateFlags::empty(), 0, self.length()) {
-                // Not every file system can.
+                // Not every file system supports this.
                 Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
                 Err(e) => return Err(failed(e.into())),
             }
@@ -424,7 +426,7 @@ impl<C: Contents> PartialFile<C> {
             .map_err(failed)
     }
 
-    /// Items that are missing.
+    /// The items that have not been computed.
     pub fn missing(&self) -> Vec<Range<u64>> {
         let mut spans = Vec::new();
         let mut next = 0;
@@ -440,20 +442,20 @@ impl<C: Contents> PartialFile<C> {
         spans
     }
 
-    /// Whether the file has its name already: it is complete.
+    /// Whether the file has its final name already, because it is complete.
     pub fn is_named(&self, path: &Path) -> bool {
         self.part == path
     }
 
-    /// What else was asked for, and what was written.
+    /// The other options of the run, and the files that it has written.
     pub fn run(&self) -> Option<Record> {
         self.lock().run.clone()
     }
 
-    /// Lets the run overwrite what is at these paths now.
+    /// Allows the run to overwrite the files that are at these paths now.
     ///
     /// # Errors
-    /// A file cannot be read, or the record not be written.
+    /// A file cannot be read, or the record cannot be written.
     pub fn allow_what_is_there<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a Path>,
@@ -464,10 +466,10 @@ impl<C: Contents> PartialFile<C> {
         Ok(self.write_record()?)
     }
 
-    /// Says in the record what files contain, and then lets them appear.
+    /// Writes the checksums of new files to the record, and then gives the files their names.
     ///
     /// # Errors
-    /// A file cannot be read, or the record not be written.
+    /// A file cannot be read, or the record cannot be written.
     pub fn commit(&self, files: Staged) -> Result<(), PartialError> {
         if let Some(run) = &mut self.lock().run {
             run.expect(&files)?;
@@ -481,10 +483,11 @@ impl<C: Contents> PartialFile<C> {
         &self.part
     }
 
-    /// Writes the record every `every` (more often at first) while `work` is under way, and once more after it.
+    /// Runs `work`. Meanwhile the record is written every `every` (more often at first), and once more at the end.
     ///
     /// # Errors
-    /// The last record could not be written. (If another could not, the run ends with that: nothing more is taken.)
+    /// The last record could not be written. (If an earlier one could not, the run ends with that error, because no more items can be
+    /// stored.)
     pub fn recording<T>(
         &self,
         every: Duration,
@@ -492,7 +495,7 @@ impl<C: Contents> PartialFile<C> {
     ) -> (T, Result<(), IoError>) {
         let result = thread::scope(|scope| {
             scope.spawn(|| self.write_records(every));
-            // Also if `work` panics, or the scope would wait for ever.
+            // This must happen even if `work` panics; otherwise the scope would wait for ever.
             struct Over<'a, C: Contents>(&'a PartialFile<C>);
             impl<C: Contents> Drop for Over<'_, C> {
                 fn drop(&mut self) {
@@ -508,7 +511,7 @@ impl<C: Contents> PartialFile<C> {
 
     fn write_records(&self, every: Duration) {
         let mut state = self.lock();
-        // Often at first: short runs are not all lost either.
+        // The first records follow quickly, so that a short run that is killed does not lose everything.
         let mut pause = every / 32;
         while !state.over {
             let waited = self.over.wait_timeout(state, pause);
@@ -528,7 +531,7 @@ impl<C: Contents> PartialFile<C> {
         state.over = false;
     }
 
-    /// Makes sure of the items that are in the file, and says so in the record.
+    /// Synchronises the items in the file with the disk, and then writes the record.
     ///
     /// # Errors
     /// A failed write.
@@ -549,10 +552,10 @@ impl<C: Contents> PartialFile<C> {
         record.write(&self.record)
     }
 
-    /// Takes the items from number `first` on, as bytes.
+    /// Stores items from number `first` on, given as bytes.
     ///
     /// # Errors
-    /// [`EngineError::Sink`]: a failed write, of the items or of the last record.
+    /// [`EngineError::Sink`] if the items, or the last record, could not be written.
     pub fn put(&self, first: u64, bytes: &[u8]) -> Result<(), EngineError> {
         if let Some(failed) = &self.lock().failed {
             return Err(EngineError::Sink(failed.clone()));
@@ -565,7 +568,7 @@ impl<C: Contents> PartialFile<C> {
         Ok(())
     }
 
-    /// All items, as memory that the system reads from the file when it is looked at.
+    /// All items, as memory that the system reads from the file on access.
     ///
     /// # Errors
     /// Items are missing, or the file cannot be mapped.
@@ -581,8 +584,8 @@ impl<C: Contents> PartialFile<C> {
             let reason = "it holds little-endian numbers".into();
             return Err(malformed(&self.part, reason));
         }
-        // SAFETY: the file is this program's own, under a lock that other runs respect; whoever shortens it meanwhile ends this
-        // program, as with any mapped file.
+        // SAFETY: the file belongs to this program and is locked against other runs. If another program shortens it meanwhile, the system
+        // ends this program, as for any mapped file.
         let map =
             unsafe { Mmap::map(&self.file) }.map_err(|e| IoError::system(&self.part, "read", e))?;
         Ok(Mapped {
@@ -591,8 +594,8 @@ impl<C: Contents> PartialFile<C> {
         })
     }
 
-    /// All items are there and all files made from them are written: the file gets its name, if it is an output itself, or is
-    /// removed, and so is its record.
+    /// Ends the run, when all items are computed and all files made from them are written: gives the file its final name if it is itself an
+    /// output, removes it otherwise, and removes the record.
     ///
     /// # Errors
     /// The file cannot be renamed or removed.
@@ -611,7 +614,7 @@ impl<C: Contents> PartialFile<C> {
         fs::remove_file(&self.record).map_err(|e| IoError::system(&self.record, "remove", e))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PartialMapState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -624,7 +627,7 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// The bytes of the items. They begin on a page, behind the header.
+    /// The bytes of the items, which follow the header.
     pub fn bytes(&self) -> &[u8] {
         &self.map[self.header..]
     }
@@ -636,7 +639,7 @@ mod tests {
 
     #[test]
     fn spans_that_touch_become_one() {
-        let mut state = State::default();
+        let mut state = PartialMapState::default();
         for span in [4..6, 10..12, 0..2, 6..10, 2..3, 3..4, 20..21] {
             state.add(span);
         }

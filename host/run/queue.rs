@@ -1,5 +1,4 @@
-//! The items of a run (items of a map, encounters) that are not computed yet, and the devices that compute the others: one queue for
-//! all devices.
+//! The queue of a run: the items (pixels of a map, encounters) that are not computed yet, which all devices of the run share.
 //!
 //! Every device draws [spans](Grant) of consecutive items and delivers their results. The queue limits the number of items so
 //! that all devices finish together, whatever their speeds: each device reports its speed and its backlog, and no device draws more
@@ -17,84 +16,84 @@ mod supplied;
 
 pub use supplied::Supply;
 
-/// How long a device without work waits before it looks for a cancellation again.
+/// Time after which a device without work checks for a cancellation again.
 const CANCELLATION_CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// Time between two calls of the monitor, at least.
+/// Shortest time between two calls of the monitor.
 const MIN_PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
-/// A device has this much work before it at most, unless the [monitor](Monitor::reaction) wants less or the end is near.
+/// Largest backlog of a device. It is smaller if the [monitor](Monitor::reaction) needs a faster reaction, and near the end of the run.
 pub const MAX_TIME_AHEAD: Duration = LONGEST_REACTION;
-/// And at least this much.
+/// Smallest backlog of a device.
 pub const MIN_TIME_AHEAD: Duration = Duration::from_millis(12);
 
-/// What a device may compute next.
+/// The items that a device may compute next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Item numbers, each span in order.
+    /// Numbers of the items, in spans, each of which is in ascending order.
     pub spans: Vec<Range<u64>>,
-    /// How far ahead the plan reaches: the device should ask again well before this time is over.
+    /// The time for which these items are expected to last. The device should draw again well before it is over.
     pub ahead: Duration,
 }
 
-/// How a device is doing.
+/// The speed and the backlog of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
-    /// Items that it has drawn but not begun.
+    /// Number of items that it has drawn but not begun.
     pub backlog: u64,
-    /// Items that it computes per second; 0 if that is not known yet.
+    /// Items that it computes per second, or 0 if that is not known yet.
     pub rate: f64,
 }
 
 /// The queue of a run.
 #[allow(missing_debug_implementations)]
 pub struct Queue<'a> {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
     monitor: &'a dyn Monitor,
-    /// Steps of a item.
+    /// Steps of an item.
     steps: u64,
-    /// Steps that the monitor knows of, and since when.
+    /// The number of steps that the monitor was last told, and when.
     told: Mutex<(u64, Option<Instant>)>,
     /// Called when all devices are ready.
     at_start: Option<&'a (dyn Fn() + Sync)>,
 }
 
-struct State {
+struct QueueState {
     free: VecDeque<Range<u64>>,
-    /// Items in `free`.
+    /// Number of items in `free`.
     left: u64,
-    /// Items not delivered.
+    /// Number of items that have not been delivered.
     missing: u64,
-    /// Items of the run, as far as they have come.
+    /// Number of items of the run that have arrived so far.
     total: u64,
-    /// Whether more may come.
+    /// Whether more items may arrive.
     open: bool,
-    members: Vec<Member>,
-    /// How much work a device has before it, unless the end is near.
+    members: Vec<QueueDevice>,
+    /// The intended backlog of a device, as a time, unless the end is near.
     far: Duration,
-    /// When all were ready.
+    /// When all devices were ready.
     started: Option<Instant>,
     finished: Option<Instant>,
-    /// What ends the run for all.
+    /// The error that ends the run for all devices.
     end: Option<EngineError>,
 }
 
 /// A device of the run.
-struct Member {
-    /// What it has drawn and not delivered: first item to end.
+struct QueueDevice {
+    /// The spans that it has drawn and not delivered, by their first items.
     drawn: BTreeMap<u64, u64>,
-    /// Items it takes at a time.
+    /// Number of items that it computes at a time.
     capacity: u64,
     pace: Pace,
     told: Instant,
-    /// Steps it has accounted for.
+    /// Number of steps that it has accounted for.
     steps: u64,
     delivered: u64,
     ready: bool,
     gone: bool,
 }
 
-impl Member {
-    /// Notes what it has drawn. Spans that touch become one: they may be delivered together.
+impl QueueDevice {
+    /// Records spans that it has drawn. Adjacent spans become one, because they may be delivered together.
     fn add(&mut self, span: &Range<u64>) {
         let (mut start, mut end) = (span.start, span.end);
         if let Some((&before, &its_end)) = self.drawn.range(..start).next_back()
@@ -108,7 +107,7 @@ impl Member {
         self.drawn.insert(start, end);
     }
 
-    /// Estimated number of items that it still has to compute.
+    /// Estimated number of items that the device still has to compute.
     fn backlog(&self, now: Instant) -> f64 {
         let since = now.duration_since(self.told).as_secs_f64();
         (self.pace.backlog as f64 - self.pace.rate * since).max(0.0)
@@ -116,7 +115,7 @@ impl Member {
 }
 
 impl<'a> Queue<'a> {
-    /// A queue of these spans of items that have `steps` steps each, for devices that work on `capacities` items at a time each.
+    /// A queue of these spans of items, which have `steps` steps each. Each device works on its number in `capacities` of items at a time.
     pub fn new(
         spans: &[Range<u64>],
         steps: u64,
@@ -125,7 +124,7 @@ impl<'a> Queue<'a> {
     ) -> Self {
         let free: VecDeque<Range<u64>> = spans.iter().filter(|s| !s.is_empty()).cloned().collect();
         let total = free.iter().map(|s| s.end - s.start).sum();
-        let state = State {
+        let state = QueueState {
             free,
             left: total,
             missing: total,
@@ -151,17 +150,17 @@ impl<'a> Queue<'a> {
         queue
     }
 
-    /// Calls this when all devices are ready.
+    /// Sets a function that is called when all devices are ready.
     #[must_use]
     pub fn at_start(mut self, call: Option<&'a (dyn Fn() + Sync)>) -> Self {
         self.at_start = call;
         self
     }
 
-    /// Another device.
+    /// Adds a device.
     pub fn join(&self, capacity: u64) -> usize {
         let mut state = self.lock();
-        state.members.push(Member {
+        state.members.push(QueueDevice {
             drawn: BTreeMap::new(),
             capacity: capacity.max(1),
             pace: Pace::default(),
@@ -187,17 +186,17 @@ impl<'a> Queue<'a> {
         !self.lock().is_over()
     }
 
-    /// What ended the run early, if something did.
+    /// The error that ended the run early, if there is one.
     pub fn end(&self) -> Option<EngineError> {
         self.lock().end.clone()
     }
 
-    /// Items that each device has delivered.
+    /// Number of items that each device has delivered.
     pub fn delivered(&self) -> Vec<u64> {
         self.lock().members.iter().map(|m| m.delivered).collect()
     }
 
-    /// From when all devices were ready to the last result.
+    /// Time from the moment at which all devices were ready to the last result.
     pub fn elapsed(&self) -> Duration {
         let state = self.lock();
         match (state.started, state.finished) {
@@ -211,7 +210,7 @@ impl<'a> Queue<'a> {
         self.tell(u64::MAX);
     }
 
-    /// Tells the monitor of so many steps: some times a second, one call after the other and never fewer than before.
+    /// Tells the monitor this number of steps, a few times a second. Calls do not overlap, and the number never decreases.
     fn tell(&self, done: u64) {
         let total = self.lock().total.saturating_mul(self.steps);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,12 +224,12 @@ impl<'a> Queue<'a> {
         self.monitor.progress(told.0, total);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing is left half done where a panic could come from.
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        // No code that may panic leaves the state inconsistent, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the run for all devices, unless it has ended; returns what ended it.
+    /// Ends the run for all devices, unless it has ended already; returns the error that ended it.
     pub fn end_with(&self, error: EngineError) -> EngineError {
         let mut state = self.lock();
         let error = state.end.get_or_insert(error).clone();
@@ -240,33 +239,33 @@ impl<'a> Queue<'a> {
     }
 }
 
-impl State {
-    /// How many items `member` should have before it, and for how long that is.
+impl QueueState {
+    /// The number of items that `member` should have as its backlog, and the time for which they last.
     fn plan(&self, member: usize, now: Instant) -> (f64, Duration) {
         let me = &self.members[member];
         let active = || self.members.iter().filter(|m| !m.gone);
         let rate: f64 = active().map(|m| m.pace.rate).sum();
         if me.pace.rate <= 0.0 {
-            // Nothing is known yet: two rounds, or a fair part of a small map.
+            // No speed is known yet: two rounds, or an equal share of a small map.
             let all: u64 = active().map(|m| m.capacity).sum();
             let fair = self.left as f64 * me.capacity as f64 / all as f64;
             return (fair.ceil().min(2.0 * me.capacity as f64), MIN_TIME_AHEAD);
         }
         if self.left == 0 || active().count() == 1 {
-            // Nothing to share.
+            // The device is alone.
             let seconds = self.far.as_secs_f64();
             return (me.pace.rate * seconds + me.capacity as f64, self.far);
         }
         let before: f64 = active().map(|m| m.backlog(now)).sum();
-        // The time that the run still needs; half of it is left to whoever turns out to be faster.
+        // The time that the run still needs. Half of it is left for devices that turn out to be faster than expected.
         let needed = (self.left as f64 + before) / rate;
         let ahead = (needed / 2.0).clamp(MIN_TIME_AHEAD.as_secs_f64(), self.far.as_secs_f64());
-        // Threads that started together end together: some of a round more than the time asks for.
+        // Threads that start together also end together, so a part of a round is added to what the time allows.
         let round = me.capacity as f64 * (ahead / self.far.as_secs_f64()).powi(2);
         (me.pace.rate * ahead + round, Duration::from_secs_f64(ahead))
     }
 
-    /// Half of what `member` would do of the rest by its speed, or all if it is alone.
+    /// Half of the share of the remaining items that `member` would compute at its speed, or all of them if it is alone.
     fn portion(&self, member: usize) -> u64 {
         let rates = || self.members.iter().filter(|m| !m.gone).map(|m| m.pace.rate);
         let members = rates().count();
@@ -281,8 +280,8 @@ impl State {
         (self.left as f64 * share / 2.0).ceil() as u64
     }
 
-    /// Takes up to `items` from the front, in multiples of `unit` as far as there are spans that long. Each span takes up a multiple of
-    /// `unit` of the `room`, which is one as well.
+    /// Takes up to `items` items from the front, in multiples of `unit` as far as the spans are long enough. A span takes up a multiple of
+    /// `unit` in `room`, which is a multiple as well.
     fn draw(&mut self, member: usize, mut items: u64, mut room: u64, unit: u64) -> Vec<Range<u64>> {
         let mut spans = Vec::new();
         while items > 0 && room > 0 {
@@ -311,7 +310,7 @@ impl State {
         self.missing == 0 && !self.open
     }
 
-    /// Removes a span from the spans that the device has drawn; false if it did not draw this span.
+    /// Removes a span from those that the device has drawn; false if the device did not draw it.
     fn settle(&mut self, member: usize, span: &Range<u64>) -> bool {
         let drawn = &mut self.members[member].drawn;
         let Some((&start, &end)) = drawn.range(..=span.start).next_back() else {
@@ -331,7 +330,7 @@ impl State {
     }
 }
 
-/// One device's part in a run.
+/// The handle by which a device takes part in a run.
 #[allow(missing_debug_implementations)]
 #[derive(Clone, Copy)]
 pub struct Share<'a> {
@@ -340,8 +339,7 @@ pub struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// Says that the device is ready, and waits for the others: time is taken from then on. False if the run has
-    /// ended.
+    /// Reports that the device is ready and waits until all devices are; the measured time begins then. False if the run has ended.
     pub fn ready(&self) -> bool {
         let queue = self.queue;
         let mut state = queue.lock();
@@ -364,11 +362,11 @@ impl Share<'_> {
         state.end.is_none()
     }
 
-    /// Draws items for a device that has `pace.backlog` before it and room for `room` more (a multiple of `unit`), in
-    /// multiples of `unit` as far as there are spans that long; shorter ones take the room of a whole one.
+    /// Draws items for a device with the backlog `pace.backlog` and room for `room` more items (a multiple of `unit`), in multiples of
+    /// `unit` as far as the spans are long enough. A shorter span takes the room of a whole `unit`.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn draw(&self, pace: Pace, room: u64, unit: u64) -> Result<Grant, EngineError> {
         self.check()?;
         let mut state = self.queue.lock();
@@ -377,7 +375,7 @@ impl Share<'_> {
         (me.pace, me.told) = (pace, now);
         let (wanted, ahead) = state.plan(self.member, now);
         let more = (wanted - pace.backlog as f64).max(0.0) as u64;
-        // One who has nothing gets something.
+        // A device without work gets at least one unit.
         let more = if pace.backlog == 0 {
             more.max(unit)
         } else {
@@ -387,10 +385,10 @@ impl Share<'_> {
         Ok(Grant { spans, ahead })
     }
 
-    /// Draws a span of up to `most` items for one of the device's `threads`, each of which draws for itself.
+    /// Draws a span of up to `most` items for one of the device's `threads`, each of which draws its own items.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn draw_for_thread(
         &self,
         pace: Pace,
@@ -403,20 +401,20 @@ impl Share<'_> {
         let me = &mut state.members[self.member];
         (me.pace, me.told) = (pace, now);
         let (wanted, _) = state.plan(self.member, now);
-        // Towards the end of the run every thread takes a little, so that none has a lot left.
+        // Towards the end of the run every thread takes few items, so that no thread has many left.
         let fair = (wanted as u64 / threads).min(state.left / (4 * threads));
-        // One span: what is left of the first one bounds it.
+        // It is a single span, so the rest of the first span limits it.
         let first = state.free.front().map_or(0, |span| span.end - span.start);
         let items = most.min(fair.max(1)).min(first);
         Ok(state.draw(self.member, items, items, 1).pop())
     }
 
-    /// Draws a portion of the items that are left for a device that begins all of it at once and brings it back as a whole:
-    /// all, if nobody else is there, otherwise half of what it would do by its speed; `least`, unless that is more than a fair
-    /// part of the run; at most `most`.
+    /// Draws a portion for a device that begins all of its items at once and returns them together: all remaining items if the device is
+    /// alone, otherwise half of the share that it would compute at its speed. The portion has at least `least` items, unless that is more
+    /// than an equal share of the run, and at most `most`.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn draw_portion(
         &self,
         rate: f64,
@@ -444,10 +442,10 @@ impl Share<'_> {
         queue.tell(done);
     }
 
-    /// Stores the results of a span of items that the device has drawn, by `put`.
+    /// Stores the results of a span of items that the device has drawn, by calling `put`.
     ///
     /// # Errors
-    /// What ended the run, or the failure of `put`, which ends it.
+    /// The error that ended the run, or that of `put`, which ends the run.
     ///
     /// # Panics
     /// If the device has not drawn these items, or has delivered some of them before.
@@ -458,8 +456,7 @@ impl Share<'_> {
     ) -> Result<(), EngineError> {
         let queue = self.queue;
         let count = span.end - span.start;
-        // Settled before it is stored, so that nobody else is given it meanwhile; a device that fails in
-        // between takes the run with it.
+        // The span is removed before it is stored, so that no other device draws it meanwhile. A device that fails in between ends the run.
         assert!(
             queue.lock().settle(self.member, &span),
             "{span:?} was not this device's"
@@ -478,13 +475,13 @@ impl Share<'_> {
         Ok(())
     }
 
-    /// Waits, when there is nothing to compute, until there are items again (true) or the run is over (false).
+    /// Waits until there are items to compute again (true) or the run is over (false).
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn wait(&self) -> Result<bool, EngineError> {
         let mut state = self.queue.lock();
-        // Others are to do what is left without this one.
+        // The other devices compute the remaining items.
         state.members[self.member].pace.backlog = 0;
         loop {
             if let Some(error) = &state.end {
@@ -504,10 +501,10 @@ impl Share<'_> {
         }
     }
 
-    /// Asks the monitor, and whether the run has ended.
+    /// Checks whether the monitor cancels the run, and whether the run has ended.
     ///
     /// # Errors
-    /// What ended the run.
+    /// The error that ended the run.
     pub fn check(&self) -> Result<(), EngineError> {
         if self.queue.monitor.cancelled() {
             return Err(self.queue.end_with(EngineError::Cancelled));
@@ -515,7 +512,7 @@ impl Share<'_> {
         self.queue.lock().end.clone().map_or(Ok(()), Err)
     }
 
-    /// The device takes no further part: what it has drawn goes back to the queue. Returns how many items that are.
+    /// Removes the device from the run: the items that it has drawn go back to the queue. Returns their number.
     pub fn leave(&self) -> u64 {
         let mut state = self.queue.lock();
         let me = &mut state.members[self.member];
@@ -539,7 +536,7 @@ impl Share<'_> {
         self.queue.end_with(EngineError::Cancelled);
     }
 
-    fn pause<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn pause<'s>(&self, state: MutexGuard<'s, QueueState>) -> MutexGuard<'s, QueueState> {
         let paused = self
             .queue
             .changed

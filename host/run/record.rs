@@ -1,4 +1,4 @@
-//! What a checkpoint holds of its run beside the state: what was asked for, and what the files contain that the run has written.
+//! The part of a checkpoint that describes its run: the options of the run, and the checksums of the files that it has written.
 //!
 //! Relative paths are stored relative to the checkpoint's folder, so that a run can be resumed from any working directory and its
 //! folder can be moved as a whole. Absolute paths do not change.
@@ -81,7 +81,7 @@ pub enum RecordError {
     Other {
         /// The checkpoint.
         path: PathBuf,
-        /// Which.
+        /// That command.
         command: String,
     },
     /// The record is damaged.
@@ -102,7 +102,7 @@ pub enum RecordError {
 
 /// The fields that are read first.
 #[derive(Deserialize)]
-struct Head {
+struct RecordHead {
     format: u32,
     program: String,
 }
@@ -130,7 +130,7 @@ impl Record {
             path: path.to_owned(),
             reason: e.to_string(),
         };
-        let head: Head = serde_json::from_str(text).map_err(damaged)?;
+        let head: RecordHead = serde_json::from_str(text).map_err(damaged)?;
         if head.format > FORMAT {
             return Err(RecordError::Newer {
                 path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! Devices that compute a run together, each in a thread of its own, out of one [`Queue`].
+//! Devices that compute a run together. Each has a thread of its own, and all draw from one [`Queue`].
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,16 +8,16 @@ use std::time::Duration;
 use crate::queue::{Queue, Share, Supply};
 use crate::{EngineError, Monitor};
 
-/// A device of a team, for tasks of the type `T`, which say what the items are and where their results go.
+/// A device that can compute together with others, for tasks of the type `T`. A task defines the items and takes their results.
 pub trait Worker<T>: Sync {
-    /// A name for reports that distinguishes it from other devices of its kind.
+    /// A name for reports, which distinguishes it from other devices of its kind.
     fn label(&self) -> String;
-    /// Items of the task that it works on at a time.
+    /// Number of the task's items that it computes at a time.
     fn capacity(&self, task: &T) -> u64;
-    /// Draws spans of items and delivers their results until there are none left.
+    /// Draws spans of items and delivers their results until no items are left.
     ///
     /// # Errors
-    /// The failure of the device. Other devices compute the items that it has drawn but not delivered.
+    /// The device failed. Other devices then compute the items that it has drawn but not delivered.
     fn work(&self, task: &T, share: Share<'_>) -> Result<(), EngineError>;
 }
 
@@ -27,32 +27,32 @@ pub trait Worker<T>: Sync {
 pub struct Items<'a> {
     /// Their numbers, in ascending order and without overlap.
     pub spans: &'a [Range<u64>],
-    /// Steps of each, as the monitor is told of them.
+    /// Number of steps of each item, which the monitor is told.
     pub steps: u64,
-    /// What they are, for messages: `pixels`.
+    /// The word for the items in messages, such as `pixels`.
     pub name: &'static str,
-    /// Where more of them come from while these are computed.
+    /// A source of more items, which are added while these are computed.
     pub supply: Option<&'a dyn Supply>,
     /// Called when all devices are ready.
     pub at_start: Option<&'a (dyn Fn() + Sync)>,
 }
 
-/// How a team has computed its items.
+/// The report of devices that have computed items together.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// Time from when all devices were ready to the last result.
+    /// Time from the moment at which all devices were ready to the last result.
     pub elapsed: Duration,
-    /// What the user should know, such as that a GPU failed and others took over.
+    /// Facts that the user should know, such as that a GPU failed and others took over.
     pub notes: Vec<String>,
-    /// The devices, and how many items each has computed.
+    /// The devices, each with the number of items that it computed.
     pub portions: Vec<(String, u64)>,
 }
 
-/// Computes items on all of `workers`. What one of them leaves undone by failing, the others do; `reserve` does what all
-/// of them have left undone.
+/// Computes items on all of `workers`. If one of them fails, the others compute its items; if all of them fail, `reserve` computes what is
+/// left.
 ///
 /// # Errors
-/// What ended the run, or the first failure if something is left undone.
+/// The error that ended the run, or the first failure if items are left.
 pub fn run<T: Sync>(
     workers: &[&dyn Worker<T>],
     reserve: Option<&dyn Worker<T>>,
@@ -83,15 +83,15 @@ pub fn run<T: Sync>(
     })
 }
 
-/// Runs the workers, and `reserve` if they leave something undone. What then still is, or may come, ends the run with the first
-/// failure. Says who failed, and whether the reserve was needed.
+/// Runs the workers, and `reserve` if they leave items. If items are left even then, or may still arrive, the run ends with the first
+/// failure. Returns the devices that failed, and whether the reserve was needed.
 fn all_take_part<T: Sync>(
     queue: &Queue<'_>,
     workers: &[&dyn Worker<T>],
     reserve: Option<&dyn Worker<T>>,
     task: &T,
-) -> (Vec<Failure>, bool) {
-    let mut failures: Vec<Failure> = thread::scope(|scope| {
+) -> (Vec<DeviceFailure>, bool) {
+    let mut failures: Vec<DeviceFailure> = thread::scope(|scope| {
         let threads: Vec<_> = workers
             .iter()
             .enumerate()
@@ -103,7 +103,7 @@ fn all_take_part<T: Sync>(
             Ok(failure) => failure,
             Err(panic) => resume_unwind(panic),
         });
-        // All of them, before any panic goes on.
+        // All threads are joined before a panic is passed on.
         failures.collect::<Vec<_>>().into_iter().flatten().collect()
     });
     let undone = || queue.end().is_none() && queue.unfinished();
@@ -123,15 +123,15 @@ fn all_take_part<T: Sync>(
 }
 
 /// A device that failed.
-struct Failure {
+struct DeviceFailure {
     error: EngineError,
-    /// Items that it left undone.
+    /// Number of items that it did not deliver.
     undone: u64,
-    /// Whether it had done any.
+    /// Whether it had delivered any.
     begun: bool,
 }
 
-impl Failure {
+impl DeviceFailure {
     fn note(&self, items: &str, reserved: bool) -> String {
         let who = if reserved {
             "the CPU computes"
@@ -150,7 +150,7 @@ impl Failure {
     }
 }
 
-fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<Failure> {
+fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<DeviceFailure> {
     match catch_unwind(AssertUnwindSafe(|| worker.work(task, share))) {
         Ok(Ok(())) => {
             share.leave();
@@ -158,14 +158,14 @@ fn take_part<T>(worker: &dyn Worker<T>, task: &T, share: Share<'_>) -> Option<Fa
         }
         Ok(Err(error)) => {
             let undone = share.leave();
-            Some(Failure {
+            Some(DeviceFailure {
                 error,
                 undone,
                 begun: undone > 0,
             })
         }
         Err(panic) => {
-            // The others would wait for what this one had drawn.
+            // Otherwise the others would wait for the items that this device had drawn.
             share.stop();
             resume_unwind(panic)
         }

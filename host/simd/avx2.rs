@@ -29,7 +29,7 @@ fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
     _mm256_blendv_pd(no, yes, answers)
 }
 
-/// An answer a bit.
+/// The answers as bits.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn bits(a: Answers) -> u32 {
@@ -50,8 +50,9 @@ fn none(a: Int, b: Int) -> bool {
     _mm256_testz_si256(a, b) == 1
 }
 
-/// The numbers themselves, all of them computed before what follows from any. The processor finds work that waits for nothing
-/// among the next instructions only, and the compiler would put one chain of dependent instructions after the other.
+/// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them. The processor
+/// finds independent work only among the next instructions, and the compiler would otherwise place one chain of dependent instructions
+/// after the other.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn in_step(
@@ -60,7 +61,7 @@ fn in_step(
     mut c: Single,
     mut d: Single,
 ) -> (Single, Single, Single, Single) {
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is empty.
     unsafe {
         core::arch::asm!("/* {0} {1} {2} {3} */", inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c, inout(ymm_reg) d,
             options(pure, nomem, nostack, preserves_flags));

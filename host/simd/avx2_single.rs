@@ -24,7 +24,7 @@ fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
     _mm256_blendv_ps(no, yes, answers)
 }
 
-/// An answer a bit.
+/// The answers as bits.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn bits(a: Answers) -> u32 {

@@ -29,7 +29,7 @@ fn select_raw(answers: Answers, yes: Double, no: Double) -> Double {
     _mm512_mask_blend_pd(answers, no, yes)
 }
 
-/// An answer a bit.
+/// The answers as bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn bits(a: Answers) -> u32 {
@@ -50,8 +50,9 @@ fn none(a: Int, b: Int) -> bool {
     _mm512_test_epi64_mask(a, b) == 0
 }
 
-/// The numbers themselves, all of them computed before what follows from any. The processor finds work that waits for nothing
-/// among the next instructions only, and the compiler would put one chain of dependent instructions after the other.
+/// Returns the numbers unchanged, but makes the compiler compute all of them before anything that depends on any of them. The processor
+/// finds independent work only among the next instructions, and the compiler would otherwise place one chain of dependent instructions
+/// after the other.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn in_step(
@@ -60,7 +61,7 @@ fn in_step(
     mut c: Single,
     mut d: Single,
 ) -> (Single, Single, Single, Single) {
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is empty.
     unsafe {
         core::arch::asm!("/* {0} {1} {2} {3} */", inout(zmm_reg) a, inout(zmm_reg) b, inout(zmm_reg) c, inout(zmm_reg) d,
             options(pure, nomem, nostack, preserves_flags));

@@ -24,7 +24,7 @@ fn select_raw(answers: Answers, yes: Register, no: Register) -> Register {
     _mm512_mask_blend_ps(answers, no, yes)
 }
 
-/// An answer a bit.
+/// The answers as bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn bits(a: Answers) -> u32 {

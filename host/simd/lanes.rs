@@ -25,13 +25,14 @@ macro_rules! lanes {
         #[repr(transparent)]
         pub struct $name(Double);
 
-        /// The `f32` seeds of these, each in the upper half of its lane; the lower halves are 0.
+        /// The `f32` seeds of these numbers, each in the upper half of its lane; the lower halves are 0.
         #[derive(Clone, Copy, Debug)]
         #[repr(transparent)]
         pub struct Seed(Single);
 
-        /// The `f32` seeds of two of these in each: of the first in the upper halves, of the second in the lower. All go through every
-        /// operation side by side; `IN_STEP`: none begins the next one before all have begun this one.
+        /// The `f32` seeds of pairs of vectors: those of the first in the upper halves of the lanes, those of the second in the lower. All
+        /// pairs go through the operations side by side. With `IN_STEP`, no pair begins an operation before all pairs have begun the
+        /// previous one.
         #[derive(Clone, Copy)]
         struct Packed<const M: usize, const IN_STEP: bool>([Single; M]);
 
@@ -76,15 +77,15 @@ macro_rules! lanes {
             }
         }
 
-        /// Begun r⁻³ of eight vectors.
+        /// The r⁻³ of eight vectors, partly computed.
         #[derive(Clone, Copy)]
         pub struct Begun {
-            /// Whether their r² are ordinary, every lane.
+            /// Whether r² is ordinary in every lane.
             pub all_ordinary: bool,
             seeds: Packed<4, true>,
         }
 
-        /// A comparison's answers.
+        /// The results of a comparison, lane by lane.
         #[derive(Clone, Copy, Debug)]
         #[repr(transparent)]
         pub struct Holds(Answers);
@@ -114,7 +115,7 @@ macro_rules! lanes {
                 }
             }
 
-            /// r⁻³ if every lane of all of these is ordinary. Two, four and eight vectors share the registers of their seeds.
+            /// r⁻³ of all these vectors, if all lanes are ordinary. Two, four or eight vectors share the registers of their seeds.
             #[inline(always)]
             pub fn if_ordinary<const K: usize>(r2: [Self; K]) -> Option<[Self; K]> {
                 match K {
@@ -145,7 +146,7 @@ macro_rules! lanes {
                 }
             }
 
-            /// r⁻³ of twice `M` r², if every lane of all is ordinary: the seeds of two vectors at a time fill one.
+            /// r⁻³ of 2 `M` vectors of r², if all lanes are ordinary. The seeds of two vectors fill one register.
             #[inline(always)]
             fn ordinary_pairs<const K: usize, const M: usize>(r2: [Self; K]) -> Option<[Self; K]> {
                 let (offsets, all_ordinary) = Self::all_offsets::<K, M>(&r2);
@@ -156,7 +157,7 @@ macro_rules! lanes {
                 Some(inv_cube::refine_all(r2, Self::widened(seeds)))
             }
 
-            /// Begins the r⁻³ of eight vectors: their seeds, side by side.
+            /// Begins the computation of r⁻³ of eight vectors with their seeds, side by side.
             #[inline(always)]
             pub fn begin(r2: &[Self; 8]) -> Begun {
                 let (offsets, all_ordinary) = Self::all_offsets(r2);
@@ -164,7 +165,7 @@ macro_rules! lanes {
                 Begun { all_ordinary, seeds }
             }
 
-            /// The r⁻³ that were begun, if all r² are ordinary; meaningless numbers otherwise.
+            /// Completes r⁻³. The numbers are meaningless if an r² is not ordinary.
             #[inline(always)]
             pub fn end(r2: &[Self; 8], begun: &Begun) -> [Self; 8] {
                 inv_cube::refine_all(*r2, Self::widened(begun.seeds))
@@ -201,7 +202,7 @@ macro_rules! lanes {
                 inv_cube::seed(Packed(r2), Packed(guess))
             }
 
-            /// Seeds as numbers of this type.
+            /// The seeds as numbers of this type.
             #[inline(always)]
             fn widened<const K: usize, const M: usize, const IN_STEP: bool>(
                 seeds: Packed<M, IN_STEP>,
@@ -367,7 +368,7 @@ macro_rules! lanes {
                 let t = self.offset();
                 // SAFETY: see `lanes`.
                 unsafe {
-                    // As one 64-bit number: what leaves the lower half enters the upper.
+                    // Each lane is shifted as one 64-bit number: bits that leave the lower half enter the upper.
                     let high = and_int(slli_epi64::<3>(castpd_int(self.0)), upper(u32::MAX));
                     let m = sub_epi32(high, upper(SINGLE_BASE));
                     let y = sub_epi32(upper(GUESS_BASE), slli_epi32::<2>(t));
@@ -390,7 +391,7 @@ macro_rules! lanes {
             fn widen(seed: Seed) -> Self {
                 // SAFETY: see `lanes`.
                 unsafe {
-                    // As one 64-bit number: what leaves the upper half enters the lower.
+                    // Each lane is shifted as one 64-bit number: bits that leave the upper half enter the lower.
                     let bits = srli_epi64::<3>(castps_int(seed.0));
                     Self(castint_pd(add_epi32(bits, upper(WIDEN_BASE))))
                 }
@@ -440,7 +441,7 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn over_root_exponent(self, h: Self) -> Self {
-                // SAFETY: see `lanes`. Only upper halves change: the lower ones of what is taken off are 0.
+                // SAFETY: see `lanes`. Only the upper halves change, because the lower halves of the subtrahend are 0.
                 unsafe {
                     let half = slli_epi64::<52>(srli_epi64::<53>(castpd_int(self.0)));
                     let j = sub_epi32(half, upper(511 << 20));
@@ -491,8 +492,8 @@ macro_rules! lanes {
             }
         }
 
-        /// `f` of each number: the path on which some are very large or small. It goes through memory, so that the path that is nearly
-        /// always taken keeps to registers.
+        /// `f` of each number, for vectors with very large or small numbers. This rare path goes through memory, so that the common path
+        /// keeps all values in registers.
         #[cold]
         #[inline(never)]
         fn each_lane(lanes: &mut [f64; $n], f: fn(f64) -> f64) {

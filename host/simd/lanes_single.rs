@@ -14,7 +14,7 @@ macro_rules! lanes_single {
         #[repr(transparent)]
         pub struct $name(Register);
 
-        /// A comparison's answers.
+        /// The results of a comparison, lane by lane.
         #[derive(Clone, Copy, Debug)]
         #[repr(transparent)]
         pub struct Holds(Answers);

@@ -1,5 +1,5 @@
-//! Vectors of `f64` and `f32` as a [`Real`](kernels_gpu::Real): the physics, several numbers at a time. Which instruction set is used
-//! is decided at run time; every one gives the same bits.
+//! Vectors of `f64` and `f32` that implement [`Real`](kernels_gpu::Real), so that the physics computes several numbers at a time. The
+//! program selects the instruction set at run time; every one gives the same bits.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub use avx512::F64x8;
 #[cfg(target_arch = "x86_64")]
 pub use avx512_single::F32x16;
 
-/// An instruction set that the CPU engines have lanes for.
+/// An instruction set for which the CPU engines have lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simd {
     /// One number at a time, for any machine.
@@ -108,7 +108,8 @@ mod tests {
 
     use super::{F64x4, F64x8, Simd};
 
-    /// r⁻³ of all in lanes, every one in each place of six, among others that leave the range of seeds, are those of one alone.
+    /// The r⁻³ of every number, at each place among six vectors that also hold numbers outside of the range of the seeds, equals that of
+    /// the number alone.
     macro_rules! alone_and_among_others {
         ($lanes:ty, $n:literal) => {
             let odd = [0.0, 1e-30, 3e25, f64::INFINITY, f64::NAN, 1e-210, 7.0, 2.5];
@@ -138,7 +139,7 @@ mod tests {
         };
     }
 
-    /// Every operation on bits, lane by lane as one number alone.
+    /// Every operation on bits gives, lane by lane, the result of the scalar operation.
     macro_rules! bits_are_those_of_one {
         ($lanes:ty, $n:literal) => {
             let numbers = |shift: usize| -> [f64; $n] {

@@ -12,7 +12,7 @@ pub struct Declaration {
     pub name: &'static str,
     /// The heading under which the help lists it.
     pub heading: &'static str,
-    /// What it is, in lines that are to be joined.
+    /// Its description, in lines that are joined.
     pub text: &'static str,
     /// The unit; empty for a number, a name or a list.
     pub unit: &'static str,
@@ -22,13 +22,13 @@ pub struct Declaration {
     pub default: &'static str,
     /// More lines of help.
     pub lines: Option<fn() -> String>,
-    /// What stands for the value in the help.
+    /// The placeholder for the value in the help.
     pub value: &'static str,
     /// How the value is read from the command line.
     pub read: Read,
-    /// What separates the values of a parameter that has several and may be repeated.
+    /// The separator between the values of a parameter that may have several and be repeated.
     pub separator: Option<char>,
-    /// The values that are allowed, if they can be counted.
+    /// The allowed values, if they can be listed.
     pub choices: Option<fn() -> Vec<String>>,
     /// Other options of the command line that cannot be given together with it.
     pub conflicts: &'static [&'static str],
@@ -37,7 +37,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// What [`parameters!`](crate::parameters) completes.
+    /// The defaults of the fields that [`parameters!`](crate::parameters) does not set.
     #[doc(hidden)]
     pub const NONE: Self = Self {
         name: "",
@@ -60,7 +60,7 @@ impl Declaration {
         self.name.replace('_', "-")
     }
 
-    /// What it is, with its unit.
+    /// Its description with the unit.
     pub fn brief(&self) -> String {
         let text = self.text.trim();
         match self.unit {
@@ -69,7 +69,7 @@ impl Declaration {
         }
     }
 
-    /// What it is, with its unit and default.
+    /// Its description with the unit and the default.
     pub fn help(&self) -> String {
         let mut help = self.brief() + self.then;
         if !self.default.is_empty() {
@@ -88,7 +88,7 @@ impl Declaration {
 pub enum Read {
     /// From text; an error says what is allowed.
     Text(fn(&str) -> Result<AnyValue, String>),
-    /// It is a path, in whatever characters the system has.
+    /// The value is a path, which may contain any bytes that the system allows.
     Path,
 }
 
@@ -106,15 +106,15 @@ impl fmt::Debug for Read {
 pub struct AnyValue(Arc<dyn Any + Send + Sync>);
 
 impl AnyValue {
-    /// This value.
+    /// Wraps this value.
     pub fn new<T: Send + Sync + 'static>(value: T) -> Self {
         Self(Arc::new(value))
     }
 }
 
-/// A field that holds what is given of a parameter.
+/// A field that holds the given value or values of a parameter.
 pub trait Field: Any {
-    /// Takes a value; of several, fields of one value keep the last.
+    /// Stores a value. A field of a single value keeps the last one.
     ///
     /// # Panics
     /// If the value is of another type than the field.
@@ -135,7 +135,7 @@ pub trait Field: Any {
 
 /// The type of a field's values.
 pub trait Values {
-    /// It.
+    /// The type.
     type Value: Clone + Send + Sync + 'static;
 }
 
@@ -201,15 +201,18 @@ impl<T: Clone + Send + Sync + 'static> Field for Vec<T> {
     }
 }
 
-/// What a user gives of a table of parameters; see [`parameters!`](crate::parameters).
+/// The values that a user gives for a table of parameters; see [`parameters!`](crate::parameters).
 pub trait Parameters: Default {
     /// All parameters.
     const DECLARATIONS: &'static [Declaration];
 
+    /// Headings whose parameters are replaced as a whole, each with the parameters that cause this if one of them is given.
+    const REPLACED: &'static [(&'static str, &'static [&'static str])];
+
     /// The field of this name.
     fn field(&self, name: &str) -> Option<&dyn Field>;
 
-    /// The same, to be changed.
+    /// The same field, mutably.
     fn field_mut(&mut self, name: &str) -> Option<&mut dyn Field>;
 
     /// Whether a parameter is given, by its name in files or on the command line.
@@ -218,9 +221,15 @@ pub trait Parameters: Default {
         field.is_some_and(|field| field.is_given())
     }
 
-    /// These values, merged over those of `under`, parameter by parameter.
+    /// These values, merged over those of `under`, parameter by parameter. If a parameter is given that replaces a heading as a whole,
+    /// the values of `under` below that heading are ignored.
     #[must_use]
     fn merged_over(mut self, mut under: Self) -> Self {
+        for (heading, replacing) in Self::REPLACED {
+            if replacing.iter().any(|name| self.has(name)) {
+                under = under.without(heading);
+            }
+        }
         for Declaration { name, .. } in Self::DECLARATIONS {
             if let (Some(field), Some(under)) = (self.field_mut(name), under.field_mut(name)) {
                 field.put_under(under.as_any());
@@ -264,14 +273,15 @@ pub trait Parameters: Default {
 /// ```
 ///
 /// In this order: the description (also that of the field), attributes of serde, the name, the type (an `Option`, or a `Vec` if there
-/// may be several), what stands for the value in the help, the function that reads it (none for paths), the unit, how the description
-/// continues after the unit, the default in words, and other fields of the [`Declaration`].
+/// may be several), the placeholder for the value in the help, the function that reads it (none for paths), the unit, how the description
+/// continues after the unit, the default in words, and other fields of the [`Declaration`]. A heading that is followed by
+/// `replaced by input`, for instance, is replaced as a whole where values with an `input` are merged over others.
 #[macro_export]
 macro_rules! parameters {
     (
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident {
-            $($heading:tt { $(
+            $($heading:tt $(replaced by $($replacing:ident),+)? { $(
                 $(#[doc = $doc:literal])+
                 $(#[serde($($serde:tt)+)])?
                 $field:ident: $type:ty = $value:literal
@@ -315,6 +325,9 @@ macro_rules! parameters {
                     ..$crate::Declaration::NONE
                 },
             )+)+];
+
+            const REPLACED: &'static [(&'static str, &'static [&'static str])] =
+                &[$($(($heading, &[$(stringify!($replacing)),+]),)?)+];
 
             fn field(&self, name: &str) -> Option<&dyn $crate::Field> {
                 match name {

@@ -30,14 +30,14 @@ pub fn whole<T: TryFrom<u64>>(text: &str, range: RangeInclusive<u64>) -> Result<
 /// A whole number whose range is checked later, with the other values.
 ///
 /// # Errors
-/// The range, for what is no whole number.
+/// The range, if the text is not a whole number.
 pub fn unchecked<T: FromStr>(text: &str, range: RangeInclusive<u64>) -> Result<T, String> {
     text.parse().map_err(|_| whole_in_words(&range))
 }
 
 fn whole_in_words(range: &RangeInclusive<u64>) -> String {
     let (least, most) = (range.start(), range.end());
-    // Beyond 32 bits a power of two is easier to recognise than its digits.
+    // Beyond 32 bits, a power of two is easier to recognise in this form than by its digits.
     let power = match most.is_power_of_two() && *most > u64::from(u32::MAX) {
         true => format!(" (2^{})", most.ilog2()),
         false => String::new(),
@@ -71,7 +71,7 @@ pub fn number(text: &str) -> Result<f64, String> {
 /// `A,B`.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn pair(text: &str) -> Result<[f64; 2], String> {
     numbers(text, "two numbers separated by a comma, such as -1.5,2")
 }
@@ -79,7 +79,7 @@ pub fn pair(text: &str) -> Result<[f64; 2], String> {
 /// `A,B,C`.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn triple(text: &str) -> Result<[f64; 3], String> {
     numbers(text, "three numbers separated by commas, such as 10,20,30")
 }
@@ -87,7 +87,7 @@ pub fn triple(text: &str) -> Result<[f64; 3], String> {
 /// `A` or `A,B`.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn one_or_two(text: &str) -> Result<OneOrTwo<f64>, String> {
     if text.contains(',') {
         let what = "one number, or two separated by a comma";
@@ -100,7 +100,7 @@ pub fn one_or_two(text: &str) -> Result<OneOrTwo<f64>, String> {
 /// `D` or `DX,DY,DZ`.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn one_or_three(text: &str) -> Result<OneOrThree, String> {
     if text.contains(',') {
         let what = "one number, or three separated by commas";
@@ -113,7 +113,7 @@ pub fn one_or_three(text: &str) -> Result<OneOrThree, String> {
 /// `X,Y,Z:X,Y,Z:X,Y,Z`, a vector for each body.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
     let what = "three vectors separated by colons, such as 0,0,-11:0,0,0:10,10,12";
     // Semicolons are accepted as well, for users who quote the value.
@@ -131,7 +131,7 @@ pub fn three_vectors(text: &str) -> Result<[DVec3; 3], String> {
 /// `W` or `WxH`.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn size(text: &str) -> Result<OneOrTwo<u64>, String> {
     let fail = |_| {
         "must be W or WxH, whole numbers of pixels such as 300 or 640x480, at most 4294967296 (2^32) pixels \

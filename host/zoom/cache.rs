@@ -30,10 +30,10 @@ mod rounded;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// None.
+    /// No pixels are reused.
     #[default]
     None,
-    /// Pixels whose start has the same bits.
+    /// Reuses pixels whose start has the same bits.
     Exact,
     /// Reuses pixels whose rounded coordinates were computed before, as in Badger's study.
     Rounded,

@@ -23,7 +23,7 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// All choices.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Share, Self::Steps, Self::Frame];
 
     /// The name on the command line and in files.

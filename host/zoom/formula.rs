@@ -4,8 +4,11 @@
 const MAX_DEPTH: usize = 100;
 const MAX_BYTES: usize = 4096;
 
+type Unary = fn(f64) -> f64;
+type Binary = fn(f64, f64) -> f64;
+
 /// The functions of one argument.
-const UNARY: &[(&str, fn(f64) -> f64)] = &[
+const UNARY: &[(&str, Unary)] = &[
     ("abs", f64::abs),
     ("acos", f64::acos),
     ("acosh", f64::acosh),
@@ -35,8 +38,7 @@ const UNARY: &[(&str, fn(f64) -> f64)] = &[
 ];
 
 /// The functions of two arguments.
-const BINARY: &[(&str, fn(f64, f64) -> f64)] =
-    &[("atan2", f64::atan2), ("max", f64::max), ("min", f64::min)];
+const BINARY: &[(&str, Binary)] = &[("atan2", f64::atan2), ("max", f64::max), ("min", f64::min)];
 
 const CONSTANTS: &[(&str, f64)] = &[
     ("E", std::f64::consts::E),

@@ -32,9 +32,9 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("frame {frame}: {reason}")]
 pub struct FrameError {
-    /// Which.
+    /// The number of the frame.
     pub frame: u32,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

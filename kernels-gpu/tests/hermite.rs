@@ -1,4 +1,4 @@
-//! Hermite forces, predictor and corrector against what they are derived from.
+//! Checks Hermite forces, predictor and corrector against their definitions.
 
 use kernels_gpu::Vec3;
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
@@ -29,7 +29,7 @@ const ZERO: Vec3<f64> = Vec3 {
     z: 0.0,
 };
 
-/// Acceleration and derivatives of a body at the end of `x`'s polynomial after `t`, from two bodies on polynomials.
+/// Acceleration and derivatives, after `t`, of the first body on its polynomial, due to two bodies on theirs.
 fn forces_at(bodies: &[Taylor<f64>; 3], t: f64, eps: f64) -> [Vec3<f64>; 4] {
     let at = bodies
         .each_ref()
@@ -41,7 +41,7 @@ fn forces_at(bodies: &[Taylor<f64>; 3], t: f64, eps: f64) -> [Vec3<f64>; 4] {
     sum
 }
 
-/// Derivative of `f` at 0 by central differences, extrapolated three times.
+/// The derivative of `f` at 0, by central differences that are extrapolated three times.
 fn derivative(f: impl Fn(f64) -> Vec3<f64>) -> Vec3<f64> {
     let d = |h: f64| {
         let (p, m) = (f(h), f(-h));
@@ -121,7 +121,7 @@ fn a_body_does_not_pull_itself() {
     }
 }
 
-/// The polynomial Σ xₖ tᵏ/k! of degree `degree` and its derivatives at t.
+/// The polynomial Σ xₖ tᵏ/k! of degree `degree` and its derivatives at `t`.
 fn polynomial(coefficients: &[[f64; 3]], degree: usize, t: f64) -> Taylor<f64> {
     std::array::from_fn(|d| {
         let mut sum = [0.0; 3];
@@ -155,7 +155,7 @@ fn corrector_is_exact<const D: usize>(c: &[[f64; 3]], dt: f64) {
     }
 }
 
-/// With a force of one degree less the position is exact as well.
+/// If the force has one degree less, the position must be exact as well.
 fn position_is_exact<const D: usize>(c: &[[f64; 3]], dt: f64) {
     let degree = 2 * D;
     let start = polynomial(c, degree, 0.0);
@@ -205,14 +205,14 @@ proptest! {
 }
 
 #[test]
-fn the_general_criterion_is_aarseths_at_order_4() {
+fn the_general_criterion_at_order_4_is_aarseths() {
     let x: Taylor<f64> = std::array::from_fn(|k| vec3([1.0 + k as f64, 0.5, -(k as f64)]));
     let n = |k: usize| x[k].norm2_plus(0.0).sqrt();
     let aarseth = 0.02 * (n(2) * n(4) + n(3) * n(3)) / (n(3) * n(5) + n(4) * n(4));
     let general = criterion(4, &x, 0.02f64.sqrt());
     assert_eq!(general.exponent, 2);
     assert!((general.value / aarseth - 1.0).abs() < 1e-14);
-    // A particle that nothing pulls takes the longest step.
+    // A particle on which no force acts takes the longest step.
     assert_eq!(
         quantised(criterion(8, &[ZERO; TERMS], 0.1), 0.25, 1e-9),
         0.25

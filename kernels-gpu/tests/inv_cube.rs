@@ -1,18 +1,18 @@
-//! r⁻³: accuracy over the whole range, special values, and the same bits on every path.
+//! r⁻³: accuracy over the whole range, special values, and equal bits on all paths.
 
 use kernels_gpu::Real;
 use kernels_gpu::number::inv_cube::{inv_cube, inv_cube_or_zero};
 use proptest::prelude::*;
 use twofloat::TwoFloat;
 
-/// The distance in units in the last place.
+/// The distance in units of the last place.
 fn ulps(a: f64, b: f64) -> u64 {
     a.to_bits().abs_diff(b.to_bits())
 }
 
-/// r⁻³ rounded to f64 once, computed with twice the digits.
+/// r⁻³ computed with twice the digits and rounded to f64 once.
 fn reference(r2: f64) -> f64 {
-    // r2 = x · 4^k with x in [1, 4), so that nothing on the way leaves the range of the double-double.
+    // r2 = x · 4^k with x in [1, 4), so that no intermediate result leaves the range of the double-double numbers.
     let lifted = if r2 < f64::MIN_POSITIVE {
         r2 * 2f64.powi(108)
     } else {
@@ -23,23 +23,23 @@ fn reference(r2: f64) -> f64 {
     let x = lifted * 2f64.powi(-k) * 2f64.powi(-k);
     assert!((1.0..4.0).contains(&x), "{r2:e} -> {x}");
     let x = TwoFloat::from(x);
-    // One Newton step on top of f64 gives the double-double root its full precision.
+    // One Newton step after the f64 root gives the double-double root its full precision.
     let s = f64::from(x).sqrt();
     let root = (TwoFloat::from(s) + x / TwoFloat::from(s)) / TwoFloat::from(2.0);
     let y = TwoFloat::from(1.0) / (x * root);
     let n = -3 * (k - lift);
-    // 2^n in two factors: alone it may be out of range.
+    // 2^n is split into two factors, because it may be out of range itself.
     f64::from(y) * 2f64.powi(n / 2) * 2f64.powi(n - n / 2)
 }
 
-/// Any finite positive f64 whose r⁻³ is a normal number: every binade is as likely.
+/// Finite positive f64 for which r⁻³ is a normal number; all binades are equally likely.
 fn squared_distances() -> impl Strategy<Value = f64> {
     (-681i64..681, 0u64..1 << 52).prop_map(|(exponent, fraction)| {
         f64::from_bits((((1023 + exponent) as u64) << 52) | fraction)
     })
 }
 
-/// `odd` among `K` - 1 others.
+/// Places `odd` among `K` - 1 other numbers.
 fn several_are_as_one_by_one<const K: usize>(
     odd: f64,
     other: f64,
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bits_at_all_give_what_the_documentation_says(bits in any::<u64>()) {
+    fn all_bit_patterns_behave_as_documented(bits in any::<u64>()) {
         let r2 = f64::from_bits(bits);
         let y = inv_cube(r2);
         if r2.is_nan() || r2 < 0.0 {
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn testing_several_at_once_changes_no_bit(a in any::<f64>(), b in squared_distances(), c in 1e-3..1e3, at in 0usize..8) {
+    fn testing_several_numbers_together_changes_no_bit(a in any::<f64>(), b in squared_distances(), c in 1e-3..1e3, at in 0usize..8) {
         for odd in [a, b, c, 0.0] {
             several_are_as_one_by_one::<1>(odd, c, at)?;
             several_are_as_one_by_one::<2>(odd, c, at)?;
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn only_at_zero_is_the_other_form_zero(bits in any::<u64>()) {
+    fn inv_cube_or_zero_differs_only_at_zero(bits in any::<u64>()) {
         let r2 = f64::from_bits(bits);
         let expected = if r2 == 0.0 { 0.0 } else { inv_cube(r2) };
         prop_assert_eq!(inv_cube_or_zero(r2).to_bits(), expected.to_bits());
@@ -102,8 +102,8 @@ proptest! {
 
 #[test]
 fn two_binades_of_the_seed_are_accurate_for_every_upper_half() {
-    // The seed sees only the upper half (and nothing of the exponent but its parity): all of its 2^21 cases,
-    // each at both ends of what the lower half can be.
+    // The seed depends only on the upper half (and only on the parity of the exponent), so there are 2^21 cases, each of which is
+    // tested at both ends of the range of the lower half.
     let mut worst = 0;
     for upper in (1023u64 << 20)..(1025 << 20) {
         for lower in [0, u64::from(u32::MAX)] {
@@ -126,7 +126,7 @@ fn special_values() {
     assert_eq!(inv_cube(f64::MAX), 0.0, "underflows");
     assert_eq!(inv_cube(1.0), 1.0);
     assert_eq!(inv_cube(4.0), 0.125);
-    // r⁻³ is subnormal here: one rounding, to within one unit.
+    // r⁻³ is subnormal here; a single rounding gives an error of at most one unit.
     let r2 = 2f64.powi(690);
     assert_eq!(inv_cube(r2), 2f64.powi(-1035));
 }

@@ -1,4 +1,4 @@
-//! Numbers of other precision: how exact their operations are.
+//! The accuracy of the operations of numbers other than `f64`.
 
 use kernels_gpu::Real;
 use kernels_gpu::number::{Fast, FastF32, Fixed, FloatFloat, Mixed};
@@ -7,7 +7,7 @@ use twofloat::TwoFloat;
 
 type Pair = FloatFloat<f32>;
 
-/// x^(-3/2) with some 100 bits.
+/// x^(-3/2) with about 100 bits.
 fn inv_cube(x: f64) -> TwoFloat {
     let s = x.sqrt();
     let x = TwoFloat::from(x);
@@ -66,7 +66,7 @@ proptest! {
     }
 }
 
-/// The number as f64, exactly: its two parts by their bits.
+/// The exact value as f64, from the bits of the two parts.
 fn value(x: Pair) -> f64 {
     x.to_f64(0)
 }
@@ -85,7 +85,7 @@ fn fixed_point_saturates() {
 }
 
 #[test]
-fn halves_of_the_smallest_step_round_away_from_zero() {
+fn ties_round_away_from_zero() {
     let step = (-32f64).exp2();
     assert_eq!(Fixed::from_f64(0.5 * step).to_f64(0), step);
     assert_eq!(Fixed::from_f64(-0.5 * step).to_f64(0), -step);
@@ -115,7 +115,7 @@ fn every_number_has_an_inverse_cube_that_is_zero_at_zero() {
 }
 
 #[test]
-fn a_collision_is_no_number_and_not_together() {
+fn a_collision_gives_nan_which_does_not_count_as_together() {
     for r2 in [0.0, f64::INFINITY, f64::NAN] {
         let zero = |w: f64| !(w * 0.0).at_most(1.0);
         assert!(

@@ -1,4 +1,4 @@
-//! Three bodies in relative coordinates: the pulls and jerks of the plain sum over pairs, to rounding.
+//! Three bodies in relative coordinates have the pulls and jerks of the plain sum over pairs, to rounding.
 
 use kernels_gpu::hermite::arithmetic::{Arithmetic, Plain};
 use kernels_gpu::physics::three_body::{
@@ -17,7 +17,7 @@ fn vector([x, y, z]: [f64; 3]) -> Vec3<f64> {
     Vec3 { x, y, z }
 }
 
-/// Accelerations and jerks of each body by the sum over its pairs, and the sum of their terms' magnitudes.
+/// Accelerations and jerks of each body by the sum over its pairs, and the sum of the magnitudes of the terms.
 fn pair_sums(x: &Bodies, v: &Bodies, g: &[f64; 3], softening: f64) -> [[Vec3<f64>; 2]; 3] {
     let body = |k: usize| [vector(x[k]), vector(v[k])];
     [0, 1, 2].map(|i| {
@@ -42,7 +42,7 @@ proptest! {
         softening in prop_oneof![Just(0.0), 0.01..1.0f64],
     ) {
         let sums = pair_sums(&x, &v, &g, softening);
-        // What cancels in the differences stays as rounding.
+        // The rounding errors of terms that cancel remain.
         let size = |k: usize| sums.iter().map(|s| largest(s[k])).fold(0.0, f64::max);
         let masses = MassTerms::new(g, softening);
         let (q, u) = (Relative::from_bodies(&x), Relative::from_bodies(&v));
@@ -56,7 +56,7 @@ proptest! {
                 prop_assert!(error <= 1e-12 * size(k), "derivative {k}: {error:e} of {:e}", size(k));
             }
         }
-        // A kick adds the accelerations to velocities.
+        // A kick adds the accelerations to the velocities.
         let mut kicked = u;
         kick(&mut kicked, &q, w, &masses);
         let error = largest(kicked.a - u.a - found[0].a).max(largest(kicked.b - u.b - found[0].b));

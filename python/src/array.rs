@@ -32,7 +32,7 @@ impl Array {
         Self { values }
     }
 
-    /// Numbers in a row.
+    /// Numbers per body.
     pub(crate) fn numbers(values: Vec<f64>) -> Self {
         let values = Values::Numbers(values);
         Self { values }

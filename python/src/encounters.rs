@@ -1,4 +1,4 @@
-//! Complete three-body encounters, their records as one array.
+//! Complete three-body encounters, whose records form one array.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,22 +9,23 @@ use pyo3::types::{PyBytes, PyDict};
 use trisolar::divergence::{MapBackend, Points};
 use trisolar::encounters::files::{Format, REALS, WHOLES, parameter_columns};
 use trisolar::encounters::summary::outcome_name;
-use trisolar::encounters::{self, Ensemble, Given, Options, Outcome, Summary, Validated};
+use trisolar::encounters::{self, Ensemble, Options, Outcome, Overrides, Summary, Validated};
 use trisolar::io::atomic::check_writable;
 use trisolar::io::plot::Theme;
+use trisolar::spec::Parameters as _;
 
 use crate::{errors, values, watch};
 
-/// Encounters to be computed, every value checked.
+/// Validated encounters that have not been computed.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersProblem {
     valid: Arc<Validated>,
-    given: Given,
+    overrides: Overrides,
 }
 
 #[pymethods]
 impl EncountersProblem {
-    /// From options (they go first), then the keys of TOML text, then the defaults; `points` are the shape and the values of an array.
+    /// The values of options override those of TOML text, which override the defaults. `points` are the shape and the values of an array.
     #[new]
     #[pyo3(signature = (options, toml=None, file=None, points=None))]
     fn new(
@@ -33,9 +34,9 @@ impl EncountersProblem {
         file: Option<&str>,
         points: Option<(Vec<usize>, Bound<'_, PyBytes>)>,
     ) -> PyResult<Self> {
-        let mut given: Given = values::typed(values::table(options)?)?;
+        let mut overrides: Overrides = values::typed(values::table(options)?)?;
         if let Some(text) = toml {
-            given = given.over(values::parsed(text, file)?);
+            overrides = overrides.merged_over(values::parsed(text, file)?);
         }
         let points = match points {
             None => None,
@@ -45,31 +46,31 @@ impl EncountersProblem {
                 Some(points.map_err(|e| errors::specification(&e, None))?)
             }
         };
-        let valid = given.validated(points.as_ref());
+        let valid = overrides.validated(points.as_ref());
         let valid = valid.map_err(|e| errors::specification(&e, None))?;
-        let all = Given {
-            max_error: given.max_error,
-            ..Given::of(valid.specification())
+        let all = Overrides {
+            max_error: overrides.max_error,
+            ..Overrides::of(valid.specification())
         };
         Ok(Self {
             valid: Arc::new(valid),
-            given: all,
+            overrides: all,
         })
     }
 
     /// Every value, as JSON.
     #[getter]
     fn json(&self) -> PyResult<String> {
-        values::json(&self.given)
+        values::json(&self.overrides)
     }
 
     /// Every value, as TOML.
     #[getter]
     fn toml(&self) -> PyResult<String> {
-        values::toml(&self.given)
+        values::toml(&self.overrides)
     }
 
-    /// Computes them.
+    /// Computes the encounters.
     #[pyo3(signature = (backend, threads, gpus, progress))]
     fn run(
         &self,
@@ -95,7 +96,7 @@ impl EncountersProblem {
             valid: Arc::clone(&self.valid),
             ensemble,
             summary,
-            max_error: self.given.max_error,
+            max_error: self.overrides.max_error,
         })
     }
 }
@@ -103,7 +104,7 @@ impl EncountersProblem {
 /// Name and unit of an axis of a map.
 type Axis = (&'static str, &'static str);
 
-/// Encounters that have ended.
+/// Computed encounters.
 #[pyclass(frozen, module = "trisolar._trisolar")]
 pub(crate) struct EncountersFound {
     valid: Arc<Validated>,
@@ -119,8 +120,8 @@ impl EncountersFound {
         let starts = parameter_columns(&self.valid);
         let wholes = WHOLES.iter().map(|(name, _)| ((*name).to_owned(), "<u4"));
         let reals = REALS.iter().map(|(name, _)| ((*name).to_owned(), "<f8"));
-        let given = starts.iter().map(|(_, name)| (name.clone(), "<f8"));
-        let columns: Vec<_> = wholes.chain(reals).chain(given).collect();
+        let overrides = starts.iter().map(|(_, name)| (name.clone(), "<f8"));
+        let columns: Vec<_> = wholes.chain(reals).chain(overrides).collect();
         let rows = py.detach(|| {
             let row = 4 * WHOLES.len() + 8 * (REALS.len() + starts.len());
             let mut bytes = Vec::with_capacity(row * self.ensemble.records.len());
@@ -174,25 +175,25 @@ impl EncountersFound {
         self.ensemble.streamed.elapsed.as_secs_f64()
     }
 
-    /// Why the results may not be what was meant.
+    /// Warnings: reasons why the results may not be what the user intended.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.summary.warnings()
     }
 
-    /// What of these is about energies.
+    /// The warnings about energies.
     #[getter]
     fn accuracy_warning(&self) -> Option<String> {
         self.summary.accuracy_warning()
     }
 
-    /// What should be known, such as that no GPU could be used.
+    /// Notes for the user, such as that no GPU could be used.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.ensemble.streamed.notes.clone()
     }
 
-    /// That no energy is wrong by more than is allowed.
+    /// Checks that no energy error exceeds the limit.
     fn check(&self) -> PyResult<()> {
         let checked = self.summary.check(self.max_error);
         checked.map_err(PyRuntimeError::new_err)

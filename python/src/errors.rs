@@ -1,4 +1,4 @@
-//! Failures as the exceptions that Python has for them, in the words of the command line.
+//! Converts failures to Python's exceptions, with the messages of the command line.
 
 use pyo3::PyErr;
 use pyo3::exceptions::{
@@ -33,7 +33,7 @@ pub(crate) fn engine(error: EngineError) -> PyErr {
     }
 }
 
-/// Values that cannot be computed with, in words.
+/// Values that cannot be used, as a text.
 pub(crate) fn bad_input(error: &impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

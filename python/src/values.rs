@@ -1,5 +1,4 @@
-//! Python values as the plain data that a specification is read from: numbers, names, and lists of them, be they
-//! Python's or NumPy's.
+//! Converts Python values to the plain data from which a specification is read: numbers, names and lists of them, of Python or NumPy.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -8,17 +7,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trisolar::config;
-use trisolar::divergence::{self, Backend, Given};
+use trisolar::divergence::{self, Backend, Overrides};
 use trisolar::nbody::files::Carried;
 
 use crate::errors;
 
 /// The options in `options` (names with underscores; `None` leaves the default).
-pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Given> {
+pub(crate) fn overrides(options: &Bound<'_, PyDict>) -> PyResult<Overrides> {
     typed(table(options)?)
 }
 
-/// The same as plain data.
+/// The options as plain data.
 pub(crate) fn table(options: &Bound<'_, PyDict>) -> PyResult<Table> {
     let mut table = Table::new();
     for (name, value) in options {
@@ -43,7 +42,7 @@ pub(crate) fn table(options: &Bound<'_, PyDict>) -> PyResult<Table> {
     Ok(table)
 }
 
-/// Plain data as options of some kind.
+/// Reads options of some type from plain data.
 pub(crate) fn typed<T: DeserializeOwned>(table: Table) -> PyResult<T> {
     let names: Vec<String> = table.keys().cloned().collect();
     table.try_into().map_err(|e| {
@@ -70,7 +69,7 @@ fn in_words(message: &str) -> String {
     })
 }
 
-/// TOML text as options of some kind; `file` is where it is from.
+/// Reads options of some type from TOML text; `file` is the source of the text, for messages.
 pub(crate) fn parsed<T: DeserializeOwned>(text: &str, file: Option<&str>) -> PyResult<T> {
     config::parse_as(text).map_err(|e| {
         PyValueError::new_err(match (file, &e.line) {
@@ -91,7 +90,7 @@ pub(crate) fn toml(values: &impl Serialize) -> PyResult<String> {
     toml::to_string(values).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// An option by its text, in the words of the command line where it cannot be.
+/// Parses the text of an option. An error has the message of the command line.
 pub(crate) fn option<T>(
     text: &str,
     name: &str,
@@ -111,15 +110,15 @@ pub(crate) fn threads(given: Option<i64>) -> PyResult<Option<usize>> {
     given.map(parsed).transpose()
 }
 
-/// How many GPUs.
+/// A number of GPUs.
 pub(crate) fn gpu_count(given: i64) -> PyResult<u32> {
     option(&given.to_string(), "--gpus", divergence::gpu_count)
 }
 
-/// What is told of bodies beside their numbers: the specification of a run, as JSON, and the time.
+/// The other values of bodies: the specification of a run, as JSON, and the time.
 pub(crate) type Told = (Option<String>, Option<f64>);
 
-/// The same as the library has it, and the dimensions that the bodies move in.
+/// These values in the library's form, and the number of dimensions.
 pub(crate) fn carried(told: Option<Told>) -> PyResult<(Carried, Option<u8>)> {
     let (json, time) = told.unwrap_or_default();
     let mut found = (Carried::default(), None);
@@ -132,7 +131,7 @@ pub(crate) fn carried(told: Option<Told>) -> PyResult<(Carried, Option<u8>)> {
     Ok(found)
 }
 
-/// Why a value cannot be taken.
+/// The error for a value that cannot be converted.
 enum Reason {
     Python(PyErr),
     Kind(String),
@@ -145,7 +144,7 @@ impl From<PyErr> for Reason {
     }
 }
 
-/// Arrays of positions are two deep.
+/// Arrays of positions have a depth of two.
 const MAX_DEPTH: usize = 4;
 
 fn plain(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Reason> {
@@ -166,7 +165,7 @@ fn plain(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Reason> {
     if depth == MAX_DEPTH || value.is_instance_of::<PyDict>() {
         return Err(unfit()?);
     }
-    // NumPy's arrays and scalars give Python's own numbers.
+    // NumPy's arrays and scalars convert to Python's own numbers.
     if let Some(to_list) = value.getattr_opt("tolist")? {
         return plain(&to_list.call0()?, depth + 1);
     }

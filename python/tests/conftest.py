@@ -1,4 +1,4 @@
-"""What the tests share: the command line's program, and a map of a moment."""
+"""Fixtures for all tests: the command line's program, and a small map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 import trisolar
 
-# A shell that runs the tests in the background has them ignore Ctrl-C, which Python and its children would keep to.
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and Python and its child processes would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -32,7 +32,7 @@ def command_line(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-#: Parts everywhere, soon: 1.6e6 pixel-steps at most.
+#: A map whose twins all part early: at most 1.6e6 pixel-steps.
 SMALL: dict[str, Any] = {"size": (17, 12), "steps": 8000, "critical_distance": 0.01, "span": 30}
 
 

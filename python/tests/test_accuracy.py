@@ -1,4 +1,4 @@
-"""Inaccurate results are warned of, and are errors above a limit."""
+"""Inaccurate results give warnings, and errors above a limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_warnings_are_user_warnings() -> None:
     assert issubclass(trisolar.TrisolarWarning, UserWarning)
 
 
-def test_a_map_tells_how_many_pixels_its_step_is_too_long_for() -> None:
+def test_a_map_reports_for_how_many_pixels_its_step_is_too_long() -> None:
     with pytest.warns(trisolar.AccuracyWarning, match="too long for 100.0 %") as caught:
         map = trisolar.divergence(**NONSENSE)
     assert caught[0].filename == __file__
@@ -43,14 +43,14 @@ def maps(**options: Any) -> list[Callable[[], object]]:
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_a_share_above_the_limit_is_an_error(which: int) -> None:
+def test_more_unresolved_pixels_than_the_limit_are_an_error(which: int) -> None:
     with pytest.warns(trisolar.AccuracyWarning, match="too long"):
         maps(max_error=1)[which]()
     with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="--max-error 0.5"):
         maps(max_error=0.5)[which]()
 
 
-def test_a_limit_may_stand_in_the_specification() -> None:
+def test_the_specification_may_contain_a_limit() -> None:
     with pytest.warns(trisolar.AccuracyWarning), pytest.raises(RuntimeError, match="--max-error 0.25"):
         trisolar.divergence("max_error = 0.25", **NONSENSE)
     for bad in (-1, np.nan, np.inf):
@@ -58,7 +58,7 @@ def test_a_limit_may_stand_in_the_specification() -> None:
             trisolar.divergence(max_error=bad, **NONSENSE)
 
 
-def test_a_run_of_bodies_knows_its_energy_error() -> None:
+def test_a_run_of_bodies_reports_its_energy_error() -> None:
     run = trisolar.nbody(**KEPLER)
     assert run.energy_error is None
     with pytest.warns(trisolar.AccuracyWarning, match="relative error of the energy") as caught:
@@ -91,7 +91,7 @@ def test_a_limit_of_the_energy_error_ends_a_run_after_its_last_state() -> None:
         trisolar.nbody(**KEPLER, max_error=1, energy="none")
 
 
-def test_coordinates_that_are_no_numbers_are_an_error_with_the_step() -> None:
+def test_nan_coordinates_are_an_error_that_names_the_step() -> None:
     away = {
         "mass": np.ones(3),
         "position": np.array([[0, 0, 0], [1.79e308, 0, 0], [0, 5, 0]]),
@@ -101,7 +101,7 @@ def test_coordinates_that_are_no_numbers_are_an_error_with_the_step() -> None:
         list(trisolar.nbody(bodies=away, dt=1, steps=100, integrator="explicit-euler", energy="none", backend="cpu"))
 
 
-def test_a_cluster_knows_its_energy_error() -> None:
+def test_a_cluster_reports_its_energy_error() -> None:
     wild: dict[str, Any] = {"n": 32, "softening": 1e-4, "eta": 1000, "max_step": 4, "backend": "cpu"}
     run = trisolar.cluster(**wild, end=8, every=8)
     with pytest.warns(trisolar.AccuracyWarning, match="relative error of the energy"):

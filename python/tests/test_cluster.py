@@ -1,4 +1,4 @@
-"""Star clusters: states at equal intervals, equal to the command line's."""
+"""Star clusters: the states are at equal intervals and equal the command line's."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_bad_input(options: dict[str, Any], exception: type[Exception], said: st
         trisolar.cluster(**options)
 
 
-def test_neighbours_at_shorter_steps_give_the_same_orbits_nearly() -> None:
+def test_the_neighbour_scheme_gives_nearly_the_same_orbits() -> None:
     *_, plain = trisolar.cluster(n=64, order=4, end=0.25)
     run = trisolar.cluster(n=64, scheme="ahmad-cohen", neighbours=12, end=0.25)
     assert (run.spec["order"], run.spec["neighbours"]) == (4, 12)
@@ -123,7 +123,7 @@ def test_progress_and_exceptions() -> None:
     assert time.monotonic() - start < 10
 
 
-def test_options_are_documented_and_those_of_the_specification() -> None:
+def test_options_match_the_specification_and_are_documented() -> None:
     names = list(inspect.signature(trisolar.cluster).parameters)
     documented = inspect.getdoc(trisolar.cluster) or ""
     assert all(f":param {name}:" in documented for name in names)

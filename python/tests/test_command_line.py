@@ -1,4 +1,4 @@
-"""Python and the command line give the same bytes and say the same."""
+"""Python and the command line give the same bytes and the same messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import trisolar
 from conftest import SMALL, Run
 
-#: Options of Python, and the same for the command line.
+#: Options in Python, and the same options for the command line.
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"size": 9, "steps": 20000}, ["--size", "9", "--steps", "20000"]),
     (
@@ -67,10 +67,10 @@ def test_files_are_those_of_the_command_line_byte_for_byte(
         map.save(tmp_path / name)
         ours, theirs = (tmp_path / name).read_bytes(), (tmp_path / f"theirs-{name}").read_bytes()
         assert ours == theirs, name
-    assert np.array_equal(np.load(tmp_path / "theirs-map.npy"), map.times)
+    assert np.array_equal(np.load(tmp_path / "theirs-map.npy"), map.steps_together)
 
 
-def test_pictures_take_the_options_of_the_command_line(command_line: Run, tmp_path: Path) -> None:
+def test_pictures_accept_the_options_of_the_command_line(command_line: Run, tmp_path: Path) -> None:
     theirs, ours = tmp_path / "theirs.png", tmp_path / "ours.png"
     command_line(
         "divergence", "--size", "6", "--steps", "9000", "--out", str(theirs),
@@ -84,7 +84,7 @@ def test_pictures_take_the_options_of_the_command_line(command_line: Run, tmp_pa
     assert ours.read_bytes() == theirs.read_bytes()
 
 
-def test_pictures_are_shrunk_as_there(command_line: Run, tmp_path: Path) -> None:
+def test_pictures_shrink_as_on_the_command_line(command_line: Run, tmp_path: Path) -> None:
     theirs, ours = tmp_path / "theirs.png", tmp_path / "ours.png"
     command_line("divergence", "--size=9", "--steps=9000", f"--out={theirs}", "--bare", "--shrink=2")
     map = trisolar.divergence(size=9, steps=9000)
@@ -94,7 +94,7 @@ def test_pictures_are_shrunk_as_there(command_line: Run, tmp_path: Path) -> None
         map.save(ours, shrink=0)
 
 
-def test_a_preset_stands_under_everything_else(command_line: Run, tmp_path: Path) -> None:
+def test_everything_else_overrides_a_preset(command_line: Run, tmp_path: Path) -> None:
     file = tmp_path / "few.toml"
     file.write_text("steps = 9\n")
     arguments = ["--preset=panorama", "--size=7x2", f"--config={file}", f"--out={tmp_path / 'map.npy'}"]
@@ -110,12 +110,12 @@ def test_a_preset_stands_under_everything_else(command_line: Run, tmp_path: Path
     [("backend", "tpu"), ("gpus", "0,64"), ("gpus", ""), ("driver", "both"), ("threads", 0), ("threads", 5000)],
 )
 @pytest.mark.parametrize("command", ["divergence", "zoom", "nbody", "cluster"])
-def test_how_to_compute_is_refused_in_the_words_of_the_command_line(
+def test_run_options_are_rejected_with_the_command_lines_messages(
     command: str, option: str, value: Any, command_line: Run
 ) -> None:
     maps = command in ("divergence", "zoom")
     if not maps and option in ("gpus", "driver"):
-        # The number of GPUs of one run.
+        # One run accepts up to 64 GPUs.
         option, value = "gpus", 65 if option == "gpus" else 0
     if command == "zoom" and option == "driver":
         pytest.skip("the command line's zoom has no driver")
@@ -123,12 +123,12 @@ def test_how_to_compute_is_refused_in_the_words_of_the_command_line(
     assert refused.returncode == 2
     with pytest.raises(ValueError) as error:
         getattr(trisolar, command)(**{option: value})
-    # There the name of the value stands beside the option's.
+    # On the command line, the message also contains the placeholder of the option's value.
     said = re.sub(rf"'--{option} <[^>]*>'", f"'--{option}'", refused.stderr)
     assert said.startswith(f"error: {error.value}\n")
 
 
-def test_a_gpu_that_is_missed_is_missed_in_the_words_of_the_command_line(command_line: Run) -> None:
+def test_a_missing_gpu_gives_the_command_lines_message(command_line: Run) -> None:
     if trisolar.devices()["gpus"]:
         pytest.skip("there is a GPU")
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -144,7 +144,7 @@ def test_a_gpu_that_is_missed_is_missed_in_the_words_of_the_command_line(command
     ]
     for command, options in cases:
         failed = command_line(command, *(f"--{k}={v}" for k, v in options.items()), check=False)
-        # What is asked for by its number is bad input where it is not there.
+        # A missing GPU that was requested by number is bad input.
         by_number = "gpus" in options or "device" in options
         assert failed.returncode == (2 if by_number else 1)
         with pytest.raises(ValueError if by_number else RuntimeError) as error:
@@ -152,15 +152,15 @@ def test_a_gpu_that_is_missed_is_missed_in_the_words_of_the_command_line(command
         assert failed.stderr.splitlines()[0] == f"error: {error.value}"
 
 
-def test_a_saved_configuration_is_understood_both_ways(command_line: Run, tmp_path: Path) -> None:
+def test_each_side_reads_the_others_saved_configuration(command_line: Run, tmp_path: Path) -> None:
     theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
     map = trisolar.divergence(SMALL)
     ours.write_text(map.spec_toml, encoding="utf-8")
     out = ["--out", str(tmp_path / "map.npy")]
     command_line("divergence", "--config", str(ours), "--save-config", str(theirs), *out)
     assert theirs.read_text(encoding="utf-8") == map.spec_toml
-    assert np.array_equal(np.load(tmp_path / "map.npy"), map.times)
-    assert np.array_equal(trisolar.divergence(theirs).times, map.times)
+    assert np.array_equal(np.load(tmp_path / "map.npy"), map.steps_together)
+    assert np.array_equal(trisolar.divergence(theirs).steps_together, map.steps_together)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_saved_configuration_is_understood_both_ways(command_line: Run, tmp_pa
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_bad_values_get_the_words_of_the_command_line(
+def test_bad_values_give_the_command_lines_messages(
     options: dict[str, Any], arguments: list[str], command_line: Run
 ) -> None:
     refused = command_line("divergence", *arguments, check=False)
@@ -190,7 +190,7 @@ def test_bad_values_get_the_words_of_the_command_line(
     assert refused.stderr == f"error: {error.value}\n"
 
 
-def test_a_bad_file_gets_the_words_of_the_command_line(command_line: Run, tmp_path: Path) -> None:
+def test_a_bad_file_gives_the_command_lines_message(command_line: Run, tmp_path: Path) -> None:
     file = tmp_path / "bad.toml"
     for text in ("dt = -1\n", "steps = 5\n\nstep = 6\n", "steps = [\n"):
         file.write_text(text)
@@ -204,7 +204,7 @@ def test_a_bad_file_gets_the_words_of_the_command_line(command_line: Run, tmp_pa
 def test_the_devices_are_those_of_the_command_line(command_line: Run) -> None:
     theirs = json.loads(command_line("devices", "--json").stdout)
     ours: dict[str, Any] = dict(trisolar.devices())
-    # The package and the program may have been built differently.
+    # The package and the program may have been built with different features.
     for machine in (theirs, ours):
         machine["cpu"] = {k: v for k, v in machine["cpu"].items() if k != "memory_available_bytes"}
         machine.pop("kernels")
@@ -212,11 +212,11 @@ def test_the_devices_are_those_of_the_command_line(command_line: Run) -> None:
     assert ours == theirs
 
 
-def test_an_npz_holds_the_array_and_what_made_it(
+def test_an_npz_holds_the_array_and_its_specification(
     small: trisolar.DivergenceMap, tmp_path: Path
 ) -> None:
     small.save(tmp_path / "map.npz")
     with np.load(tmp_path / "map.npz") as file:
-        assert np.array_equal(file["times"], small.times)
+        assert np.array_equal(file["steps_together"], small.steps_together)
     with zipfile.ZipFile(tmp_path / "map.npz") as file:
         assert json.load(io.TextIOWrapper(file.open("spec.json"), "utf-8")) == small.spec

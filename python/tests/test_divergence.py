@@ -1,4 +1,4 @@
-"""A map is what it says: values, shapes, kinds, and the same whatever way the values were given."""
+"""Maps: values, shapes and types, which do not depend on the form in which options are given."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ import trisolar
 from conftest import SMALL
 
 
-def test_the_reference_values_of_the_headline_map_come() -> None:
+def test_the_headline_map_has_its_reference_values() -> None:
     map = trisolar.divergence(size=10)
-    assert (map.pixel_steps, map.never_parted, map.times.min()) == (4509164, 66, 15616)
-    assert map.times.sum(dtype=np.uint64) == map.pixel_steps
-    assert np.count_nonzero(map.times == 50000) == map.never_parted
+    assert (map.pixel_steps, map.never_parted, map.steps_together.min()) == (4509164, 66, 15616)
+    assert map.steps_together.sum(dtype=np.uint64) == map.pixel_steps
+    assert np.count_nonzero(map.steps_together == 50000) == map.never_parted
 
 
-def test_single_pixels_of_the_reference_map_come() -> None:
+def test_the_reference_map_has_its_known_pixels() -> None:
     map = trisolar.divergence(size=100)
-    assert (map.pixel_steps, map.never_parted, map.times.min()) == (443725853, 6674, 9707)
-    assert map.times.flat[[4321, 7550]].tolist() == [20527, 47744]
+    assert (map.pixel_steps, map.never_parted, map.steps_together.min()) == (443725853, 6674, 9707)
+    assert map.steps_together.flat[[4321, 7550]].tolist() == [20527, 47744]
 
 
 def test_times_are_u32_rows_by_columns_without_a_copy(small: trisolar.DivergenceMap) -> None:
-    times = small.times
+    times = small.steps_together
     assert (times.shape, times.dtype) == ((12, 17), np.dtype("uint32"))
     assert times.flags.c_contiguous and not times.flags.owndata
-    assert times is small.times
+    assert times is small.steps_together
     assert np.shares_memory(np.asarray(small), times)
     assert times.__array_interface__["data"][0] == small.__array_interface__["data"][0]
 
 
 def test_times_cannot_be_written_but_their_copy_can(small: trisolar.DivergenceMap) -> None:
     with pytest.raises(ValueError, match="read-only"):
-        small.times[0, 0] = 1
+        small.steps_together[0, 0] = 1
     with pytest.raises(ValueError, match="WRITEABLE"):
-        small.times.flags.writeable = True
-    small.times.copy()[0, 0] = 1
+        small.steps_together.flags.writeable = True
+    small.steps_together.copy()[0, 0] = 1
 
 
 def test_an_array_outlives_its_map() -> None:
     map = trisolar.divergence(SMALL)
-    times, before = map.times, map.times.copy()
+    times, before = map.steps_together, map.steps_together.copy()
     del map
     gc.collect()
     blocks = [np.full(before.shape, 7, np.uint32) for _ in range(50)]
     assert np.array_equal(times, before) and len(blocks) == 50
 
 
-def test_the_map_tells_what_made_it(small: trisolar.DivergenceMap) -> None:
+def test_the_map_describes_how_it_was_computed(small: trisolar.DivergenceMap) -> None:
     assert small.engine in ("cpu", "gpu")
     assert small.device and small.device in repr(small)
     assert small.seconds > 0
@@ -74,12 +74,12 @@ def test_a_specification_round_trips_to_the_same_bits(
     for spec in ways:
         again = trisolar.divergence(spec)
         assert again.spec == small.spec
-        assert np.array_equal(again.times, small.times)
+        assert np.array_equal(again.steps_together, small.steps_together)
 
 
 def test_a_map_can_be_pickled_and_copied(small: trisolar.DivergenceMap) -> None:
     for again in (pickle.loads(pickle.dumps(small)), copy.deepcopy(small)):
-        assert again.times.dtype == np.uint32 and np.array_equal(again.times, small.times)
+        assert again.steps_together.dtype == np.uint32 and np.array_equal(again.steps_together, small.steps_together)
         for name in ("spec", "spec_toml", "engine", "device", "seconds", "pixel_steps", "never_parted", "notes"):
             assert getattr(again, name) == getattr(small, name), name
     make, (toml, points, times, made) = small.__reduce__()
@@ -89,13 +89,13 @@ def test_a_map_can_be_pickled_and_copied(small: trisolar.DivergenceMap) -> None:
         make(toml, points, b"\xff" * len(times), made)
 
 
-def test_options_go_before_the_specification() -> None:
+def test_options_override_the_specification() -> None:
     for spec in ({"steps": 7, "size": 5}, "steps = 7\nsize = 5\n"):
         map = trisolar.divergence(spec, size=(3, 2))
         assert (map.spec["steps"], map.spec["size"]) == (7, [3, 2])
 
 
-def test_numpys_numbers_and_arrays_do() -> None:
+def test_numpy_numbers_and_arrays_are_accepted() -> None:
     options: dict[str, Any] = {
         "size": np.array([4, 3]),
         "center": np.array([0.1, -2.5]),
@@ -116,13 +116,13 @@ def test_numpys_numbers_and_arrays_do() -> None:
     assert spec["positions"] == (np.arange(9.0).reshape(3, 3) ** 2).tolist()
     assert spec["shift"] == [1e-3, 0.0, -1e-3]
     plain = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in options.items()}
-    assert np.array_equal(trisolar.divergence(**plain).times, map.times)
+    assert np.array_equal(trisolar.divergence(**plain).steps_together, map.steps_together)
 
 
-def test_the_options_are_those_of_a_specification(small: trisolar.DivergenceMap) -> None:
+def test_options_match_the_specification_and_are_documented(small: trisolar.DivergenceMap) -> None:
     names = list(inspect.signature(trisolar.divergence).parameters)
     assert names[:3] == ["spec", "preset", "points"]
-    # The quantity is left out of the specification of a divergence map.
+    # The specification of a divergence map does not contain its quantity.
     names_of_values = names[3:-6]
     names_of_values.remove("quantity")
     assert names_of_values == list(small.spec)
@@ -135,10 +135,10 @@ def test_every_number_of_threads_gives_the_same_map(small: trisolar.DivergenceMa
     for threads in (1, 2, 5):
         map = trisolar.divergence(SMALL, backend="cpu", threads=threads)
         assert map.engine == "cpu" and f"{threads} thread" in map.device
-        assert np.array_equal(map.times, small.times)
+        assert np.array_equal(map.steps_together, small.steps_together)
 
 
-def test_devices_tell_of_the_cpu_and_why_there_is_no_gpu() -> None:
+def test_devices_describe_the_cpu_and_why_there_is_no_gpu() -> None:
     found = trisolar.devices()
     assert found["cpu"]["threads"] >= 1
     assert [simd["name"] for simd in found["cpu"]["simd"]][-1] == "scalar"

@@ -1,4 +1,4 @@
-"""The Python of the documentation's pages runs, with smaller maps and runs where it would take long."""
+"""The Python code of the documentation runs, with smaller maps and runs where it would take long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import trisolar
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What is replaced in the text of a page so that it takes less time. Each must be there.
+#: Replacements in the text of a page that make it take less time. Each key must occur.
 SMALLER: dict[str, dict[str, str]] = {
     "docs/python.md": {
         "size=(640, 480), center=(5.3, -0.45), span=2, steps=90_000": (
@@ -45,7 +45,7 @@ SMALLER: dict[str, dict[str, str]] = {
     },
 }
 
-#: Statements that raise, as their page says.
+#: Statements that raise an exception, as their page says.
 RAISING: dict[str, type[Exception]] = {
     "trisolar.divergence(size=20, dt=10, steps=1000)": trisolar.AccuracyWarning,
 }
@@ -72,7 +72,7 @@ def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for old, new in SMALLER[page].items():
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    # Each block begins where the one before it has ended, as a reader would type them.
+    # Each block continues from the previous one, as if a reader typed them.
     names: dict[str, Any] = {"trisolar": trisolar}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         with warnings.catch_warnings():

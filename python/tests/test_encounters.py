@@ -1,4 +1,4 @@
-"""Encounters as structured arrays: the same records as the command line's, and every way to have them."""
+"""Encounters as structured arrays: their records equal the command line's, in every form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def found() -> trisolar.Encounters:
         return trisolar.encounters(seed=3, draw=["inclination=isotropic", "phase=uniform"], **FEW)
 
 
-def test_records_are_those_of_the_command_line(
+def test_records_equal_the_command_lines(
     found: trisolar.Encounters, command_line: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.npz"
@@ -40,7 +40,7 @@ def test_records_are_those_of_the_command_line(
         assert ours.read_bytes() == theirs.read_bytes()
 
 
-def test_a_result_tells_what_made_it(found: trisolar.Encounters) -> None:
+def test_a_result_describes_how_it_was_computed(found: trisolar.Encounters) -> None:
     assert found.spec["seed"] == 3 and found.spec["n"] == 40
     with pytest.warns(trisolar.TrisolarWarning):
         for spec in found.spec, found.spec_toml:

@@ -1,4 +1,4 @@
-"""What cannot be done is an exception of the right kind that says why."""
+"""Failures raise an exception of the right type that gives the reason."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_full_disk_is_an_os_error(small: trisolar.DivergenceMap, tmp_path: Pat
     ],
     ids=lambda options: "-".join(map(str, options)),
 )
-def test_a_gpu_that_is_not_there_is_a_runtime_error(options: dict[str, Any]) -> None:
+def test_a_missing_gpu_is_a_runtime_error(options: dict[str, Any]) -> None:
     if trisolar.devices()["gpus"]:
         pytest.skip("there is a GPU")
     with pytest.raises(RuntimeError, match="no usable GPU"):
@@ -122,7 +122,7 @@ def test_a_gpu_that_is_not_there_is_a_runtime_error(options: dict[str, Any]) -> 
         trisolar.encounters(n=3, backend=options["backend"])
 
 
-def test_a_gpu_that_is_asked_for_by_number_and_is_not_there_is_a_value_error() -> None:
+def test_a_missing_gpu_that_is_requested_by_number_is_a_value_error() -> None:
     if trisolar.devices()["gpus"]:
         pytest.skip("there is a GPU")
     for backend in ("auto", "gpu"):
@@ -147,12 +147,12 @@ def test_a_gpu_that_is_asked_for_by_number_and_is_not_there_is_a_value_error() -
         ("cluster", {"gpus": 1}, "'1' for '--gpus': --backend cpu uses no GPU"),
     ],
 )
-def test_gpus_and_a_backend_without_any_are_refused(command: str, options: dict[str, Any], said: str) -> None:
+def test_gpus_with_a_backend_that_uses_none_are_rejected(command: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         getattr(trisolar, command)(backend="cpu", **options)
 
 
-def test_what_may_not_be_meant_is_a_warning() -> None:
+def test_options_that_may_be_unintended_give_a_warning() -> None:
     with pytest.warns(UserWarning, match="not square") as caught:
         trisolar.divergence(size=4, span=(1, 2), steps=5)
     assert caught[0].filename == __file__

@@ -1,4 +1,4 @@
-"""N-body runs: states that NumPy sees without a copy, equal to the command line's."""
+"""N-body runs: NumPy accesses the states without a copy, and they equal the command line's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import trisolar
 from conftest import Run
 
 
-def test_states_are_at_the_start_after_every_so_many_steps_and_at_the_end() -> None:
+def test_states_are_at_the_start_at_every_interval_and_at_the_end() -> None:
     run = trisolar.nbody(model="figure-eight", steps=25, every=10)
     assert iter(run) is run and run.engine == "cpu"
     states = list(run)
@@ -24,7 +24,7 @@ def test_states_are_at_the_start_after_every_so_many_steps_and_at_the_end() -> N
         assert state.position.shape == state.velocity.shape == (3, 3)
         assert state.mass.shape == (3,) and state.mass.dtype == state.position.dtype == np.float64
         assert not state.position.flags.writeable and state.position.base is not None
-    assert next(run, None) is None, "an exhausted run stays so"
+    assert next(run, None) is None, "an exhausted run stays exhausted"
     assert [state.step for state in trisolar.nbody(model="burrau", steps=7)] == [0, 7]
 
 
@@ -37,13 +37,13 @@ def test_a_run_has_the_bits_of_the_command_line(tmp_path: Path, command_line: Ru
         assert np.array_equal(file["position"], end.position)
         assert np.array_equal(file["velocity"], end.velocity)
         assert np.array_equal(file["mass"], end.mass)
-        # Arrays of a file as the start, and the file itself.
+        # Arrays from a file serve as the start, and so does the file itself.
         *_, onwards = trisolar.nbody(bodies=file, softening=0.05, steps=5)
     *_, same = trisolar.nbody(input=tmp_path / "end.npz", softening=0.05, steps=5)
     assert np.array_equal(onwards.position, same.position)
 
 
-def test_a_run_goes_on_from_a_state_and_from_a_specification() -> None:
+def test_a_run_continues_from_a_state_and_from_a_specification() -> None:
     for integrator in ("leapfrog", "runge-kutta-4"):
         whole = list(trisolar.nbody(model="burrau", steps=40, every=20, integrator=integrator))
         rest = trisolar.nbody(bodies=whole[1], steps=20, dt=whole[1].time / 20, integrator=integrator)
@@ -56,7 +56,7 @@ def test_a_run_goes_on_from_a_state_and_from_a_specification() -> None:
     *_, a = first
     *_, b = again
     assert np.array_equal(a.position, b.position)
-    # Another model takes nothing of the start of the specification.
+    # A different model uses nothing of the start in the specification.
     assert trisolar.nbody(first.spec_toml, model="kepler").spec["dt"] == first.spec["dt"]
 
 
@@ -111,7 +111,7 @@ def test_bad_input(options: dict[str, Any], exception: type[Exception], said: st
         trisolar.nbody(**options)
 
 
-def test_bodies_that_cannot_be_integrated_are_told() -> None:
+def test_bodies_that_cannot_be_integrated_are_rejected() -> None:
     same = {"mass": [1, 1], "position": np.ones((2, 3)), "velocity": np.zeros((2, 3))}
     with pytest.raises(ValueError, match="bodies 0 and 1 are both at"):
         trisolar.nbody(bodies=same)
@@ -119,7 +119,7 @@ def test_bodies_that_cannot_be_integrated_are_told() -> None:
         trisolar.nbody(bodies=same, model="burrau")
 
 
-def test_progress_is_told_up_to_the_end_and_may_end_the_run() -> None:
+def test_progress_is_reported_to_the_end_and_may_end_the_run() -> None:
     told: list[tuple[int, int]] = []
     list(trisolar.nbody(n=200, steps=300, every=100, progress=lambda *now: told.append(now)))
     assert told[-1] == (300, 300) and told == sorted(told)
@@ -142,7 +142,7 @@ def test_a_run_ends_when_it_is_closed() -> None:
     assert next(run, None) is None
 
 
-def test_options_are_documented_and_those_of_the_specification() -> None:
+def test_options_match_the_specification_and_are_documented() -> None:
     names = list(inspect.signature(trisolar.nbody).parameters)
     documented = inspect.getdoc(trisolar.nbody) or ""
     assert all(f":param {name}:" in documented for name in names)
@@ -150,7 +150,7 @@ def test_options_are_documented_and_those_of_the_specification() -> None:
     assert set(spec) <= set(names)
 
 
-def test_partial_sums_and_configurations_are_those_of_the_command_line(
+def test_partial_sums_and_configurations_equal_the_command_lines(
     tmp_path: Path, command_line: Run
 ) -> None:
     words = "--model=plummer --n=40 --steps=20 --seed=5 --threads=2 --schedule=cyclic-forces --partials=threads".split()
@@ -165,7 +165,7 @@ def test_partial_sums_and_configurations_are_those_of_the_command_line(
             assert np.array_equal(theirs["velocity"], end.velocity)
 
 
-def test_bodies_bring_along_what_they_were_integrated_with(tmp_path: Path, command_line: Run) -> None:
+def test_bodies_keep_the_parameters_of_their_integration(tmp_path: Path, command_line: Run) -> None:
     options: dict[str, Any] = {"model": "outer-planets", "steps": 4, "softening": 1e-4}
     words = [f"--{name}={value}" for name, value in options.items()]
     command_line("nbody", *words, f"--out={tmp_path / 'end.npz'}", "--quiet")

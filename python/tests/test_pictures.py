@@ -19,7 +19,7 @@ def test_a_notebook_shows_the_picture_that_is_saved(
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_bare_picture_has_a_pixel_for_each_of_the_map(
+def test_a_bare_picture_has_one_pixel_for_each_pixel_of_the_map(
     small: trisolar.DivergenceMap, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("png") / "map.png"
@@ -38,7 +38,7 @@ def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(
     (image,) = ax.get_images()
     drawn = image.get_array()
     assert drawn is not None
-    assert np.array_equal(drawn, 8000 - small.times.astype(np.int64))
+    assert np.array_equal(drawn, 8000 - small.steps_together.astype(np.int64))
     assert image.get_cmap().name == "inferno"
     half = 30 * (12 / 17) / 2
     assert image.get_extent() == pytest.approx([-15, 15, half, -half])
@@ -52,14 +52,14 @@ def test_plot_draws_steps_minus_times_over_the_lengths_of_the_map(
     assert small.plot(ax, cmap="viridis", colorbar=False, alpha=0.5) is ax
     assert not ax.child_axes and len(figure.axes) == 1
     plt.close(figure)
-    # Where nobody else makes room for the colour bar, the map does.
+    # If nothing else makes room for the colour bar, the map does.
     figure, ax = plt.subplots()
     small.plot(ax)
     assert len(figure.axes) == 2 and not ax.child_axes
     plt.close(figure)
 
 
-def test_a_map_where_nothing_parts_is_black() -> None:
+def test_a_map_in_which_no_twins_part_is_black() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

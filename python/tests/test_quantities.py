@@ -1,4 +1,4 @@
-"""Quantities besides divergence: arrays of f64, in every way a map can be had."""
+"""Quantities other than divergence: arrays of f64, in every form of a map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_values_are_f64_without_a_copy(quantity: str) -> None:
     assert np.isfinite(map.values).all() and np.ptp(map.values) > 0
     assert quantity in repr(map)
     with pytest.raises(AttributeError, match="values"):
-        map.times
+        map.steps_together
 
 
 @pytest.mark.parametrize("quantity", UNITS)
@@ -42,7 +42,7 @@ def test_files_pickles_and_specifications_give_the_same_values(quantity: str, tm
 
 def test_the_closest_approach_is_at_most_the_distance_at_the_start() -> None:
     map = trisolar.divergence(quantity="closest-approach", masses=(1, 1, 1), **OPTIONS)
-    # The root of the kernels is within an ULP of NumPy's.
+    # The root in the kernels is within one ULP of NumPy's.
     assert (map.values <= np.nextafter(np.sqrt(344), np.inf)).all(), "the distance of bodies 2 and 3"
     assert (map.values > 0).all()
 
@@ -50,16 +50,16 @@ def test_the_closest_approach_is_at_most_the_distance_at_the_start() -> None:
 def test_divergence_is_the_default() -> None:
     map = trisolar.divergence(**OPTIONS)
     assert (map.quantity, map.unit) == ("divergence", "steps")
-    assert map.values is map.times and "quantity" not in map.spec
+    assert map.values is map.steps_together and "quantity" not in map.spec
 
 
-def test_a_precision_that_a_quantity_has_not_is_named() -> None:
+def test_a_precision_that_a_quantity_does_not_support_is_named() -> None:
     with pytest.raises(ValueError, match="with --quantity ftle it must be f64"):
         trisolar.divergence(quantity="ftle", precision="fast", **OPTIONS)
     with pytest.raises(ValueError, match="divergence, closest-approach, ftle"):
         trisolar.divergence(quantity="lyapunov", **OPTIONS)
 
 
-def test_sweeps_are_of_any_quantity() -> None:
+def test_sweeps_work_for_every_quantity() -> None:
     maps = [map for _, map in trisolar.sweep(vary={"mass2": [10, 20]}, quantity="ftle", **OPTIONS)]
     assert maps[1].values.tobytes() == trisolar.divergence(quantity="ftle", **OPTIONS).values.tobytes()

@@ -1,4 +1,4 @@
-"""A run leaves Python alive: threads, signals, progress."""
+"""Python stays responsive during a run: threads, signals, progress."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 import trisolar
 from conftest import SMALL
 
-#: Takes minutes: nothing parts.
+#: Takes minutes, because no twins part.
 LONG = "size=2000, steps=4_000_000_000, critical_distance=1e150, backend='cpu'"
 
 
 def interrupted(script: str) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Runs a script that prints `running`, interrupts it then; with the seconds until it ended."""
+    """Runs a script, interrupts it when it prints `running`, and also returns the seconds until it ended."""
     child = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -52,7 +52,7 @@ map = trisolar.divergence(size=2, steps=3, backend="cpu")
 print(map.pixel_steps)
 """)
     assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted\n12\n", "", 0)
-    # A second for the run to end, and some for a busy machine.
+    # The run gets one second to end, and some more on a busy machine.
     assert seconds < 3
 
 
@@ -102,7 +102,7 @@ def test_other_threads_run_while_a_state_is_awaited() -> None:
     assert counted > 20 and states[-1].step == 60
 
 
-def test_a_signal_handler_of_the_users_may_end_the_run() -> None:
+def test_the_users_signal_handler_may_end_the_run() -> None:
     ended, _ = interrupted(f"""
 import signal, trisolar
 def stop(number, frame):
@@ -121,7 +121,7 @@ except RuntimeError as error:
     assert (ended.stdout, ended.stderr) == ("enough\n", "")
 
 
-def test_other_threads_run_meanwhile() -> None:
+def test_other_threads_run_during_a_map() -> None:
     counted, seen = 0, []
     stop = threading.Event()
 
@@ -147,13 +147,13 @@ def test_other_threads_run_meanwhile() -> None:
     assert seen[-1] > seen[0] + 20, "the interpreter was held while computing"
 
 
-def test_maps_computed_at_once_are_those_computed_alone(small: trisolar.DivergenceMap) -> None:
+def test_maps_computed_concurrently_equal_those_computed_alone(small: trisolar.DivergenceMap) -> None:
     with ThreadPoolExecutor(4) as pool:
         maps = list(pool.map(lambda _: trisolar.divergence(SMALL), range(8)))
-    assert all(np.array_equal(map.times, small.times) for map in maps)
+    assert all(np.array_equal(map.steps_together, small.steps_together) for map in maps)
 
 
-def test_progress_is_told_in_the_calling_thread_up_to_the_end() -> None:
+def test_progress_is_reported_in_the_calling_thread_to_the_end() -> None:
     told: list[tuple[int, int]] = []
     threads = set()
 
@@ -168,7 +168,7 @@ def test_progress_is_told_in_the_calling_thread_up_to_the_end() -> None:
     assert threads == {threading.current_thread()}
 
 
-def test_an_exception_of_the_progress_function_ends_the_run() -> None:
+def test_an_exception_in_the_progress_function_ends_the_run() -> None:
     def progress(done: int, total: int) -> None:
         raise LookupError("no more")
 

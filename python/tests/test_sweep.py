@@ -11,7 +11,7 @@ import trisolar
 SMALL: dict[str, Any] = {"size": 8, "steps": 200, "critical_distance": 0.01, "backend": "cpu"}
 
 
-def test_two_parameters_make_all_pairs_of_their_values() -> None:
+def test_two_parameters_give_all_pairs_of_their_values() -> None:
     vary: dict[str, Any] = {"mass2": np.array([10, 25]), "dt": "0.0078125:0.0234375:3"}
     found = list(trisolar.sweep(vary=vary, **SMALL))
     assert [list(values.items()) for values, _ in found] == [
@@ -19,11 +19,11 @@ def test_two_parameters_make_all_pairs_of_their_values() -> None:
     ]
     for values, map in found:
         one = trisolar.divergence(masses=(10, values["mass2"], 30), dt=values["dt"], **SMALL)
-        assert np.array_equal(map.times, one.times)
+        assert np.array_equal(map.steps_together, one.steps_together)
         assert map.spec == one.spec
 
 
-def test_texts_are_those_of_the_command_line() -> None:
+def test_text_is_parsed_as_on_the_command_line() -> None:
     for vary in ("g=8,9.5", ["g=8,9.5"], {"g": [8, 9.5]}, {"g": "8,9.5"}):
         assert [values for values, _ in trisolar.sweep(vary=vary, **SMALL)] == [{"g": 8.0}, {"g": 9.5}]
 
@@ -41,6 +41,6 @@ def test_texts_are_those_of_the_command_line() -> None:
         ([5], TypeError, "must be a string"),
     ],
 )
-def test_what_is_no_sweep_is_refused(vary: Any, exception: type[Exception], said: str) -> None:
+def test_invalid_sweeps_are_rejected(vary: Any, exception: type[Exception], said: str) -> None:
     with pytest.raises(exception, match=said):
         trisolar.sweep(vary=vary, **SMALL)

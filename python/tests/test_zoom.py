@@ -1,4 +1,4 @@
-"""Zooms: the maps of the command line's frames."""
+"""Zooms: the maps equal the command line's frames."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import trisolar
 from conftest import Run
 
 
-def test_frames_are_those_of_the_command_line(tmp_path: Path, command_line: Run) -> None:
+def test_frames_equal_the_command_lines(tmp_path: Path, command_line: Run) -> None:
     command_line(
         "zoom", "--size=6x5", "--frames=3", "--set=steps=2000+frame", "--npy", f"--out={tmp_path}", "--backend=cpu",
         "--quiet",
     )
     maps = list(trisolar.zoom(size=(6, 5), frames=3, set="steps=2000+frame", backend="cpu"))
     for frame, map in enumerate(maps):
-        assert np.array_equal(map.times, np.load(tmp_path / f"frame-{frame:05}.npy"))
+        assert np.array_equal(map.steps_together, np.load(tmp_path / f"frame-{frame:05}.npy"))
         assert map.spec["steps"] == 2000 + frame and map.spec["center"] == [5.30031, -0.45]
 
 

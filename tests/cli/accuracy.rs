@@ -1,4 +1,4 @@
-//! Every run knows its error and says so; nothing that cannot be trusted ends with exit code 0 and without a warning.
+//! Every run knows its error and reports it; no unreliable result ends with exit code 0 and without a warning.
 
 use crate::support;
 
@@ -21,14 +21,14 @@ fn ends(output: &Output, code: i32, arguments: &str) -> (String, String) {
     (out, err)
 }
 
-/// A successful run's summary, its lines joined.
+/// The summary of a successful run, with its lines joined.
 #[track_caller]
 fn summary(folder: &Path, arguments: &str) -> String {
     let (out, _) = ends(&run(folder, arguments), 0, arguments);
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A successful run's JSON.
+/// The JSON of a successful run.
 #[track_caller]
 fn json(folder: &Path, arguments: &str) -> Value {
     let arguments = format!("{arguments} --json");
@@ -40,7 +40,7 @@ fn warnings(object: &Value) -> Vec<String> {
     serde_json::from_value(object["warnings"].clone()).expect("warnings")
 }
 
-/// Fails with this code, names these words, and leaves these files.
+/// Runs a command that must fail with this code, name these words, and leave these files.
 #[track_caller]
 fn fails(folder: &Path, code: i32, arguments: &str, words: &[&str], files: &[&str]) {
     let (_, err) = ends(&run(folder, arguments), code, arguments);
@@ -80,7 +80,7 @@ fn a_large_energy_error_is_a_warning_in_the_summary_and_in_json() {
         let said = warnings(&object).join("\n");
         assert!(said.contains("error of the energy"), "{arguments}: {said}");
     }
-    // Where states are printed, warnings go elsewhere.
+    // Where states are printed, warnings go to standard error.
     let arguments = "nbody --model kepler --eccentricity 0.99 --dt 0.01 --steps 500 --format textbook --final-only";
     let (out, err) = ends(&run(folder.path(), arguments), 0, arguments);
     assert!(!out.contains("warning"), "{out}");
@@ -91,7 +91,7 @@ fn a_large_energy_error_is_a_warning_in_the_summary_and_in_json() {
 }
 
 #[test]
-fn ordinary_runs_are_not_warned_of() {
+fn ordinary_runs_give_no_warnings() {
     let folder = tempfile::tempdir().unwrap();
     for arguments in [
         "nbody --n 64 --softening 0.01 --steps 20",
@@ -102,7 +102,7 @@ fn ordinary_runs_are_not_warned_of() {
         "nbody --model outer-planets --dt 10 --steps 200",
         "nbody --model lagrange --steps 500 --dt 1e-3",
         "nbody --model kepler --eccentricity 0.5 --dt 1e-3 --steps 2000 --integrator forest-ruth",
-        // On a parabola the parts of the energy cancel.
+        // On a parabola, the parts of the energy cancel.
         "nbody --model sphere --n 50 --softening 0.1 --dt 1e-3 --steps 100",
         "cluster --n 64 --end 0.5",
         "cluster --model burrau --order 8 --end 1",
@@ -121,7 +121,7 @@ fn ordinary_runs_are_not_warned_of() {
 }
 
 #[test]
-fn a_limit_makes_a_larger_energy_error_a_failure_after_all_files_are_written() {
+fn an_energy_error_above_the_limit_is_a_failure_after_all_files_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let kepler = "nbody --model kepler --eccentricity 0.9 --dt 0.01 --steps 500";
     let words = ["relative error of the energy is ", "--max-error 0.0001"];
@@ -149,12 +149,12 @@ fn a_limit_makes_a_larger_energy_error_a_failure_after_all_files_are_written() {
         &["c.txt"],
     );
     summary(folder.path(), &format!("{cluster} 1e9"));
-    // From a configuration file, which the command line goes before.
+    // The limit is in a configuration file, which the command line overrides.
     std::fs::write(folder.path().join("run.toml"), "max_error = 1e-4\n").unwrap();
     let configured = format!("{kepler} --config run.toml");
     fails(folder.path(), 1, &configured, &words, &[]);
     summary(folder.path(), &format!("{configured} --max-error 100"));
-    // A limit that cannot be one.
+    // Values that are not allowed as a limit.
     for command in [kepler, "cluster --n 16", "divergence --size 4 --steps 9"] {
         for bad in ["-1", "nan", "inf", "x"] {
             let arguments = format!("{command} --max-error {bad}");
@@ -172,7 +172,7 @@ fn a_limit_makes_a_larger_energy_error_a_failure_after_all_files_are_written() {
 }
 
 #[test]
-fn an_energy_that_is_not_evaluated_is_said_to_be_unknown() {
+fn an_energy_error_that_is_not_evaluated_is_reported_as_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let kepler = "nbody --model kepler --eccentricity 0.99 --dt 0.01 --steps 500 --energy none";
     let said = summary(folder.path(), kepler);
@@ -183,18 +183,18 @@ fn an_energy_that_is_not_evaluated_is_said_to_be_unknown() {
     let object = json(folder.path(), kepler);
     assert!(object["energy_error"].is_null() && object["largest_energy_error"].is_null());
     assert!(object["notes"].to_string().contains("--energy none"));
-    // A series needs it anyway.
+    // A series requires the energy anyway.
     let object = json(folder.path(), &format!("{kepler} --series s.csv"));
     assert!(object["largest_energy_error"].as_f64().unwrap() > 1.0);
 }
 
-/// Body 1 starts at 1.79e308 and moves by 3e304 a step: after 26 steps its coordinate is beyond the largest number.
+/// Body 1 starts at 1.79e308 and moves by 3e304 per step: after 26 steps, its coordinate exceeds the largest number.
 #[test]
-fn coordinates_that_are_no_numbers_are_a_failure_with_the_step_and_the_bodies() {
+fn nan_coordinates_are_a_failure_that_names_the_step_and_the_bodies() {
     let folder = tempfile::tempdir().unwrap();
     let bodies = "1 0 0 0 0 0 0\n1 1.79e308 0 0 3e304 0 0\n1 0 5 0 0 0 0\n";
     std::fs::write(folder.path().join("away.txt"), bodies).unwrap();
-    // Where forces are evaluated after the coordinates, the other bodies' velocities are lost in the same step.
+    // If forces are evaluated after the coordinates change, the velocities of the other bodies become NaN in the same step.
     for (integrator, lost) in [
         ("explicit-euler", "body 1 are no longer finite numbers"),
         (
@@ -219,7 +219,7 @@ fn coordinates_that_are_no_numbers_are_a_failure_with_the_step_and_the_bodies() 
 }
 
 #[test]
-fn an_energy_that_is_no_number_is_a_failure_with_the_closest_bodies() {
+fn a_nan_energy_is_a_failure_that_names_the_closest_bodies() {
     let folder = tempfile::tempdir().unwrap();
     let bodies = "1 0 0 0 0 0 0\n1 1 0 0 1e200 0 0\n1 0 5 0 0 0 0\n";
     std::fs::write(folder.path().join("fast.txt"), bodies).unwrap();
@@ -235,7 +235,7 @@ fn an_energy_that_is_no_number_is_a_failure_with_the_closest_bodies() {
 }
 
 #[test]
-fn bodies_whose_pull_cannot_be_computed_are_refused() {
+fn bodies_whose_pull_cannot_be_computed_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for apart in ["1e-160", "1e-170", "1e-320"] {
         let bodies = format!("1 0 0 0 0 0 0\n1 {apart} 0 0 0 0 0\n1 5 0 0 0 0 0\n");
@@ -244,13 +244,13 @@ fn bodies_whose_pull_cannot_be_computed_are_refused() {
             let arguments = format!("{command} --input close.txt --quiet");
             fails(folder.path(), 2, &arguments, &["0 and 1", "apart"], &[]);
         }
-        // Softened, they can be.
+        // With softening, the pull can be computed.
         summary(
             folder.path(),
             "nbody --g 1 --dt 1e-3 --steps 10 --input close.txt --softening 0.1",
         );
     }
-    // A body of mass 0 pulls nothing.
+    // A body of mass 0 exerts no pull.
     let bodies = "0 0 0 0 0 0 0\n0 1e-200 0 0 0 0 0\n1 5 0 0 0 0 0\n";
     std::fs::write(folder.path().join("tests.txt"), bodies).unwrap();
     summary(
@@ -260,7 +260,7 @@ fn bodies_whose_pull_cannot_be_computed_are_refused() {
 }
 
 #[test]
-fn a_resumed_run_knows_the_error_from_before() {
+fn a_resumed_run_includes_the_earlier_error() {
     let folder = tempfile::tempdir().unwrap();
     for (name, outputs) in [("a.npz", ""), ("b.npz", "--series s.npz")] {
         let kepler = format!(
@@ -273,7 +273,7 @@ fn a_resumed_run_knows_the_error_from_before() {
         let error = |run: &Value, key: &str| run[key].as_f64().unwrap();
         assert!(error(&resumed, "energy_error") > 1.0, "{resumed}");
         if !outputs.is_empty() {
-            // The closest approach, at which the error was largest, is in the series.
+            // The series contains the closest approach, at which the error was largest.
             let (was, is) = (
                 error(&before, "largest_energy_error"),
                 error(&resumed, "largest_energy_error"),
@@ -289,7 +289,7 @@ fn a_resumed_run_knows_the_error_from_before() {
 const NONSENSE: &str = "--size 12 --dt 10 --steps 100 --backend cpu";
 
 #[test]
-fn maps_whose_step_is_too_long_are_warned_of_by_every_command() {
+fn every_command_warns_of_maps_whose_step_is_too_long() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("points.txt"),
@@ -326,7 +326,7 @@ fn maps_whose_step_is_too_long_are_warned_of_by_every_command() {
         let said = summary(folder.path(), &command);
         let words = ["warning", "time step is too long for 100.0 %"];
         assert!(words.iter().all(|w| said.contains(w)), "{command}: {said}");
-        // A second run of a sequence finds its frames.
+        // A second run of a sequence finds the frames of the first.
         let object = json(folder.path(), &command);
         let found = object.pointer(key);
         let found = found.unwrap_or_else(|| panic!("{command}: {object}"));
@@ -338,7 +338,7 @@ fn maps_whose_step_is_too_long_are_warned_of_by_every_command() {
 }
 
 #[test]
-fn a_limit_makes_a_larger_share_of_unresolved_pixels_a_failure() {
+fn more_unresolved_pixels_than_the_limit_are_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("m.toml"), "max_error = 0.5\n").unwrap();
     let points = "1 2 -11\n3 4 -11\n5 6 -11\n";
@@ -387,7 +387,7 @@ fn a_limit_makes_a_larger_share_of_unresolved_pixels_a_failure() {
     );
 }
 
-/// The sample does not depend on the devices, the precision or the threads.
+/// The sampled pixels do not depend on the devices, the precision or the threads.
 #[test]
 fn the_share_of_unresolved_pixels_is_the_same_however_the_map_is_computed() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,12 @@
-//! Whatever cannot work is refused before anything is computed: exit code 2, and a message that names the option,
-//! the value and what is allowed.
+//! Input that cannot work is rejected before anything is computed: exit code 2, and a message that names the option, the value
+//! and what is allowed.
 
 use crate::support;
 
 use predicates::prelude::*;
 use support::trisolar;
 
-/// Runs `divergence` with these options and expects exit code 2, nothing on stdout, no file, and all of `words` in
-/// the message.
+/// Runs `divergence` with these options and expects exit code 2, nothing on stdout, no file, and all of `words` in the message.
 #[track_caller]
 fn refused(options: &[&str], words: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
@@ -45,7 +44,7 @@ fn size_refused(size: &str, words: &[&str]) {
 }
 
 #[test]
-fn sizes_without_pixels_or_beyond_two_to_the_32() {
+fn sizes_of_zero_or_more_than_two_to_the_32_pixels() {
     size_refused("0", &["0x0", "from 1 to"]);
     size_refused("0x5", &["0x5"]);
     size_refused("70000x70000", &["70000x70000", "4294967296"]);
@@ -77,7 +76,7 @@ fn numbers_that_are_not_finite() {
 }
 
 #[test]
-fn lengths_and_times_that_are_not_above_zero() {
+fn lengths_and_times_that_are_not_positive() {
     refused(&["--dt", "0"], &["--dt", "'0'", "above 0"]);
     refused(&["--dt", "-0.1"], &["--dt", "'-0.1'", "above 0"]);
     refused(&["--span", "-1"], &["--span", "above 0"]);
@@ -92,7 +91,7 @@ fn lengths_and_times_that_are_not_above_zero() {
 }
 
 #[test]
-fn bodies_that_cannot_be() {
+fn invalid_bodies() {
     refused(
         &["--masses", "1,-2,3"],
         &["--masses", "1,-2,3", "at least 0"],
@@ -119,7 +118,7 @@ fn bodies_that_cannot_be() {
 }
 
 #[test]
-fn what_engines_derive_must_not_overflow_or_vanish() {
+fn derived_quantities_must_not_overflow_or_vanish() {
     refused(&["--dt", "1e200"], &["--dt", "--dt^2"]);
     refused(&["--dt", "1e-170"], &["--dt", "--dt^2"]);
     refused(
@@ -143,7 +142,7 @@ fn what_engines_derive_must_not_overflow_or_vanish() {
 }
 
 #[test]
-fn choices_and_counts_outside_their_range() {
+fn choices_and_counts_out_of_range() {
     refused(&["--threads", "0"], &["--threads", "from 1 to 4096"]);
     refused(&["--threads", "-1"], &["--threads", "from 1 to 4096"]);
     refused(
@@ -174,17 +173,17 @@ fn files_that_cannot_be_written() {
         &["--save-config", "nowhere/a.toml"],
         &["--save-config", "does not exist"],
     );
-    // One bad file among good ones: none is written.
+    // If one of several files is bad, none is written.
     refused(&["--out", "good.npy", "--out", "bad.xyz"], &["bad.xyz"]);
 }
 
 #[test]
-fn a_directory_that_takes_no_files_is_found_before_the_work() {
-    // Even root may not create files here.
+fn a_directory_without_write_access_is_detected_before_the_work() {
+    // Not even root may create files here.
     refused(&["--out", "/proc/map.npy"], &["--out", "/proc/map.npy"]);
 }
 
-/// A file with this text as `--config`.
+/// Passes a file with this text as `--config`.
 #[track_caller]
 fn config_refused(text: &str, words: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
@@ -247,7 +246,7 @@ fn no_command_or_an_unknown_one() {
 }
 
 #[test]
-fn devices_and_drivers_that_cannot_be_meant() {
+fn invalid_devices_and_drivers() {
     for list in ["", "x", "0,", "-1", "0,64", "1;2", "All"] {
         refused(
             &["--gpus", list],

@@ -1,4 +1,4 @@
-//! `trisolar bench solvers` measures and prints what the tables of Pacheco & Malensek (2021) hold.
+//! `trisolar bench solvers` measures and prints the contents of the tables in Pacheco & Malensek (2021).
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn all_tables_are_measured() {
             "{table}"
         );
     }
-    // The numbers of Pacheco & Malensek (2021) stand beside those of its runs.
+    // The rows of the program's runs are next to the numbers of Pacheco & Malensek (2021).
     let book = rows
         .iter()
         .find(|r| r["table"] == "7.3" && r["workers"] == 2 && r["name"] == "forces cyclic");

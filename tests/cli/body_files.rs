@@ -1,4 +1,4 @@
-//! What is written of bodies comes back as it was: not only their numbers, but what these mean.
+//! Bodies that are written can be read back: their numbers, and also the parameters that give these a meaning.
 
 use crate::support;
 
@@ -31,7 +31,7 @@ fn file(folder: &Path, name: &str) -> BodyFile {
     read(&folder.join(name)).unwrap()
 }
 
-/// Starts whose units, softening and dimensions are not the usual ones.
+/// Starts with unusual units, softening and dimensions.
 const STARTS: [&str; 3] = [
     "--model outer-planets --steps 30",
     "--model plummer --n 20 --g 2.5 --softening 0.05 --dt 0.01 --steps 30",
@@ -39,7 +39,7 @@ const STARTS: [&str; 3] = [
 ];
 
 #[test]
-fn bodies_come_back_with_the_physics_they_left_with() {
+fn bodies_are_read_back_with_their_physics() {
     for start in STARTS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
@@ -51,7 +51,7 @@ fn bodies_come_back_with_the_physics_they_left_with() {
                 let [there, here] = [&left, &back].map(|o| &o["specification"][key]);
                 assert_eq!(there, here, "{start} {name} {key}");
             }
-            // To the bit: the same numbers, in the same units.
+            // The numbers are equal bit for bit, in the same units.
             assert_eq!(
                 left["diagnostics"]["total"], back["start_energy"],
                 "{start} {name}"
@@ -69,7 +69,7 @@ fn bodies_come_back_with_the_physics_they_left_with() {
 }
 
 #[test]
-fn a_run_that_goes_on_from_a_file_has_the_bits_of_one() {
+fn a_run_continued_from_a_file_has_the_bits_of_an_uninterrupted_run() {
     for start in STARTS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
@@ -91,14 +91,14 @@ fn a_run_that_goes_on_from_a_file_has_the_bits_of_one() {
 }
 
 #[test]
-fn every_format_turns_into_every_other_without_loss() {
+fn every_format_converts_to_every_other_without_loss() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let text = "name,mass,x,y,z,vx,vy,vz,g,softening,time\n\
                 Sol,1.5,0.1,0.2,0.3,1,1,1,0.3,0.125,-2.5\n\
                 a moon,1e-3,0.4,1,0.7,0.5,-1,0.25,0.3,0.125,-2.5\n";
     std::fs::write(path.join("start.csv"), text).unwrap();
-    // A step so short that nothing moves.
+    // A step so short that nothing moves converts the file.
     let turn = |from: &str, to: &str| {
         json(
             path,
@@ -123,7 +123,7 @@ fn every_format_turns_into_every_other_without_loss() {
 }
 
 #[test]
-fn options_go_before_what_a_file_tells_and_a_note_says_so() {
+fn options_override_the_parameters_of_a_file_and_a_note_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     json(
@@ -143,11 +143,11 @@ fn options_go_before_what_a_file_tells_and_a_note_says_so() {
             "{said}"
         );
         assert!(said.contains("--softening 0.5 overrides"), "{said}");
-        // What is the same is no news.
+        // An option with the same value gives no note.
         let run = json(path, &format!("nbody --input {name} --steps 1 --g 2.5"));
         assert!(notes(&run).is_empty());
     }
-    // A saved configuration of such a run is that run.
+    // A saved configuration of such a run gives the same run.
     json(
         path,
         "nbody --input a.npz --steps 3 --save-config a.toml --out b.npz",
@@ -158,7 +158,7 @@ fn options_go_before_what_a_file_tells_and_a_note_says_so() {
 }
 
 #[test]
-fn what_a_file_does_not_tell_is_said() {
+fn parameters_missing_from_a_file_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(path.join("a.csv"), "mass,x,y,vx,vy\n1,0,0,0,0\n1,1,0,0,1\n").unwrap();
@@ -185,7 +185,7 @@ fn what_a_file_does_not_tell_is_said() {
         );
         assert!(notes(&run).is_empty());
     }
-    // Names of a text are kept, its order too.
+    // The names and the order of a text file are kept.
     json(path, "nbody --input b.txt --steps 1 --out b.csv");
     let names = file(path, "b.csv").carried.names.unwrap();
     assert_eq!(names, ["5", "7"]);
@@ -196,7 +196,7 @@ fn what_a_file_does_not_tell_is_said() {
     textbook.stderr(predicates::str::contains("note: a.txt does not contain G"));
 }
 
-/// Two dark particles and a star of a TIPSY file at a time, with these softening lengths.
+/// A TIPSY file with two dark particles and a star, at a given time and with these softening lengths.
 fn tipsy(time: f64, softening: [f32; 3]) -> Vec<u8> {
     let mut bytes = time.to_le_bytes().to_vec();
     for n in [3_u32, 3, 0, 2, 1, 0] {
@@ -214,7 +214,7 @@ fn tipsy(time: f64, softening: [f32; 3]) -> Vec<u8> {
 }
 
 #[test]
-fn tipsy_tells_time_and_softening_and_has_g_1() {
+fn tipsy_files_contain_time_and_softening_and_have_g_1() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(path.join("a.tipsy"), tipsy(4.5, [0.125; 3])).unwrap();
@@ -227,7 +227,7 @@ fn tipsy_tells_time_and_softening_and_has_g_1() {
         let expected = (Some(1.0), Some(0.125), Some(4.75));
         assert_eq!((told.g, told.softening, told.time), expected, "{command}");
     }
-    // One softening length has to do for all.
+    // A run has a single softening length for all bodies.
     std::fs::write(path.join("b.tipsy"), tipsy(0.0, [0.125, 0.5, 0.125])).unwrap();
     for command in ["nbody --steps 1", "cluster --end 0.25"] {
         let refused = trisolar(path)
@@ -244,7 +244,7 @@ fn tipsy_tells_time_and_softening_and_has_g_1() {
     }
 }
 
-/// Energy at the first and last line of a cluster's diagnostics.
+/// Energies in the first and last line of a cluster's diagnostics.
 fn energies(folder: &Path, series: &str) -> [f64; 2] {
     let mut file = trisolar::io::npz::NpzReader::open(folder.join(series)).unwrap();
     let [kinetic, potential] =
@@ -254,7 +254,7 @@ fn energies(folder: &Path, series: &str) -> [f64; 2] {
 }
 
 #[test]
-fn clusters_come_back_with_softening_time_and_energy() {
+fn clusters_are_read_back_with_softening_time_and_energy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let outs = "--out a.npz --out a.txt --series a-series.npz --snapshots shots";
@@ -281,7 +281,7 @@ fn clusters_come_back_with_softening_time_and_energy() {
         );
         assert_eq!(file(path, "b.txt").carried.time, Some(0.9));
     }
-    // Time goes on, it does not go back; and without --end it goes on for 1.
+    // Time cannot go back; without --end, a run continues for one unit of time.
     let early = trisolar(path)
         .args("cluster --input a.npz --end 0.5".split(' '))
         .assert()
@@ -289,7 +289,7 @@ fn clusters_come_back_with_softening_time_and_energy() {
     early.stderr(predicates::str::contains("must be after 0.6"));
     let unit = json(path, "cluster --input a.npz --checkpoint c.npz --out d.npz");
     assert_eq!(unit["time"], 1.6);
-    // A checkpoint knows when its run began.
+    // A checkpoint contains the start time of its run.
     let resumed = json(path, "cluster --resume c.npz --end 2");
     assert_eq!(resumed["time"], 2.0);
     assert_eq!(file(path, "d.npz").carried.time, Some(2.0));
@@ -298,14 +298,14 @@ fn clusters_come_back_with_softening_time_and_energy() {
         .assert()
         .code(2);
     late.stderr(predicates::str::contains("the checkpoint is at 2 already"));
-    // What its file does not tell is said.
+    // Parameters that are missing from its file are reported.
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plummer_1024.txt");
     let run = json(path, &format!("cluster --input {golden} --end 0.01"));
     assert!(notes(&run)[0].contains("does not contain a softening length: 4/n is used"));
 }
 
 #[test]
-fn runs_of_bodies_and_of_clusters_take_each_others_files() {
+fn nbody_and_cluster_runs_read_each_others_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let outs = "--out a.npz --out a.txt --out a.csv";
@@ -343,7 +343,7 @@ fn runs_of_bodies_and_of_clusters_take_each_others_files() {
         let start = run["start_energy"].as_f64().unwrap();
         assert!((start / energy - 1.0).abs() < 1e-12, "{name}");
     }
-    // A cluster has G = 1: another is in its masses, and orbits are the same.
+    // A cluster has G = 1; a different G is absorbed in its masses, and the orbits stay the same.
     json(path, &format!("nbody {} --out p.npz", STARTS[0]));
     let run = json(
         path,
@@ -385,7 +385,7 @@ fn the_bodies_of_a_checkpoint_have_its_physics() {
     let back = json(path, "nbody --input c.npz --steps 1");
     assert_eq!(left["diagnostics"]["total"], back["start_energy"]);
     assert_eq!(left["time"], back["specification"]["start_time"]);
-    // Names are in checkpoints as well.
+    // Checkpoints also contain the names.
     std::fs::write(
         path.join("n.csv"),
         "name,mass,x,y,vx,vy,g\nfirst,1,0,0,0,0,1\nsecond,1,1,0,0,1,1\n",
@@ -405,7 +405,7 @@ fn the_bodies_of_a_checkpoint_have_its_physics() {
 }
 
 #[test]
-fn columns_that_differ_from_line_to_line_are_refused_with_their_place() {
+fn columns_that_must_be_constant_but_differ_are_rejected_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     for (name, text, said) in [

@@ -1,4 +1,4 @@
-//! Promises of `trisolar cluster`.
+//! Tests of `trisolar cluster`.
 
 use crate::support;
 
@@ -25,7 +25,7 @@ fn a_resumed_run_ends_in_the_same_bytes() {
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(read("whole.txt").len() > 1000);
     assert_eq!(read("whole.txt"), read("resumed.txt"));
-    // Text and npz give the same bodies back.
+    // Text and npz files contain the same bodies.
     let bodies =
         |name: &str| trisolar::hermite::files::read_bodies(&folder.path().join(name)).unwrap();
     assert_eq!(bodies("whole.txt"), bodies("whole.npz"));
@@ -33,7 +33,7 @@ fn a_resumed_run_ends_in_the_same_bytes() {
 }
 
 #[test]
-fn diagnostics_go_to_lines_files_and_plots() {
+fn diagnostics_are_printed_saved_and_plotted() {
     let folder = tempfile::tempdir().unwrap();
     cluster(folder.path())
         .args("--n 64 --order 4 --end 0.5 --series s.npz --snapshots shots --plots p".split(' '))
@@ -66,7 +66,7 @@ fn diagnostics_go_to_lines_files_and_plots() {
 }
 
 #[test]
-fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
+fn invalid_input_is_rejected_with_the_option_and_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("short.txt"), "0 1.0 0 0 0\n").unwrap();
     std::fs::write(
@@ -137,7 +137,7 @@ fn what_cannot_be_computed_is_refused_with_the_option_and_what_is_allowed() {
 }
 
 #[test]
-fn a_jump_over_a_head_on_pair_is_warned_of_with_the_pair() {
+fn a_step_across_a_head_on_encounter_gives_a_warning_that_names_the_pair() {
     let folder = tempfile::tempdir().unwrap();
     let text = "0 1.0 30 0 0 0 0 0\n1 0.5 0.05 0.0005 0 -5 0 0\n2 0.5 -0.05 -0.0005 0 5 0 0\n";
     std::fs::write(folder.path().join("pair.txt"), text).unwrap();
@@ -155,7 +155,7 @@ fn a_jump_over_a_head_on_pair_is_warned_of_with_the_pair() {
     let json = run(&format!("{coarse} --json"));
     let object: serde_json::Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
     assert!(object["worst_step"]["ratio"].as_f64().unwrap() >= 8.0);
-    // Steps that suit the passage: no warning.
+    // Steps that resolve the passage give no warning.
     run("--order 6").stdout(contains("warning").not());
 }
 
@@ -177,7 +177,7 @@ fn the_neighbour_scheme_resumes_to_the_same_bytes_and_reports_its_lists() {
 }
 
 #[test]
-fn burraus_problem_is_known_to_eight_digits_at_time_20() {
+fn burraus_problem_agrees_with_the_known_solution_to_eight_digits_at_time_20() {
     let folder = tempfile::tempdir().unwrap();
     cluster(folder.path())
         .args("--model burrau --order 8 --eta 0.06 --eta-start 0.01 --iterations 3".split(' '))

@@ -1,4 +1,4 @@
-//! `trisolar compare`: modes of one map against each other.
+//! `trisolar compare` compares modes of one map with each other.
 
 use crate::support;
 
@@ -23,7 +23,7 @@ fn compare(directory: &Path, arguments: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 #[test]
-fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
+fn every_mode_is_compared_with_the_first_and_the_differences_are_drawn() {
     let directory = tempfile::tempdir().expect("a folder");
     let out = compare(
         directory.path(),
@@ -52,7 +52,7 @@ fn every_mode_is_compared_with_the_first_and_its_differences_drawn() {
     }
 }
 
-/// On a CPU fixed takes 20 times as long as f64, and float-float 8 times.
+/// On a CPU, fixed takes 20 times as long as f64, and float-float 8 times.
 #[test]
 fn without_modes_the_comparison_takes_as_long_as_a_few_maps() {
     let directory = tempfile::tempdir().expect("a folder");
@@ -66,7 +66,7 @@ fn without_modes_the_comparison_takes_as_long_as_a_few_maps() {
     }
 }
 
-/// Share of grainy pixels in f64, mixed and f32 of a map around a point of the zoom of Badger's study.
+/// The fraction of grainy pixels in f64, mixed and f32, in a map around a point of the zoom of Badger's study.
 fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
     let directory = tempfile::tempdir().expect("a folder");
     let out = trisolar(directory.path())
@@ -86,7 +86,7 @@ fn grain(size: &str, span: &str, shift: &str, steps: &str) -> [f64; 3] {
     [0, 1, 2].map(|k| json["modes"][k]["grain"].as_f64().expect("a number"))
 }
 
-/// A finding of Badger's study. Ranges, shifts and steps are those of frames 60 and 300 of its zoom, cut to a few pixels.
+/// A result of Badger's study. Ranges, shifts and steps are those of frames 60 and 300 of its zoom, reduced to a few pixels.
 #[test]
 fn f32_is_grainy_and_mixed_is_not_until_pixels_are_closer_than_a_millimetre() {
     let [exact, mixed, single] = grain("48", "1.6", "2.5e-4", "102500");
@@ -98,13 +98,13 @@ fn f32_is_grainy_and_mixed_is_not_until_pixels_are_closer_than_a_millimetre() {
 }
 
 #[test]
-fn modes_and_files_that_cannot_be_are_refused_before_anything_is_computed() {
+fn invalid_modes_and_files_are_rejected_before_anything_is_computed() {
     let directory = tempfile::tempdir().expect("a folder");
     for (arguments, word) in [
         (&["--modes", "f64,single"][..], "float-float"),
         (&["--out", "d.jpg"], ".png"),
         (&["--out", "missing/d.png"], "missing"),
-        // Leapfrog in f32.
+        // Leapfrog does not support f32.
         (
             &["--modes", "leapfrog", "--precision", "f32"],
             "explicit-euler",

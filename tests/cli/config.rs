@@ -1,4 +1,4 @@
-//! `--save-config` and `--config`: the whole specification, to the bit, and the command line before the file.
+//! `--save-config` and `--config`: the file holds the whole specification bit for bit, and the command line overrides it.
 
 use crate::support;
 
@@ -14,7 +14,7 @@ fn divergence(directory: &Path) -> Command {
     command
 }
 
-/// The specification of a run, as it reports it.
+/// The specification of a run as the run reports it.
 fn specification(directory: &Path, options: &[&str]) -> Value {
     let output = divergence(directory).args(options).output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
@@ -76,7 +76,7 @@ fn every_option_survives_the_file_to_the_bit() {
     assert_eq!(given.to_string(), read.to_string());
     let bytes = |name| std::fs::read(directory.path().join(name)).unwrap();
     assert_eq!(bytes("a.toml"), bytes("b.toml"));
-    // A file that says everything leaves nothing to the defaults.
+    // A complete file leaves no value to the defaults.
     let text = String::from_utf8(bytes("a.toml")).unwrap();
     for key in given.as_object().unwrap().keys() {
         assert!(
@@ -87,7 +87,7 @@ fn every_option_survives_the_file_to_the_bit() {
 }
 
 #[test]
-fn options_go_before_the_file_and_the_file_before_defaults() {
+fn options_override_the_file_and_the_file_overrides_defaults() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(
         directory.path().join("c.toml"),
@@ -121,7 +121,7 @@ fn one_number_of_span_makes_pixels_square() {
 }
 
 #[test]
-fn pixels_that_are_not_square_and_lost_shifts_are_said() {
+fn pixels_that_are_not_square_and_lost_shifts_give_warnings() {
     let directory = tempfile::tempdir().unwrap();
     let warned = |options: &[&str], word: &'static str| {
         divergence(directory.path())

@@ -1,4 +1,4 @@
-//! Promises of `trisolar encounters`.
+//! Tests of `trisolar encounters`.
 
 use crate::support;
 
@@ -36,7 +36,7 @@ fn refused(options: &str, words: &[&str]) {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn invalid_options_are_rejected_by_name() {
     for (options, words) in [
         ("--e 1", &["'1'", "--e", "0 to 0.999999"][..]),
         ("--e -0.1", &["-0.1", "--e"]),
@@ -132,7 +132,7 @@ fn points_are_checked_one_by_one() {
     let (given, named) = (both("--points p.csv --json"), both("--setup burrau --json"));
     assert_eq!(given["lifetimes"], named["lifetimes"]);
     assert_eq!(named["escapers"][0]["what"], "body 1 (mass 3)");
-    // An input is no output.
+    // An input file cannot be an output as well.
     encounters(folder.path(), "--points p.csv --out p.csv")
         .assert()
         .code(2)
@@ -140,7 +140,7 @@ fn points_are_checked_one_by_one() {
 }
 
 #[test]
-fn files_hold_what_the_summary_counts_for_any_number_of_threads() {
+fn files_match_the_summary_for_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let options = "--n 200 --seed 3 --draw inclination=isotropic,e=thermal:0:0.9,phase=uniform --radii 0.1,0.1,0.1";
     let run = |more: &str| {
@@ -188,7 +188,7 @@ fn files_hold_what_the_summary_counts_for_any_number_of_threads() {
             && head.ends_with("start_e,start_inclination,start_phase")
     );
     assert_eq!(lines.count(), 200);
-    // The summary in words says the same, and what was written.
+    // The printed summary has the same content and lists the files.
     let text = String::from_utf8(run("--out c.csv")).unwrap();
     assert!(text.contains("escape") && text.contains("c.csv") && text.contains("kicks/s"));
 }
@@ -218,7 +218,7 @@ fn a_map_has_its_shape_and_a_picture() {
 }
 
 #[test]
-fn what_is_wrong_or_open_is_said() {
+fn large_errors_and_open_runs_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let options = "--n 30 --order 2 --steps-per-period 30 --max-time 500";
     encounters(folder.path(), options)
@@ -238,7 +238,7 @@ fn what_is_wrong_or_open_is_said() {
     assert!(warnings[0].as_str().unwrap().contains("energy of"));
     assert!(warnings[1].as_str().unwrap().contains("are open"));
 
-    // With a limit it is a failure, after all files were written.
+    // With a limit it is a failure, after all files have been written.
     let limited = format!("{options} --max-error 1e-12 --out e.csv");
     encounters(folder.path(), &limited)
         .assert()
@@ -270,11 +270,11 @@ fn ctrl_c_ends_a_run_without_files() {
     assert_eq!(support::names(folder.path()), [""; 0]);
 }
 
-/// A computation that takes some seconds on two threads, and its files.
+/// A computation that takes some seconds on two threads, and its output files.
 const LONG: &str = "--n 6000 --seed 5 --threads 2 --draw inclination=isotropic,phase=uniform";
 const FILES: &str = "--out a.npz --out a.csv --plots p";
 
-/// Starts a computation and ends it by `signal` as soon as its record says that runs are done; its exit code, if it had one.
+/// Starts a computation and sends `signal` as soon as its record contains finished runs; returns its exit code, if it had one.
 fn interrupted(folder: &Path, options: &str, signal: rustix::process::Signal) -> Option<i32> {
     use std::time::{Duration, Instant};
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("trisolar"))
@@ -319,7 +319,7 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
     assert_eq!(interrupted(path, &streamed, Signal::INT), Some(130));
     let begun = ["a.npz.part", "a.npz.part.json"];
     assert_eq!(support::names(path), begun);
-    // Neither begun anew by a slip, nor gone on with as something else.
+    // The computation is neither restarted by mistake nor continued with different options.
     encounters(path, &streamed)
         .assert()
         .code(2)
@@ -341,17 +341,17 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
             .stderr(contains(words));
         assert_eq!(support::names(path), begun);
     }
-    // Once more, without a chance to say anything.
+    // Kills it once more, without giving it a chance to clean up.
     assert_eq!(interrupted(path, "--resume a.npz", Signal::KILL), None);
     assert_eq!(support::names(path)[..2], begun);
-    // A file that somebody else has put there meanwhile is not overwritten.
+    // A file that another program has put there meanwhile is not overwritten.
     std::fs::write(path.join("a.csv"), "mine").unwrap();
     encounters(path, "--resume a.npz")
         .assert()
         .code(2)
         .stderr(contains("a.csv").and(contains("differ from what this run wrote")));
     std::fs::remove_file(path.join("a.csv")).unwrap();
-    // By the same command, on another number of threads.
+    // Resumes with the same command on a different number of threads.
     let output = encounters(path, &format!("{LONG} {FILES} --resume --threads 3 --json"))
         .output()
         .unwrap();
@@ -368,7 +368,7 @@ fn an_interrupted_computation_resumes_to_the_same_bytes() {
 }
 
 #[test]
-fn records_on_disk_give_the_files_of_records_in_memory() {
+fn streamed_records_give_the_same_files_as_records_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(
@@ -423,7 +423,7 @@ fn a_saved_configuration_gives_the_same_records() {
         text.contains("seed = 9") && text.contains("max_error = 0.5"),
         "{text}"
     );
-    // The command line goes first.
+    // The command line overrides the file.
     encounters(path, "--config c.toml --seed 10 --out b.npz --quiet")
         .assert()
         .success();

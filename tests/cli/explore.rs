@@ -1,5 +1,5 @@
-//! `trisolar explore` and `--live` as programs: tiles are the command line's maps, orbits count what maps count, Ctrl-C ends the
-//! server, and who watches a run changes nothing of it.
+//! `trisolar explore` and `--live` as programs: tiles equal the command line's maps, orbits count the steps that maps count,
+//! Ctrl-C ends the server, and watching a run does not change it.
 
 #[path = "../../host/explore/tests/support/mod.rs"]
 mod client;
@@ -15,7 +15,7 @@ use client::{address, counts, get, post, post_head};
 use serde_json::{Value, json};
 use support::trisolar;
 
-/// A server, which ends with the test.
+/// A server, which is stopped when the test ends.
 struct Explorer {
     child: Child,
     at: SocketAddr,
@@ -45,14 +45,14 @@ impl Explorer {
 
 impl Drop for Explorer {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 #[test]
-fn gpus_that_are_asked_for_by_number_must_be_there() {
+fn gpus_that_are_requested_by_number_must_exist() {
     let folder = tempfile::tempdir().unwrap();
     for options in [&["--gpus", "63"][..], &["--gpus", "0", "--backend", "cpu"]] {
         let refused = trisolar(folder.path())
@@ -63,7 +63,7 @@ fn gpus_that_are_asked_for_by_number_must_be_there() {
     }
 }
 
-/// Sends Ctrl-C; the exit code, and how long it took.
+/// Sends Ctrl-C; returns the exit code and the time until the process ended.
 fn interrupt(child: &mut Child) -> (Option<i32>, Duration) {
     let began = Instant::now();
     let id = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
@@ -72,7 +72,7 @@ fn interrupt(child: &mut Child) -> (Option<i32>, Duration) {
     (status.code(), began.elapsed())
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers that are the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -87,13 +87,13 @@ impl Random {
         from[self.below(from.len() as u64) as usize].clone()
     }
 
-    /// From low to high.
+    /// A number from low to high.
     fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.below(1 << 20) as f64 / (1 << 20) as f64
     }
 }
 
-/// A value as the command line takes it.
+/// A value in the form that the command line accepts.
 fn word(value: &Value) -> String {
     match value {
         Value::Array(parts) => {
@@ -116,7 +116,7 @@ fn npy(path: &Path) -> Vec<u32> {
     counts(&bytes[10 + header..])
 }
 
-/// A specification in which much happens in few steps.
+/// A specification with much dynamics in few steps.
 fn random_specification(random: &mut Random) -> Value {
     let mut spec = json!({
         "steps": 300 + random.below(1200), "dt": random.pick(&[0.01, 0.02, 0.05]),
@@ -207,7 +207,7 @@ fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if answer.status == 422 {
-            // Not a map that can be computed, on either way.
+            // Both ways reject a map that cannot be computed.
             assert_eq!(
                 output.status.code(),
                 Some(2),
@@ -233,11 +233,11 @@ fn tiles_equal_the_command_lines_map_pixel_for_pixel() {
 }
 
 #[test]
-fn the_command_that_is_copied_makes_the_map_that_is_shown() {
+fn the_copied_command_makes_the_displayed_map() {
     let folder = tempfile::tempdir().unwrap();
     let server = Explorer::start(&[]);
     let spec = json!({ "integrator": "leapfrog", "dt": 0.02, "steps": 900, "masses": [10, 20.5, 30], "shift": [1e-3, 0, 2e-3] });
-    // A tile as a view: 16 to 24 along x, -8 to 0 along y.
+    // The tile corresponds to the view from 16 to 24 along x and from -8 to 0 along y.
     let view = json!({ "center": [20, -4], "span": [8, 8], "size": [32, 32] });
     let described = post(
         server.at,
@@ -280,7 +280,7 @@ fn the_command_that_is_copied_makes_the_map_that_is_shown() {
 }
 
 #[test]
-fn an_orbit_counts_the_steps_that_its_pixel_has() {
+fn an_orbit_has_as_many_steps_as_its_pixel() {
     let server = Explorer::start(&[]);
     let methods = [
         json!({ "integrator": "explicit-euler" }),
@@ -304,7 +304,7 @@ fn an_orbit_counts_the_steps_that_its_pixel_has() {
         );
         let times = counts(&map.frames()[0].3);
         for pixel in [0, 27, 63] {
-            // The pixel as a tile of one, three levels deeper.
+            // The pixel is a tile of one pixel, three levels deeper.
             let at = json!([12, 16 + pixel % 8, -8 + pixel / 8, 1]);
             let orbit = post(
                 server.at,
@@ -343,7 +343,7 @@ fn an_orbit_counts_the_steps_that_its_pixel_has() {
 }
 
 #[test]
-fn ctrl_c_ends_the_server_within_a_second_whatever_it_computes() {
+fn ctrl_c_ends_the_server_within_a_second_during_any_computation() {
     let mut server = Explorer::start(&[]);
     let body = json!({ "specification": {}, "tiles": [[6, 0, 0, 256]] }).to_string();
     let mut stream = TcpStream::connect(server.at).unwrap();
@@ -354,14 +354,14 @@ fn ctrl_c_ends_the_server_within_a_second_whatever_it_computes() {
     let (code, took) = server.interrupt();
     assert_eq!(code, Some(130));
     assert!(took < Duration::from_secs(1), "{took:?}");
-    // What was there is the beginning of an answer that says that it is not whole.
+    // The received bytes are the beginning of an answer that is marked as incomplete.
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest);
     assert!(!rest.ends_with(b"0\r\n\r\n"));
 }
 
 #[test]
-fn tiles_in_a_folder_are_there_for_the_next_time() {
+fn tiles_in_a_folder_are_reused_by_the_next_server() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("tiles").display().to_string();
     let asked = json!({ "specification": { "steps": 3000, "dt": 0.01 }, "tiles": [[6, 0, 0, 64]] });
@@ -378,7 +378,7 @@ fn tiles_in_a_folder_are_there_for_the_next_time() {
         .collect();
     assert_eq!(files.len(), 1);
     assert!(ask() == first);
-    // A damaged file is computed anew.
+    // A damaged file is computed again.
     let mut bytes = std::fs::read(&files[0]).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&files[0], bytes).unwrap();
@@ -386,7 +386,7 @@ fn tiles_in_a_folder_are_there_for_the_next_time() {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused() {
+fn invalid_options_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |options: &[&str], code: i32, words: &[&str]| {
         let output = trisolar(folder.path())
@@ -434,7 +434,7 @@ fn options_that_cannot_be_are_refused() {
     assert_eq!(get(server.at, "/api/about").status, 200);
 }
 
-/// Runs a command with `--live`; what it is, and where it is shown.
+/// Runs a command with `--live`; returns the process and the address of its view.
 fn live(folder: &Path, arguments: &[&str]) -> (Child, SocketAddr) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_trisolar"))
         .current_dir(folder)
@@ -456,7 +456,7 @@ fn live(folder: &Path, arguments: &[&str]) -> (Child, SocketAddr) {
     (child, at)
 }
 
-/// The first frame of a live run from now on.
+/// The next frame of a live run.
 fn frame(at: SocketAddr) -> Value {
     let mut stream = TcpStream::connect(at).unwrap();
     stream
@@ -466,7 +466,7 @@ fn frame(at: SocketAddr) -> Value {
     loop {
         let mut piece = [0; 4096];
         let count = stream.read(&mut piece).unwrap();
-        assert!(count > 0, "a frame comes");
+        assert!(count > 0, "a frame arrives");
         bytes.extend(&piece[..count]);
         let text = String::from_utf8_lossy(&bytes);
         if let (Some(start), Some(_)) = (text.find("{\""), text.find('}'))
@@ -480,7 +480,7 @@ fn frame(at: SocketAddr) -> Value {
 }
 
 #[test]
-fn a_live_run_can_be_watched_and_paused_and_has_the_bytes_of_one_that_is_not() {
+fn a_live_run_can_be_watched_and_paused_and_gives_the_same_bytes() {
     let runs: [(&[&str], &str); 2] = [
         (
             &[

@@ -1,4 +1,4 @@
-//! GPUs that are asked for by number are used, or the command is refused: never does the CPU take their place in silence.
+//! GPUs that are requested by number are used, or the command is rejected; the CPU never silently replaces them.
 
 use crate::support;
 
@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use support::{names, trisolar};
 
-/// Bad input, said with these words, and nothing written.
+/// Expects bad input with these words in the message, and no files.
 #[track_caller]
 fn refused(arguments: &str, words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -27,7 +27,7 @@ fn refused(arguments: &str, words: &[&str]) {
     assert!(names(folder.path()).is_empty(), "{arguments}");
 }
 
-// No machine has GPU 63, or 64 of them.
+// No machine has a GPU 63 or 64 GPUs.
 const MAPS: [&str; 4] = [
     "divergence --size 4 --steps 9",
     "divergence --size 4 --steps 9 --stream",
@@ -36,7 +36,7 @@ const MAPS: [&str; 4] = [
 ];
 
 #[test]
-fn gpus_that_are_not_there_are_refused_by_every_command() {
+fn every_command_rejects_missing_gpus() {
     for map in MAPS {
         for backend in ["", " --backend gpu", " --backend gpu+cpu"] {
             refused(&format!("{map} --gpus 63{backend}"), &["--gpus 63: "]);
@@ -68,7 +68,7 @@ fn gpus_that_are_not_there_are_refused_by_every_command() {
 }
 
 #[test]
-fn gpus_and_a_backend_without_any_are_refused() {
+fn gpus_with_a_backend_that_uses_none_are_rejected() {
     for map in MAPS {
         for gpus in ["0", "0,2", "all"] {
             let words = [&format!("--gpus {gpus}: "), "--backend cpu"];
@@ -103,7 +103,7 @@ fn gpus_and_a_backend_without_any_are_refused() {
 }
 
 #[test]
-fn all_gpus_of_a_machine_without_any_are_a_note() {
+fn requesting_all_gpus_of_a_machine_without_any_gives_a_note() {
     if trisolar::gpu::devices().is_ok() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The help text: every default it names is the one that is used, and every quantity has its unit.
+//! The help text: it names the defaults that are actually used and gives the unit of every quantity.
 
 use assert_cmd::Command;
 use trisolar::divergence::Specification;
@@ -16,11 +16,11 @@ fn help(command: &[&str]) -> String {
         text.lines().all(|line| line.chars().count() <= 100),
         "{text}"
     );
-    // Wrapping is no matter here.
+    // Line wrapping does not matter here.
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The description of one option.
+/// The description of an option.
 fn of<'a>(help: &'a str, option: &str) -> &'a str {
     let start = help
         .find(&format!("{option} <"))
@@ -31,7 +31,7 @@ fn of<'a>(help: &'a str, option: &str) -> &'a str {
 }
 
 #[test]
-fn defaults_are_those_of_the_library() {
+fn the_help_names_the_librarys_defaults() {
     let help = help(&["divergence"]);
     let s = Specification::default();
     let list = |v: &[f64]| v.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
@@ -86,7 +86,7 @@ fn quantities_have_units() {
 }
 
 #[test]
-fn every_command_has_help_and_the_exit_codes_are_told() {
+fn every_command_has_help_which_lists_the_exit_codes() {
     for command in [
         &["devices"][..],
         &["selftest"],

@@ -1,4 +1,4 @@
-//! `devices`, `selftest` and `bench`: what a machine offers, whether it computes right, and how fast.
+//! `devices`, `selftest` and `bench`: what hardware a machine has, whether it computes correctly, and how fast.
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -97,7 +97,7 @@ fn selftest_finds_every_engine_equal_on_maps_of_all_kinds_of_pixels() {
 }
 
 #[test]
-fn bench_measures_every_engine_beside_the_plain_loop() {
+fn bench_compares_every_engine_with_the_plain_loop() {
     let arguments = [
         "bench",
         "divergence",
@@ -122,7 +122,7 @@ fn bench_measures_every_engine_beside_the_plain_loop() {
     assert!(rows.iter().all(|r| r["rate"].as_f64().unwrap() > 0.0));
     assert_eq!(
         object["plain_equal_pixels"], object["plain_pixels"],
-        "the yardstick computes the same map"
+        "the plain loop computes the same map"
     );
     trisolar()
         .args(arguments)

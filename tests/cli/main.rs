@@ -1,4 +1,4 @@
-//! Tests of the program: one executable for all subcommands, since each further one costs a link and a start.
+//! Tests of the program. All subcommands share one executable, because each executable takes time to link and start.
 
 mod accuracy;
 mod bad_input;

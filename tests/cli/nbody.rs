@@ -1,4 +1,4 @@
-//! Promises of `trisolar nbody`.
+//! Tests of `trisolar nbody`.
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -154,7 +154,7 @@ fn all_files_are_written() {
 }
 
 #[test]
-fn bad_input_is_refused_with_code_2() {
+fn bad_input_is_rejected_with_exit_code_2() {
     for (options, says) in [
         (vec!["--model", "spiral"], "must be one of plummer"),
         (
@@ -201,7 +201,7 @@ fn bad_input_is_refused_with_code_2() {
 }
 
 #[test]
-fn a_start_that_cannot_be_integrated_is_refused_by_name_and_place() {
+fn a_start_that_cannot_be_integrated_is_rejected_by_name_and_place() {
     let folder = tempfile::tempdir().unwrap();
     for (text, says) in [
         (
@@ -228,7 +228,7 @@ fn a_start_that_cannot_be_integrated_is_refused_by_name_and_place() {
         let run = nbody().arg("--input").arg(&path).assert().code(2);
         run.stderr(contains(says));
     }
-    // Softened, bodies at the same place are fine, and massless ones feel without pulling.
+    // With softening, bodies may be at the same place, and massless bodies move without exerting a pull.
     let path = folder.path().join("bodies.txt");
     std::fs::write(&path, "0 0 0 0 0\n0 0 0 1 1\n1 5 0 0 0\n").unwrap();
     let out = folder.path().join("end.csv");
@@ -295,7 +295,7 @@ fn a_saved_configuration_gives_the_same_run() {
         std::fs::read(at("a.npz")).unwrap(),
         std::fs::read(at("b.npz")).unwrap()
     );
-    // The command line goes before the file, and another model takes nothing of this one's start.
+    // The command line overrides the file, and a different model uses nothing of the start in the file.
     nbody()
         .arg("--config")
         .arg(at("run.toml"))
@@ -311,7 +311,7 @@ fn a_saved_configuration_gives_the_same_run() {
     bad.stderr(contains("for 'dt in ").and(contains("must be a finite time")));
 }
 
-/// A run that takes some seconds, its checkpoint and series.
+/// A run that takes some seconds, with its checkpoint and series.
 fn long_run(folder: &std::path::Path) -> std::process::Command {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trisolar"));
     command
@@ -346,7 +346,7 @@ fn wait_for(path: &std::path::Path) {
 }
 
 #[test]
-fn killed_and_interrupted_runs_go_on_to_the_same_bytes() {
+fn killed_and_interrupted_runs_resume_to_the_same_bytes() {
     use rustix::process::{Pid, Signal, kill_process};
     let whole = tempfile::tempdir().unwrap();
     assert!(long_run(whole.path()).output().unwrap().status.success());
@@ -405,7 +405,7 @@ fn pictures_and_the_animation_show_all_bodies() {
             pictures.push(frame.buffer.to_vec());
         }
         assert_eq!(pictures.len(), 200);
-        // Every picture differs from the one before, and each body's colour is in it.
+        // Each picture differs from the previous one and contains the colour of each body.
         assert!(pictures.windows(2).all(|p| p[0] != p[1]));
         for colour in [[0_u8, 114, 178], [213, 94, 0], [0, 135, 100]] {
             let near = |p: &[u8]| (0..3).all(|k| p[k].abs_diff(colour[k]) < 24);

@@ -1,4 +1,4 @@
-//! Outputs of a run: none may be another output or an input, and no two runs may write one at the same time.
+//! Outputs of a run: none may be another output or an input, and two runs may not write the same output at the same time.
 
 use crate::support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use support::{names, trisolar};
 
-/// Everything below a folder, with the numbers of files (which links share).
+/// Everything below a folder, with inode numbers, which hard links share.
 fn listed(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();
     for name in names(folder) {
@@ -27,7 +27,7 @@ fn listed(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn one_file_for_two_purposes_is_refused_before_anything_is_written() {
+fn one_file_for_two_purposes_is_rejected_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("d")).unwrap();
@@ -152,7 +152,7 @@ fn one_file_for_two_purposes_is_refused_before_anything_is_written() {
         let _ = std::fs::remove_file(at("d/sequence.json"));
         assert_eq!(listed(folder.path()), before, "{arguments}");
     }
-    // A file may be the standard output's, too.
+    // A file may also be the destination of the standard output.
     let out = std::fs::File::create(at("a.csv")).unwrap();
     let mut command = Process::new(assert_cmd::cargo::cargo_bin!("trisolar"));
     let output = command
@@ -171,7 +171,7 @@ fn one_file_for_two_purposes_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn files_that_only_look_alike_are_fine() {
+fn files_with_similar_names_are_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("d")).unwrap();
@@ -197,7 +197,7 @@ fn files_that_only_look_alike_are_fine() {
     assert_eq!(hidden, [""; 0], "litter");
 }
 
-/// A run under way, which has the lock `name`.
+/// Starts a run and waits for its lock `name`.
 fn begun(folder: &Path, arguments: &str, name: &str) -> Child {
     let child = Process::new(assert_cmd::cargo::cargo_bin!("trisolar"))
         .current_dir(folder)
@@ -216,7 +216,7 @@ fn begun(folder: &Path, arguments: &str, name: &str) -> Child {
 }
 
 #[test]
-fn a_second_run_finds_who_writes_its_outputs() {
+fn a_second_run_reports_which_run_is_writing_its_outputs() {
     for (first, lock, second) in [
         (
             "nbody --n 3000 --backend cpu --steps 900000 --softening 0.01 --out e.npz",
@@ -274,7 +274,7 @@ fn a_second_run_finds_who_writes_its_outputs() {
 }
 
 #[test]
-fn runs_that_end_by_a_signal_or_a_failure_leave_no_locks() {
+fn runs_that_end_with_a_signal_or_a_failure_leave_no_locks() {
     use rustix::process::{Pid, Signal, kill_process};
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -297,7 +297,7 @@ fn runs_that_end_by_a_signal_or_a_failure_leave_no_locks() {
 }
 
 #[test]
-fn temporaries_of_killed_runs_are_removed_by_the_next_that_knows_them() {
+fn the_next_run_removes_temporary_files_of_killed_runs() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     std::fs::create_dir(here.join("z")).unwrap();

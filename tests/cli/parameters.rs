@@ -1,5 +1,5 @@
-//! A parameter is declared once: from its declaration it is an option of the command line with its help, a key of TOML (by which C has
-//! it, too) and of JSON, and a keyword of Python.
+//! A parameter is declared once: its declaration gives a command-line option with its help, a key in TOML (which C uses as well)
+//! and JSON, and a keyword in Python.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use trisolar::spec::{AnyValue, Declaration, Parameters, Read};
 use trisolar::{divergence, encounters, hermite, nbody};
 
-/// A value of a parameter.
+/// An example value of a parameter.
 fn example(parameter: &Declaration) -> AnyValue {
     let Read::Text(read) = parameter.read else {
         return AnyValue::new(PathBuf::from("bodies.csv"));
@@ -25,7 +25,7 @@ fn example(parameter: &Declaration) -> AnyValue {
     value.unwrap_or_else(|| panic!("no example of {}", parameter.name))
 }
 
-/// The text of a command's help, without its line breaks.
+/// The help text of a command, without line breaks.
 fn help(command: &str) -> String {
     let output = Command::cargo_bin("trisolar")
         .expect("the binary is built with the tests")
@@ -75,7 +75,7 @@ where
     }
 }
 
-/// That a function of Python has the parameters as keywords, in the order of their declarations, and describes them.
+/// Checks that a Python function has the parameters as keywords, in the order of their declarations, and describes them.
 fn check_python<P: Parameters>(file: &str, function: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/package/trisolar");
     let text = std::fs::read_to_string(folder.join(file)).unwrap();
@@ -103,35 +103,35 @@ fn check_python<P: Parameters>(file: &str, function: &str) {
 }
 
 #[test]
-fn nbody_has_its_parameters_everywhere() {
-    check::<nbody::Given>("nbody");
-    check_python::<nbody::Given>("_nbody.py", "nbody");
+fn every_interface_has_the_parameters_of_nbody() {
+    check::<nbody::Overrides>("nbody");
+    check_python::<nbody::Overrides>("_nbody.py", "nbody");
 }
 
 #[test]
-fn clusters_have_their_parameters_everywhere() {
-    check::<hermite::Given>("cluster");
-    check_python::<hermite::Given>("_cluster.py", "cluster");
+fn every_interface_has_the_parameters_of_cluster() {
+    check::<hermite::Overrides>("cluster");
+    check_python::<hermite::Overrides>("_cluster.py", "cluster");
 }
 
 #[test]
-fn encounters_have_their_parameters_everywhere() {
-    check::<encounters::Given>("encounters");
-    check_python::<encounters::Given>("_encounters.py", "encounters");
+fn every_interface_has_the_parameters_of_encounters() {
+    check::<encounters::Overrides>("encounters");
+    check_python::<encounters::Overrides>("_encounters.py", "encounters");
 }
 
 #[test]
-fn maps_have_their_parameters_everywhere() {
+fn every_interface_has_the_parameters_of_maps() {
     for command in ["divergence", "compare", "zoom", "sweep"] {
-        check::<divergence::Given>(command);
+        check::<divergence::Overrides>(command);
     }
-    check_python::<divergence::Given>("_divergence.py", "divergence");
+    check_python::<divergence::Overrides>("_divergence.py", "divergence");
 }
 
 #[test]
-fn defaults_in_words_are_those_of_maps() {
-    let mut given = divergence::Given::default();
-    for parameter in divergence::Given::DECLARATIONS {
+fn documented_defaults_are_those_of_maps() {
+    let mut given = divergence::Overrides::default();
+    for parameter in divergence::Overrides::DECLARATIONS {
         if let (Read::Text(read), false) = (parameter.read, parameter.default.is_empty()) {
             let value = read(parameter.default).expect(parameter.name);
             given.field_mut(parameter.name).unwrap().put(&value);

@@ -32,7 +32,7 @@ fn refused(folder: &Path, arguments: &[&str], said: &str) {
     );
 }
 
-/// Start positions of the pixels of a map of 5 x 3 pixels, 8 across and 6 high, about (1, 2).
+/// Start positions of the pixels of a map of 5 × 3 pixels, with a width of 8 and a height of 6, centred on (1, 2).
 fn pixels() -> Vec<f64> {
     let at = |i: u32, n: f64, low: f64, span: f64| low + span * (f64::from(i) / n);
     (0..15)
@@ -75,7 +75,7 @@ fn files_of_points_give_the_map_of_the_same_grid() {
 }
 
 #[test]
-fn an_npz_of_points_holds_all_that_is_needed_to_compute_it_again() {
+fn an_npz_of_points_contains_everything_to_reproduce_it() {
     let folder = folder_with_points();
     let here = folder.path();
     let said = succeeds(
@@ -100,7 +100,7 @@ fn an_npz_of_points_holds_all_that_is_needed_to_compute_it_again() {
     let json = file.text("spec.json").expect("text");
     assert!(json.contains("\"masses\":[9.0,8.0,7.0]"), "{json}");
     assert!(!json.contains("center") && !json.contains("size"), "{json}");
-    // Points from the result, values from the configuration that was saved with it.
+    // The points come from the result, and all other values from the configuration that was saved with it.
     succeeds(
         here,
         &["--config", "a.toml", "--points", "a.npz", "--out", "b.npz"],
@@ -110,7 +110,7 @@ fn an_npz_of_points_holds_all_that_is_needed_to_compute_it_again() {
 }
 
 #[test]
-fn points_in_rows_have_a_picture_and_others_have_none() {
+fn only_points_in_rows_have_a_picture() {
     let folder = folder_with_points();
     let here = folder.path();
     succeeds(here, &["--points", "rows.npy"]);
@@ -127,7 +127,7 @@ fn points_in_rows_have_a_picture_and_others_have_none() {
 }
 
 #[test]
-fn what_points_cannot_be_is_told() {
+fn invalid_points_are_rejected_with_a_reason() {
     let folder = folder_with_points();
     let here = folder.path();
     let write = |name: &str, text: &str| std::fs::write(here.join(name), text).expect("writes");
@@ -171,7 +171,7 @@ fn what_points_cannot_be_is_told() {
     );
 }
 
-/// So many points that they take some tenths of a second.
+/// So many points that computing them takes some tenths of a second.
 fn many(folder: &Path) {
     let at = |i: u32| [f64::from(i % 61) / 3.0, f64::from(i / 61) / 8.0, -11.0];
     let values: Vec<f64> = (0..61 * 150).flat_map(at).collect();
@@ -184,7 +184,7 @@ fn many(folder: &Path) {
 const LONG: [&str; 2] = ["--dt", "0.0005"];
 
 #[test]
-fn streamed_points_have_the_files_of_points_in_memory() {
+fn streamed_points_give_the_same_files_as_points_in_memory() {
     let folder = folder_with_points();
     let here = folder.path();
     let times = |name: &str| std::fs::read(here.join(name)).expect("there");
@@ -215,7 +215,7 @@ fn streamed_points_have_the_files_of_points_in_memory() {
 }
 
 #[test]
-fn points_that_are_interrupted_resume_to_the_same_bytes_and_other_points_are_refused() {
+fn interrupted_points_resume_to_the_same_bytes_and_other_points_are_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     many(here);

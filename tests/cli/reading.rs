@@ -1,4 +1,4 @@
-//! Files that are read have a limit, and what is no file is refused instead of being read without end.
+//! Files that are read have a size limit, and devices and directories are rejected instead of being read endlessly.
 
 use crate::support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use predicates::str::contains;
 use support::{names, trisolar};
 
-/// Every option that reads a file, with what a file for it is called.
+/// Every option that reads a file, with the extension of such a file.
 const READERS: [(&[&str], &str); 14] = [
     (&["divergence", "--config"], "a.toml"),
     (&["zoom", "--config"], "a.toml"),
@@ -27,7 +27,7 @@ const READERS: [(&[&str], &str); 14] = [
     (&["cluster", "--input"], "a.npz"),
 ];
 
-/// Runs every reader on what is under the file's name, in a process that may not use much memory.
+/// Runs every reader on a link to `target`, in a process with limited memory.
 #[track_caller]
 fn refused(target: &str, says: &str) {
     for (command, name) in READERS.into_iter().chain([
@@ -57,13 +57,13 @@ fn refused(target: &str, says: &str) {
 }
 
 #[test]
-fn devices_are_refused_at_once() {
+fn devices_are_rejected_at_once() {
     refused("/dev/zero", "it is a device");
     refused("/dev/urandom", "it is a device");
 }
 
 #[test]
-fn directories_are_refused() {
+fn directories_are_rejected() {
     refused("/tmp", "it is a directory");
 }
 
@@ -83,7 +83,7 @@ fn a_configuration_file_has_at_most_a_mebibyte() {
 }
 
 #[test]
-fn a_configuration_nested_without_end_is_no_panic() {
+fn a_deeply_nested_configuration_does_not_panic() {
     let folder = tempfile::tempdir().unwrap();
     for text in [
         "masses = ".to_owned() + &"[".repeat(500_000),
@@ -100,7 +100,7 @@ fn a_configuration_nested_without_end_is_no_panic() {
 }
 
 #[test]
-fn the_empty_device_and_pipes_are_read() {
+fn the_null_device_and_pipes_are_read() {
     let folder = tempfile::tempdir().unwrap();
     trisolar(folder.path())
         .args([
@@ -130,7 +130,7 @@ fn the_empty_device_and_pipes_are_read() {
     }
 }
 
-/// A file with a table of contents that is larger than the memory of the machine, in few bytes.
+/// Writes a small file whose header declares arrays larger than the machine's memory.
 fn bomb(path: &Path, shape: &str, zeros: u64) {
     let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({shape}), }}");
     header.push_str(&" ".repeat(127 - header.len()));
@@ -151,10 +151,10 @@ fn bomb(path: &Path, shape: &str, zeros: u64) {
 }
 
 #[test]
-fn arrays_that_are_larger_than_they_may_be_are_refused_by_their_headers() {
+fn oversized_arrays_are_rejected_by_their_headers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npz");
-    // More bodies than there may be, and more than any memory.
+    // Some have more bodies than allowed, others need more memory than any machine has.
     for (shape, commands) in [
         ("90000000,", &["nbody --input", "cluster --input"][..]),
         (

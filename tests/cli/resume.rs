@@ -1,5 +1,4 @@
-//! Runs that are killed go on with nothing but their checkpoint: every file that was asked for ends with the bytes of a run that
-//! nobody disturbed.
+//! Killed runs resume from their checkpoint alone, and every requested file ends with the bytes of an undisturbed run.
 
 use crate::support;
 
@@ -13,7 +12,7 @@ use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
 use support::trisolar;
 
-/// All files below a folder, hidden ones too, with their bytes.
+/// All files below a folder, including hidden ones, with their bytes.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -76,7 +75,7 @@ fn refused(folder: &Path, arguments: &str, words: &[&str]) {
     }
 }
 
-/// Numbers from 0 to 1 that differ from run to run.
+/// Random numbers from 0 to 1, with a new seed in every test run.
 fn random() -> impl FnMut() -> f64 {
     let mut state = RandomState::new().hash_one(0) | 1;
     eprintln!("seed {state}");
@@ -88,8 +87,8 @@ fn random() -> impl FnMut() -> f64 {
     }
 }
 
-/// Runs `first` undisturbed in one folder. In another it, and then `resume`, is killed at random moments until it ends. `record` is
-/// there as soon as there is something to resume.
+/// Runs `first` undisturbed in one folder. In another folder it is killed at random moments, and then `resume` is, until it ends.
+/// `record` is a file that exists as soon as there is something to resume.
 fn survives_kills(first: &str, resume: &str, record: &str, prepare: impl Fn(&Path)) {
     let whole = tempfile::tempdir().unwrap();
     prepare(whole.path());
@@ -97,7 +96,7 @@ fn survives_kills(first: &str, resume: &str, record: &str, prepare: impl Fn(&Pat
     succeeds(whole.path(), first);
     let mut took = began.elapsed();
     let mut random = random();
-    // The machine may have been busy then, and not be any more.
+    // The machine may have been busy during the first run and may no longer be.
     for _ in 0..8 {
         let killed = tempfile::tempdir().unwrap();
         prepare(killed.path());
@@ -112,7 +111,7 @@ fn survives_kills(first: &str, resume: &str, record: &str, prepare: impl Fn(&Pat
     panic!("it was too fast to be killed");
 }
 
-/// How often it was killed, and how often resumed.
+/// Returns how often the run was killed, and how often it was resumed.
 fn killed_until_it_ends(
     folder: &Path,
     [first, resume, record]: [&str; 3],
@@ -124,7 +123,7 @@ fn killed_until_it_ends(
         let begun = folder.join(record).exists();
         resumed += u32::from(begun);
         let mut child = started(folder, if begun { resume } else { first });
-        // Longer and longer, so that a busy machine gets there too.
+        // The pauses become longer, so that the run also ends on a busy machine.
         let share = (0.02 + 0.4 * random()) * (1.0 + 0.1 * f64::from(kills));
         let end = Instant::now() + took.mul_f64(share) + Duration::from_millis(15);
         while child.try_wait().unwrap().is_none() && Instant::now() < end {
@@ -265,7 +264,7 @@ fn sweeps_with_their_tables() {
 }
 
 #[test]
-fn an_extended_run_has_the_files_of_a_run_that_was_as_long_from_the_start() {
+fn an_extended_run_has_the_files_of_a_run_with_the_longer_end() {
     for (start, short, long) in [
         (
             "nbody --n 20 --every 30 --series s.csv --out e.npz --trajectory t.npz --checkpoint c.npz",
@@ -298,7 +297,7 @@ fn an_extended_run_has_the_files_of_a_run_that_was_as_long_from_the_start() {
 }
 
 #[test]
-fn options_beside_resume_repeat_what_the_run_has_or_are_refused() {
+fn options_that_accompany_resume_must_match_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     succeeds(
@@ -411,7 +410,7 @@ fn options_beside_resume_repeat_what_the_run_has_or_are_refused() {
 }
 
 #[test]
-fn options_beside_resume_of_maps_and_sequences_too() {
+fn options_that_accompany_resume_must_match_maps_and_sequences() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let map = "divergence --size 400 --steps 60000 --backend cpu --bare --out m.npy --out m.png";
@@ -441,7 +440,7 @@ fn options_beside_resume_of_maps_and_sequences_too() {
     ] {
         refused(here, &format!("divergence {more}"), words);
     }
-    // The options of the first run, or some of them, may be given again.
+    // The options of the first run, or some of them, may be repeated.
     for more in [
         "--resume m.npy --bare",
         "--resume --out m.npy --out m.png",
@@ -511,7 +510,7 @@ fn wait_for(path: &Path) {
 }
 
 #[test]
-fn a_run_goes_on_from_any_working_directory_and_its_folder_can_be_moved() {
+fn a_run_resumes_from_any_working_directory_and_its_folder_can_be_moved() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     for name in ["a/run/out", "b/run/out", "elsewhere"] {
@@ -532,11 +531,11 @@ fn a_run_goes_on_from_any_working_directory_and_its_folder_can_be_moved() {
 }
 
 #[test]
-fn what_others_have_changed_is_not_overwritten_and_what_is_gone_comes_back() {
+fn changed_files_are_not_overwritten_and_deleted_files_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let at = |name: &str| here.join(name);
-    // What was there before may be replaced, for that is what was asked for.
+    // A file that existed before the run may be replaced, because the user asked for that.
     std::fs::write(at("e.npz"), "of an earlier run").unwrap();
     succeeds(
         here,
@@ -566,7 +565,7 @@ fn what_others_have_changed_is_not_overwritten_and_what_is_gone_comes_back() {
     );
     std::fs::remove_file(at("sn/00006.npz")).unwrap();
     assert!(files(here) == before);
-    // Snapshots that the run has passed are not made again; that is said.
+    // Snapshots that the run has passed are not made again, which is reported.
     std::fs::write(at("sn/00001.npz"), "cut").unwrap();
     std::fs::remove_file(at("sn/00002.npz")).unwrap();
     let said = succeeds(here, "cluster --resume c.npz --end 2");
@@ -577,7 +576,7 @@ fn what_others_have_changed_is_not_overwritten_and_what_is_gone_comes_back() {
     );
     assert!(plain.contains("sn/00002.npz: it is missing"), "{said}");
     assert!(at("sn/00008.npz").exists() && !at("sn/00002.npz").exists());
-    // Another run may not use the folder, nor begin where one has not ended.
+    // Another run can neither use the folder nor begin where a run has not ended.
     refused(
         here,
         "cluster --n 30 --snapshots sn",
@@ -586,7 +585,7 @@ fn what_others_have_changed_is_not_overwritten_and_what_is_gone_comes_back() {
 }
 
 #[test]
-fn an_unfinished_run_is_not_begun_anew_by_a_slip() {
+fn an_unfinished_run_is_not_restarted_by_mistake() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     for (command, checkpoint) in [
@@ -601,7 +600,7 @@ fn an_unfinished_run_is_not_begun_anew_by_a_slip() {
     ] {
         let mut child = started(here, command);
         wait_for(&here.join(checkpoint));
-        // Until it is renewed for the first time.
+        // Wait until the checkpoint is renewed for the first time.
         let first = std::fs::read(here.join(checkpoint)).unwrap();
         let began = Instant::now();
         while std::fs::read(here.join(checkpoint)).unwrap() == first {
@@ -622,7 +621,7 @@ fn an_unfinished_run_is_not_begun_anew_by_a_slip() {
 }
 
 #[test]
-fn ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on() {
+fn ctrl_c_leaves_a_checkpoint_and_says_how_to_resume() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     for (command, says) in [
@@ -649,7 +648,7 @@ fn ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_checkpoint_of_an_older_version_is_told_and_left_as_it_is() {
+fn a_checkpoint_of_an_older_version_is_reported_and_not_changed() {
     use trisolar::nbody::files::Checkpoint;
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -669,7 +668,7 @@ fn a_checkpoint_of_an_older_version_is_told_and_left_as_it_is() {
         );
     }
     assert!(files(here) == before);
-    // A damaged one is no panic either.
+    // A damaged checkpoint does not cause a panic, either.
     for cut in [0, 10, 400] {
         std::fs::write(&path, &before["c.npz"][..cut]).unwrap();
         refused(here, "cluster --resume c.npz", &["c.npz"]);

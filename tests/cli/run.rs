@@ -1,4 +1,4 @@
-//! What a user sees of a run: files, summary, JSON, silence, and the ways it can end.
+//! What a user sees of a run: files, summary, JSON, silence, and the ways in which a run can end.
 
 use crate::support;
 
@@ -52,20 +52,23 @@ fn the_headline_map_has_the_published_numbers() {
         4_509_164
     );
     let mut npz = trisolar::io::npz::NpzReader::open(directory.path().join("m.npz")).unwrap();
-    assert_eq!(npz.array::<u32>("times").unwrap(), map);
+    assert_eq!(npz.array::<u32>("steps_together").unwrap(), map);
     let specification: Value = serde_json::from_str(&npz.text("spec.json").unwrap()).unwrap();
     assert_eq!(specification, object["specification"]);
 }
 
 #[test]
-fn without_out_a_picture_and_an_array_are_written_and_named() {
+fn without_out_a_picture_and_an_array_are_written_and_listed() {
     let directory = tempfile::tempdir().unwrap();
     let output = trisolar(directory.path())
         .args(["divergence", "--size", "20x10", "--steps", "300"])
         .output()
         .unwrap();
     assert!(output.status.success());
-    assert!(output.stderr.is_empty(), "no progress where nobody looks");
+    assert!(
+        output.stderr.is_empty(),
+        "no progress if standard error is not a terminal"
+    );
     let summary = String::from_utf8(output.stdout).unwrap();
     assert!(
         summary.lines().all(|line| line.chars().count() <= 80),
@@ -91,7 +94,7 @@ fn without_out_a_picture_and_an_array_are_written_and_named() {
 }
 
 #[test]
-fn a_bare_picture_has_a_pixel_a_pixel_and_files_are_replaced() {
+fn a_bare_picture_has_one_pixel_per_pixel_and_files_are_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let picture = directory.path().join("m.png");
     std::fs::write(&picture, "old").unwrap();
@@ -133,7 +136,7 @@ fn a_bare_picture_has_a_pixel_a_pixel_and_files_are_replaced() {
 }
 
 #[test]
-fn quiet_says_nothing() {
+fn quiet_prints_nothing() {
     let directory = tempfile::tempdir().unwrap();
     trisolar(directory.path())
         .args([
@@ -204,7 +207,7 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(bytes("1.npy"), bytes("3.npy"));
 }
 
-/// A run of hours, stopped by `signal` as soon as it is under way.
+/// A run of many hours, which is stopped by `signal` as soon as it has started.
 fn stopped(signal: Signal, expected: i32) {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
@@ -222,7 +225,7 @@ fn stopped(signal: Signal, expected: i32) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The configuration is written once signals are watched for and before the work.
+    // The program writes the configuration after it has installed its signal handlers and before the work.
     let started = Instant::now();
     while !directory.path().join("c.toml").exists() {
         assert!(
@@ -241,7 +244,7 @@ fn stopped(signal: Signal, expected: i32) {
     assert_eq!(
         names(directory.path()),
         ["c.toml"],
-        "no map, whole or in part"
+        "no map, neither complete nor partial"
     );
 }
 
@@ -251,7 +254,7 @@ fn ctrl_c_ends_a_run_within_a_second_and_leaves_no_files() {
 }
 
 #[test]
-fn a_gpu_that_is_not_there_is_said_with_exit_code_1() {
+fn a_missing_gpu_gives_exit_code_1_and_a_message() {
     if trisolar::gpu::devices().is_ok() {
         return;
     }
@@ -270,7 +273,7 @@ fn a_gpu_that_is_not_there_is_said_with_exit_code_1() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said_with_exit_code_1_and_leaves_nothing() {
+fn a_full_disk_gives_exit_code_1_and_leaves_no_files() {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", directory.path().join("full.npy")).unwrap();
     trisolar(directory.path())
@@ -294,7 +297,7 @@ fn a_full_disk_is_said_with_exit_code_1_and_leaves_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_reader_that_has_gone_away_is_no_panic() {
+fn a_closed_pipe_does_not_cause_a_panic() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [
         &["divergence", "--size", "4", "--steps", "5"][..],
@@ -339,7 +342,7 @@ fn an_output_that_cannot_be_printed_is_a_failure() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_map_that_does_not_fit_in_memory_is_said_with_exit_code_1() {
+fn a_map_that_does_not_fit_in_memory_gives_exit_code_1() {
     let directory = tempfile::tempdir().unwrap();
     let limited = "ulimit -v 4000000 && exec \"$0\" divergence --backend cpu --threads 1 --size 60000 --steps 1";
     let output = Process::new("sh")

@@ -1,4 +1,4 @@
-//! `trisolar sweep`: a map for each value, a sheet and a table.
+//! `trisolar sweep` computes a map for each value, a contact sheet and a table.
 
 use crate::support;
 
@@ -66,7 +66,10 @@ fn each_value_has_the_map_that_divergence_computes_and_a_line_in_the_tables() {
         let map =
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
         let file = path.join(format!("sweep/frame-{i:05}.npy"));
-        assert_eq!(npy::read::<u32>(file).expect("there").values, map.times());
+        assert_eq!(
+            npy::read::<u32>(file).expect("there").values,
+            map.steps_together()
+        );
         assert!(path.join(format!("sweep/frame-{i:05}.png")).exists());
         assert_eq!(object["maps"][i]["pixel_steps"], map.statistics.pixel_steps);
         assert!(lines[i + 1].starts_with(&format!(
@@ -91,7 +94,7 @@ fn each_value_has_the_map_that_divergence_computes_and_a_line_in_the_tables() {
 }
 
 #[test]
-fn values_are_spaced_evenly_or_by_a_ratio_or_listed() {
+fn values_are_spaced_linearly_or_logarithmically_or_listed() {
     let directory = tempfile::tempdir().expect("a folder");
     for (vary, values) in [
         ("shift=1e-4:1e-2:3:log", [1e-4, 1e-3, 1e-2]),
@@ -117,7 +120,7 @@ fn values_are_spaced_evenly_or_by_a_ratio_or_listed() {
 }
 
 #[test]
-fn a_sweep_goes_on_where_it_ended_and_says_what_is_there() {
+fn a_sweep_resumes_and_reports_finished_maps() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let arguments = ["--vary", "g=8,9,10"];
@@ -145,7 +148,7 @@ fn size_of(picture: &Path) -> [u32; 2] {
 }
 
 #[test]
-fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
+fn two_parameters_give_a_matrix_of_all_pairs_of_their_values() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let arguments = ["--vary", "mass2=10:30:3", "--vary", "dt=0.01,0.02"];
@@ -166,7 +169,7 @@ fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
     );
     assert_eq!(lines.len(), 7);
     for (n, (mass, dt)) in pairs.into_iter().flatten().enumerate() {
-        // The map that `divergence` computes of this pair, in a file that has both values in its name.
+        // The map equals that of `divergence` for this pair; its file name contains both values.
         let name = format!("frame-{n:05}_mass2={mass}_dt={dt}");
         let spec = Specification {
             size: [16, 16],
@@ -185,7 +188,7 @@ fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
         let file = path.join(format!("sweep/{name}.npy"));
         assert!(
-            npy::read::<u32>(file).expect("there").values == map.times(),
+            npy::read::<u32>(file).expect("there").values == map.steps_together(),
             "{name}"
         );
         for extension in ["png", "json"] {
@@ -213,12 +216,13 @@ fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
         (&table["parameters"], &table["maps"]),
         (&expected, &object["maps"])
     );
-    // Three rows of two, as the first parameter runs down: another arrangement has another shape.
+    // The sheet has three rows of two maps, because the first parameter varies from row to row; the swapped arrangement has a
+    // different shape.
     let [width, height] = size_of(&path.join("sweep/sheet.png"));
     assert!(width > 2 * 260 && width < 3 * 260 + 100, "{width}");
     assert!(height > 3 * 260 && height < 4 * 260, "{height}");
 
-    // It goes on where it was interrupted, to the same bytes.
+    // An interrupted sweep resumes to the same bytes.
     let before = support::contents(&path.join("sweep"));
     assert_eq!(before.len(), 3 * 6 + 4);
     for name in [
@@ -234,7 +238,7 @@ fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
         .stdout(predicate::str::contains("mass2"))
         .stdout(predicate::str::contains("dt"));
     assert!(support::contents(&path.join("sweep")) == before);
-    // Rows and columns exchanged are another sweep; a new one leaves nothing of the old.
+    // A sweep with rows and columns exchanged is a different sweep, and a new one leaves no files of the old one.
     let exchanged = ["--vary", "dt=0.01,0.02", "--vary", "mass2=10:30:3"];
     sweep(path, &exchanged)
         .assert()
@@ -249,7 +253,7 @@ fn two_parameters_make_a_matrix_of_all_pairs_of_their_values() {
 }
 
 #[test]
-fn what_is_no_matrix_is_refused() {
+fn invalid_matrices_are_rejected() {
     let directory = tempfile::tempdir().expect("a folder");
     for (vary, words) in [
         (
@@ -264,7 +268,7 @@ fn what_is_no_matrix_is_refused() {
             &["dt=1:2:101", "g=1:2:100"],
             &["10100 maps", "at most 10000"],
         ),
-        // Of a pair the value that cannot be computed with is named.
+        // The message names the invalid value of the pair.
         (
             &["mass2=1,-1", "dt=0.01,0.02"],
             &["'mass2=-1' for '--vary'", "at least 0"],
@@ -290,7 +294,7 @@ fn what_is_no_matrix_is_refused() {
 }
 
 #[test]
-fn bad_input_is_refused_before_anything_is_written() {
+fn bad_input_is_rejected_before_anything_is_written() {
     let directory = tempfile::tempdir().expect("a folder");
     for (vary, words) in [
         ("mass9=1,2", &["mass9", "mass1 to mass3"][..]),

@@ -1,4 +1,4 @@
-//! Maps that grow on the disk: the same files as in memory, whatever interrupts the run.
+//! Streamed maps: the files are the same as those of maps in memory, whatever interrupts the run.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use support::{contents, names, trisolar};
 use trisolar::io::npy;
 
-/// A map of a second or two on one thread, with early and late partings.
+/// A map that takes a second or two on one thread, with early and late partings.
 const MAP: [&str; 10] = [
     "--size",
     "161x120",
@@ -29,7 +29,7 @@ const FILES: [&str; 8] = [
     "--out", "m.npy", "--out", "m.png", "--out", "m.tif", "--out", "m.npz",
 ];
 
-/// The files of the map as they come without `--stream`.
+/// The files of the map without `--stream`.
 fn reference() -> &'static [(String, Vec<u8>)] {
     static FILES_OF: std::sync::OnceLock<Vec<(String, Vec<u8>)>> = std::sync::OnceLock::new();
     FILES_OF.get_or_init(|| {
@@ -68,7 +68,7 @@ fn started(directory: &Path, more: &[&str]) -> Child {
 }
 
 #[test]
-fn a_streamed_map_has_the_files_of_one_in_memory() {
+fn a_streamed_map_has_the_files_of_a_map_in_memory() {
     let directory = tempfile::tempdir().unwrap();
     let output = trisolar(directory.path())
         .arg("divergence")
@@ -94,7 +94,7 @@ fn a_streamed_map_has_the_files_of_one_in_memory() {
 }
 
 #[test]
-fn a_map_killed_again_and_again_resumes_to_the_same_bytes() {
+fn a_repeatedly_killed_map_resumes_to_the_same_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let mut pause = 90;
     let mut kills = 0;
@@ -112,7 +112,7 @@ fn a_map_killed_again_and_again_resumes_to_the_same_bytes() {
         kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
         run.wait().unwrap();
         kills += 1;
-        // Longer and longer, so that a busy machine gets there too.
+        // The pauses become longer, so that the run also ends on a busy machine.
         pause = 150 + 10 * kills + (pause * 7919 + 31) % 500;
         assert!(start.elapsed() < Duration::from_secs(120), "{kills} kills");
     }
@@ -141,7 +141,7 @@ fn recorded(directory: &Path) {
 }
 
 #[test]
-fn an_interrupted_map_says_how_to_go_on_and_is_not_lost_to_another_run() {
+fn an_interrupted_map_says_how_to_resume_and_another_run_does_not_overwrite_it() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = Process::new(assert_cmd::cargo::cargo_bin("trisolar"));
     let run = command
@@ -202,7 +202,7 @@ fn an_interrupted_map_says_how_to_go_on_and_is_not_lost_to_another_run() {
 }
 
 #[test]
-fn resuming_where_nothing_was_begun_begins_and_says_so() {
+fn resuming_where_nothing_was_begun_starts_a_new_map_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let output = trisolar(directory.path())
         .args([
@@ -223,7 +223,7 @@ fn resuming_where_nothing_was_begun_begins_and_says_so() {
     assert_eq!(names(directory.path()), ["only.png"]);
 }
 
-/// Limits are those of the shell that starts the program.
+/// The limit applies to the shell that starts the program.
 #[cfg(target_os = "linux")]
 fn limited(directory: &Path, limit: &str, arguments: &str) -> std::process::Output {
     let script = format!("{limit}; exec \"$0\" divergence --backend cpu --threads 1 {arguments}");
@@ -239,7 +239,7 @@ fn limited(directory: &Path, limit: &str, arguments: &str) -> std::process::Outp
 #[test]
 fn a_map_larger_than_memory_is_computed_on_the_disk() {
     let directory = tempfile::tempdir().unwrap();
-    // 56 MiB, of 40 that may be used.
+    // The map needs 56 MiB, of which 40 MiB may be used.
     let limit = "ulimit -d 40000";
     let map = "--size 4096x3584 --steps 1 --quiet --out m.npy --out m.tif --shrink 4";
     let output = limited(directory.path(), limit, map);
@@ -262,9 +262,9 @@ fn a_map_larger_than_memory_is_computed_on_the_disk() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_without_room_is_said_before_anything_is_computed() {
+fn a_full_disk_is_reported_before_anything_is_computed() {
     let directory = tempfile::tempdir().unwrap();
-    // Blocks of 512 bytes: a file may have 1 MiB. The signal that comes with it must not end the program.
+    // The limit is in blocks of 512 bytes, so a file may have 1 MiB. The accompanying signal must not end the program.
     let limit = "ulimit -f 2048";
     let start = Instant::now();
     let output = limited(directory.path(), limit, "--size 2000 --out m.npy --stream");
@@ -280,7 +280,7 @@ fn a_disk_without_room_is_said_before_anything_is_computed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_was_computed_stays_when_a_picture_cannot_be_written() {
+fn computed_pixels_are_kept_when_a_picture_cannot_be_written() {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", directory.path().join("full.png")).unwrap();
     let arguments = "--size 40 --steps 50 --out m.npy --out full.png --stream";
@@ -304,7 +304,7 @@ fn what_was_computed_stays_when_a_picture_cannot_be_written() {
 }
 
 #[test]
-fn the_panorama_is_a_preset_that_options_change() {
+fn options_override_the_panorama_preset() {
     let directory = tempfile::tempdir().unwrap();
     trisolar(directory.path())
         .args([

@@ -1,4 +1,4 @@
-//! `trisolar zoom`: the same files whatever happens on the way.
+//! `trisolar zoom` gives the same files, however it is interrupted.
 
 use crate::support;
 
@@ -27,7 +27,7 @@ fn json(command: &mut Command) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 
-/// Every file of a folder with its bytes.
+/// Every file of a folder, with its bytes.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("reads");
     let file = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -88,7 +88,10 @@ fn frames_are_the_maps_of_the_published_schedule() {
         let map =
             compute(&spec.validate().expect("valid"), &options, &Unattended).expect("computes");
         let path = directory.path().join(format!("zoom/frame-{i:05}.npy"));
-        assert_eq!(npy::read::<u32>(path).expect("there").values, map.times());
+        assert_eq!(
+            npy::read::<u32>(path).expect("there").values,
+            map.steps_together()
+        );
         assert_eq!(
             object["maps"][i as usize]["never_parted"],
             map.statistics.never_parted.expect("of divergence")
@@ -96,7 +99,7 @@ fn frames_are_the_maps_of_the_published_schedule() {
     }
 }
 
-/// Seconds of work, many bands a frame.
+/// A zoom that takes seconds, with many bands per frame.
 const LONG: [&str; 10] = [
     "--size",
     "48x40",
@@ -111,7 +114,7 @@ const LONG: [&str; 10] = [
 ];
 
 #[test]
-fn a_zoom_that_is_killed_again_and_again_ends_with_the_same_bytes() {
+fn a_repeatedly_killed_zoom_ends_with_the_same_bytes() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let start = Instant::now();
@@ -122,8 +125,8 @@ fn a_zoom_that_is_killed_again_and_again_ends_with_the_same_bytes() {
     let whole = start.elapsed();
     let mut kills = 0_u32;
     let mut inside = 0;
-    // Moments that have nothing to do with the program's own, as small shares of what it takes here: other tests that end
-    // meanwhile make it faster.
+    // The pauses are unrelated to the program's own timing, and short fractions of the time that a whole run takes here, because
+    // it becomes faster when other tests end meanwhile.
     for share in [0.1, 0.14, 0.08, 0.16, 0.12].into_iter().cycle() {
         let mut child = Process::new(assert_cmd::cargo::cargo_bin("trisolar"))
             .current_dir(path)
@@ -165,7 +168,7 @@ fn a_zoom_that_is_killed_again_and_again_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
+fn ctrl_c_ends_with_130_and_the_next_run_resumes() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let arguments = [
@@ -212,7 +215,7 @@ fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
 fn neither_frames_in_flight_nor_the_exact_cache_change_a_byte() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
-    // Every second pixel of a frame is one of the next, along both axes; and steps grow.
+    // Every second pixel of a frame is a pixel of the next one along both axes, and the number of steps grows.
     let zoom_in = [
         "--preset",
         "none",
@@ -245,7 +248,7 @@ fn neither_frames_in_flight_nor_the_exact_cache_change_a_byte() {
 }
 
 #[test]
-fn with_the_exact_cache_longer_runs_cost_what_is_new_in_them() {
+fn with_the_exact_cache_longer_runs_compute_only_new_steps() {
     let directory = tempfile::tempdir().expect("a folder");
     let sequence = [
         "--preset",
@@ -260,7 +263,7 @@ fn with_the_exact_cache_longer_runs_cost_what_is_new_in_them() {
     let object = json(zoom(directory.path(), &SMALL).args(sequence));
     let last = object["maps"][4]["pixel_steps"].as_u64().expect("a number");
     let taken = object["pixel_steps"].as_u64().expect("a number");
-    // Pixels may run ahead by a step.
+    // Pixels may take one step too many.
     assert!(
         (last..=last + 2 * 24 * 16).contains(&taken),
         "{taken} for {last}"
@@ -268,7 +271,7 @@ fn with_the_exact_cache_longer_runs_cost_what_is_new_in_them() {
 }
 
 #[test]
-fn the_rounded_cache_goes_on_after_a_kill_and_tells_its_error() {
+fn the_rounded_cache_resumes_after_a_kill_and_reports_its_error() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let sequence = [
@@ -289,7 +292,7 @@ fn the_rounded_cache_goes_on_after_a_kill_and_tells_its_error() {
     assert!(report["checked"].as_u64() > Some(10), "{report}");
     assert!(report["mean_error"].as_f64() > Some(0.0), "{report}");
     json(zoom(path, &sequence).args(["--out", "killed"]));
-    // As if it had been killed after its third frame.
+    // Simulates that the run was killed after its third frame.
     for frame in 3..6 {
         for extension in ["png", "npy", "json"] {
             std::fs::remove_file(path.join(format!("killed/frame-{frame:05}.{extension}")))
@@ -335,7 +338,7 @@ fn a_folder_of_another_zoom_is_left_alone_without_restart() {
 }
 
 #[test]
-fn films_are_made_of_the_frames_that_are_there() {
+fn films_are_made_from_existing_frames() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     zoom(path, &SMALL)
@@ -351,7 +354,7 @@ fn films_are_made_of_the_frames_that_are_there() {
         &std::fs::read(path.join("a.webp")).expect("there")[8..16],
         b"WEBPVP8X"
     );
-    // The frames are there; nothing is computed.
+    // The frames exist, so nothing is computed.
     let object = json(zoom(path, &SMALL).args(["--frames", "3", "--film", "b.gif", "--fps", "10"]));
     assert_eq!(object["computed"], 0);
     assert!(path.join("b.gif").exists());
@@ -359,7 +362,7 @@ fn films_are_made_of_the_frames_that_are_there() {
 
 #[cfg(unix)]
 #[test]
-fn an_mp4_is_written_by_ffmpeg_or_refused_before_the_work() {
+fn an_mp4_is_written_by_ffmpeg_or_rejected_before_the_work() {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
@@ -375,7 +378,7 @@ fn an_mp4_is_written_by_ffmpeg_or_refused_before_the_work() {
                 .and(predicate::str::contains(".webp")),
         );
     assert_eq!(files(path).len(), 0, "nothing was begun");
-    // A program of that name that writes down what it is told.
+    // A program with the name ffmpeg that records its arguments.
     let program = |text: &str| {
         let tools = path.join("tools");
         std::fs::create_dir_all(&tools).expect("creates");
@@ -412,7 +415,7 @@ fn an_mp4_is_written_by_ffmpeg_or_refused_before_the_work() {
 }
 
 #[test]
-fn bad_input_is_refused_before_anything_is_written() {
+fn bad_input_is_rejected_before_anything_is_written() {
     let directory = tempfile::tempdir().expect("a folder");
     for (arguments, words) in [
         (
@@ -464,7 +467,7 @@ fn bad_input_is_refused_before_anything_is_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said_and_the_next_run_goes_on() {
+fn a_full_disk_is_reported_and_the_next_run_resumes() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     std::fs::create_dir(path.join("zoom")).expect("creates");
@@ -482,7 +485,7 @@ fn a_full_disk_is_said_and_the_next_run_goes_on() {
     assert!(path.join("zoom/frame-00000.json").exists());
     assert!(
         path.join("zoom/frame-00001.part").exists(),
-        "what was computed is kept"
+        "computed frames are kept"
     );
     std::fs::remove_file(&full).expect("there");
     let object = json(zoom(path, &SMALL).args(sequence));
@@ -500,7 +503,7 @@ fn a_full_disk_is_said_and_the_next_run_goes_on() {
 }
 
 #[test]
-fn what_a_kill_right_after_a_frame_leaves_is_removed() {
+fn files_left_by_a_kill_right_after_a_frame_are_removed() {
     for cache in ["none", "exact", "rounded"] {
         let directory = tempfile::tempdir().expect("a folder");
         let path = directory.path();
@@ -521,7 +524,7 @@ fn what_a_kill_right_after_a_frame_leaves_is_removed() {
     }
 }
 
-/// Runs it again, and says which frames were computed, and why.
+/// Runs it again; returns the number of frames that were computed, and the notes that say why.
 fn again(path: &Path, arguments: &[&str]) -> (u64, String) {
     let object = json(&mut zoom(path, arguments));
     let computed = object["computed"].as_u64().expect("a number");
@@ -529,7 +532,7 @@ fn again(path: &Path, arguments: &[&str]) -> (u64, String) {
 }
 
 #[test]
-fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
+fn damaged_frames_are_computed_again_and_reported() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let arguments = [&SMALL[..], &["--frames", "3", "--npy"]].concat();
@@ -579,7 +582,7 @@ fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
         computed == 1 && notes.contains("frame-00000.npy: it is missing"),
         "{notes}"
     );
-    // All files of another frame, whole as they are, are not those of this one.
+    // A complete set of files of another frame is not accepted for this one.
     for extension in ["png", "npy", "json"] {
         let [from, to] = [0, 2].map(|n| folder.join(format!("frame-0000{n}.{extension}")));
         std::fs::copy(from, to).expect("copies");
@@ -593,7 +596,7 @@ fn frames_whose_files_are_damaged_are_computed_anew_and_that_is_said() {
 }
 
 #[test]
-fn damaged_frames_are_computed_anew_with_caches_and_in_sweeps_too() {
+fn damaged_frames_are_computed_again_with_caches_and_in_sweeps_too() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     let damage = |name: &str| {
@@ -629,7 +632,7 @@ fn damaged_frames_are_computed_anew_with_caches_and_in_sweeps_too() {
 }
 
 #[test]
-fn a_folder_with_files_of_no_sequence_is_left_alone() {
+fn a_folder_with_other_files_is_left_alone() {
     let directory = tempfile::tempdir().expect("a folder");
     let path = directory.path();
     std::fs::write(path.join("table.csv"), "mine").expect("writes");

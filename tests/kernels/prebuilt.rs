@@ -1,16 +1,16 @@
-//! The PTX that is shipped is what a build gives.
+//! The shipped PTX equals the result of a build.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
-/// What the kernels compile to; `None` where that cannot be found out.
+/// The PTX that the kernels compile to, or `None` where it cannot be determined.
 fn built() -> Option<String> {
     if trisolar::machine::kernels() == "built" {
         return Some(include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx")).to_owned());
     }
-    // The build script took the shipped text, so that the kernels have not been compiled yet.
+    // The build script used the shipped text, so the kernels have not been compiled yet.
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels-gpu");
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let builder = CudaBuilder::new(kernels).arch(NvvmArch::Compute70);
@@ -39,7 +39,7 @@ fn shipped_ptx_is_what_these_kernels_compile_to() {
     let first = built.lines().zip(shipped.lines()).position(|(a, b)| a != b);
     assert!(
         built == shipped,
-        "kernels-gpu/prebuilt.ptx.lzma is not fresh (first difference in line {:?}): TRISOLAR_REFRESH_PREBUILT=1 cargo build",
+        "kernels-gpu/prebuilt.ptx.lzma is stale (first difference in line {:?}): TRISOLAR_REFRESH_PREBUILT=1 cargo build",
         first.map(|n| n + 1)
     );
 }

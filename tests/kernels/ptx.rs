@@ -1,4 +1,4 @@
-//! What the kernels become: checks of the PTX that the library embeds.
+//! Checks of the PTX that the library embeds.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn every_kernel_of_the_ladder_is_an_entry() {
     }
 }
 
-/// Says that the kernels of a method are entries.
+/// Checks that the kernels of a method are entries.
 struct AreEntries;
 
 impl<Q: Quantity> Visitor<Q> for AreEntries {
@@ -57,7 +57,7 @@ impl<Q: Quantity> Visitor<Q> for AreEntries {
     }
 }
 
-/// The methods of a quantity, by every name of a precision and an integrator.
+/// The number of methods of a quantity, over all names of precisions and integrators.
 fn methods_of<Q: Compiled>() -> usize {
     let integrators = Integrator::ALL.iter().map(|i| i.name());
     let methods = integrators.flat_map(|i| MapPrecision::ALL.map(|p| (p.kind(), i)));
@@ -74,13 +74,13 @@ fn every_method_of_the_table_has_its_kernels() {
     assert_eq!(methods_of::<ClosestApproach>(), integrators);
     assert_eq!(methods_of::<Ftle>(), integrators);
     let maps = PTX.matches("\n.visible .entry map_").count();
-    // One of each method, a second one in the precisions fast, fixed and float-float, and one that resumes.
+    // Each method has one kernel, a second one in the precisions fast, fixed and float-float, and there is one that resumes.
     assert_eq!(maps, 3 * integrators + others + 3 + 1);
 }
 
 #[test]
-fn nothing_is_left_to_be_linked() {
-    // The driver itself supplies these few.
+fn no_unresolved_functions_are_left() {
+    // The driver itself provides these functions.
     let known = ["vprintf", "malloc", "free", "__assertfail"];
     for line in code().filter(|l| l.starts_with(".extern .func")) {
         assert!(known.iter().any(|k| line.contains(k)), "unresolved: {line}");
@@ -105,7 +105,7 @@ fn no_kernel_uses_local_memory() {
 }
 
 #[test]
-fn map_kernels_fuse_where_asked_and_nowhere_take_a_root_or_an_approximation() {
+fn map_kernels_use_fma_only_where_written_and_no_roots_or_approximations() {
     for kernel in trisolar::divergence::DivergenceKernel::ALL {
         let body = entry(kernel.name());
         assert!(body.contains("fma.rn.f64"), "{}", kernel.name());
@@ -126,8 +126,8 @@ fn count(name: &str, instruction: &str) -> usize {
 }
 
 #[test]
-fn a_pair_of_the_reduced_solver_costs_what_it_must() {
-    // Eight steps of eight bodies a lane are spelled out, and one round of pairs within a row.
+fn a_pair_of_the_reduced_solver_takes_the_expected_instructions() {
+    // Eight steps with eight bodies per lane are written out, and one round of pairs within a row.
     let (mutual, one_sided) = (64, 8);
     for (name, products) in [("nbody_reduced_f32", 4), ("nbody_equal_f32", 2)] {
         assert_eq!(
@@ -142,7 +142,7 @@ fn a_pair_of_the_reduced_solver_costs_what_it_must() {
         );
         let most = products * mutual + 3 * one_sided + 64;
         assert!(count(name, "mul.") < most, "{name}");
-        // Seven numbers travel a step, the strength only where it is needed.
+        // Seven numbers travel per step; the strength travels only where it is needed.
         let travelling = if products == 2 { 6 } else { 7 };
         assert_eq!(count(name, "shfl.sync.bfly"), travelling * 8, "{name}");
     }
@@ -154,16 +154,16 @@ fn a_pair_of_the_reduced_solver_costs_what_it_must() {
 }
 
 #[test]
-fn barriers_are_neither_dropped_nor_doubled() {
-    // Two around a tile; two grid barriers of two each.
+fn barriers_are_neither_dropped_nor_duplicated() {
+    // There are two barriers around a tile, and two grid barriers with two each.
     assert_eq!(count("nbody_tile_f32_k4", "bar.sync"), 2);
     assert_eq!(count("nbody_steps_f32", "bar.sync"), 4);
-    // Six grid barriers of two each, two around a tile, two of a body of its own.
+    // There are six grid barriers with two each, two barriers around a tile, and two for a body with its own block.
     assert_eq!(count("hermite_steps_6", "bar.sync"), 16);
 }
 
 #[test]
-fn the_ptx_names_no_place_of_the_machine_that_built_it() {
+fn the_ptx_contains_no_paths_of_the_build_machine() {
     for place in [env!("CARGO_MANIFEST_DIR"), env!("OUT_DIR")] {
         assert!(!PTX.contains(place), "{place}");
     }
@@ -180,18 +180,17 @@ fn ptxas() -> Option<PathBuf> {
     runs.then_some(found)
 }
 
-/// Adams–Bashforth 4 keeps 96 numbers of 64 bits a thread, its twins' last four positions' and velocities' changes:
-/// more than the 255 registers that a thread can have.
-/// The system and its tangent vector have as many.
+/// Adams–Bashforth 4 keeps 96 64-bit numbers per thread (positions and velocities of the twins, and their memory of earlier
+/// steps), which exceeds the 255 registers of a thread. The system with its tangent vector needs as many.
 const MAY_SPILL: [&str; 2] = [
     "map_divergence_adams_bashforth_4_f64",
     "map_ftle_adams_bashforth_4_f64",
 ];
 
-/// What an encounter is besides its state lies in local memory: it is looked at between blocks of steps only, by functions.
+/// The data of an encounter other than its state are in local memory, because functions access them only between blocks of steps.
 const ENCOUNTERS: &str = "encounters";
 
-/// Of a text between entries, what belongs to no function.
+/// The parts of a text between entries that do not belong to a function.
 fn without_functions(text: &str) -> String {
     let mut inside = false;
     let outside = text.split_inclusive('\n').filter(|line| {
@@ -206,7 +205,8 @@ fn without_functions(text: &str) -> String {
 #[test]
 fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
     let Some(ptxas) = ptxas() else {
-        // .ci/run provides ptxas and sets this. (Not eprintln!, which the harness hides for tests that pass.)
+        // .ci/run provides ptxas and sets this variable. (eprintln! is not used because the harness hides its output for tests
+        // that pass.)
         assert!(std::env::var_os("TRISOLAR_NO_SKIP").is_none(), "no ptxas");
         let _ = std::io::stderr().write_all(
             b"SKIPPED: no ptxas (set TRISOLAR_PTXAS, or install the PyPI package nvidia-cuda-nvcc)\n",
@@ -250,13 +250,13 @@ fn ptxas_accepts_the_kernels_for_every_architecture_without_spills() {
 }
 
 #[test]
-fn a_kick_has_as_many_operations_as_its_limit_counts() {
+fn a_kick_has_as_many_operations_as_documented() {
     let entry = &PTX[PTX
         .find("\n.visible .entry encounters(")
         .expect("it is there")
         + 1..];
     let body = &entry[..entry.find("\n}").expect("its end")];
-    // The loop over the stages of a step is the one that has most of them.
+    // The loop over the stages of a step is the block with the most operations.
     let operations = body.split("\n$L__").filter_map(|block| {
         let (label, lines) = block.split_once(':')?;
         let again = lines
@@ -273,7 +273,7 @@ fn a_kick_has_as_many_operations_as_its_limit_counts() {
     assert_eq!(most as f64, kernels_gpu::encounters::step::KICK_OPERATIONS);
 }
 
-/// All-pairs kernels as the engine has them compiled: with 512 (`f64`: 384) resident threads.
+/// The all-pairs kernels, with the number of resident threads for which the engine compiles them: 512 (384 for `f64`).
 #[test]
 fn kernels_that_fill_the_registers_do_not_spill() {
     let Some(ptxas) = ptxas() else {

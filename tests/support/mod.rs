@@ -1,18 +1,18 @@
-//! What tests of the program have in common.
-#![allow(dead_code)] // Each test uses some of it.
+//! Functions that several tests of the program share.
+#![allow(dead_code)] // Each test executable uses only some of these.
 
 use std::path::Path;
 
 use assert_cmd::Command;
 
-/// The program, to be run in this folder.
+/// The program, set up to run in this folder.
 pub fn trisolar(folder: &Path) -> Command {
     let mut command = Command::cargo_bin("trisolar").expect("the binary is built with the tests");
     command.current_dir(folder);
     command
 }
 
-/// Names of what is in a folder, sorted.
+/// The sorted names in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
@@ -22,7 +22,7 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Names and contents of a folder's files, sorted.
+/// The sorted names and contents of a folder's files.
 pub fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let read = |name: String| {
         let bytes = std::fs::read(folder.join(&name)).unwrap();

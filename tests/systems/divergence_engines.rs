@@ -1,4 +1,4 @@
-//! Every engine computes the same bits, and the reference's.
+//! Every engine computes the same bits, which are those of the reference.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
         .expect("steps")
 }
 
-/// A map of a few hundred steps with early, late and no partings, near misses and collisions; odd in size.
+/// A map of a few hundred steps with early partings, late partings and none, near misses and collisions, and an odd size.
 fn lively(size: [u64; 2]) -> Specification {
     Specification {
         size,
@@ -41,7 +41,7 @@ fn specifications() -> Vec<Validated> {
     third.plane = Plane::Xz;
     third.body = 2;
     third.masses = [3.0, 0.0, 70.0];
-    // A pixel at the very place of body 2: its trajectory is NaN from the first step on.
+    // A pixel exactly at the place of body 2, whose trajectory is NaN from the first step on.
     let mut collision = lively([16, 16]);
     collision.positions[0].z = 0.0;
     collision.center = [0.0, 0.0];
@@ -49,7 +49,7 @@ fn specifications() -> Vec<Validated> {
     one_row.steps = 300;
     let mut one_column = lively([1, 77]);
     one_column.steps = 300;
-    // Separations outside the ordinary range of r²: the slow path of r⁻³.
+    // Separations outside the ordinary range of r², which take the slow path of r⁻³.
     let mut huge = lively([12, 9]);
     huge.positions[2] = DVec3::new(1e40, -1e42, 0.0);
     huge.steps = 50;
@@ -125,7 +125,7 @@ fn cpu_and_emulated_gpu_agree_in_every_pixel() {
 }
 
 #[test]
-fn neither_block_size_nor_thread_order_nor_launch_length_changes_a_pixel() {
+fn block_size_thread_order_and_launch_length_do_not_change_a_pixel() {
     let spec = lively([23, 31]).validate().expect("valid");
     let reference = times(&CpuEngine::new(None).expect("threads"), &spec);
     for (block, blocks, slice_ns, seed) in [
@@ -154,13 +154,13 @@ fn nan_ends_a_pixel_as_parted_at_that_step() {
     spec.center = [0.0, 0.0];
     let spec = spec.validate().expect("valid");
     let map = times(&CpuEngine::new(None).expect("threads"), &spec);
-    // Pixel (8, 8) is the origin, where body 2 is: its pull makes the velocity NaN in the
-    // first step, that the position in the second, and the third step finds them parted.
+    // Pixel (8, 8) is the origin, where body 2 is: its pull makes the velocity NaN in the first step and the position in the
+    // second, and the third step finds the twins parted.
     assert_eq!(map[8 * 16 + 8], 2);
 }
 
 #[test]
-fn the_100x100_map_is_the_reference() {
+fn the_100x100_map_equals_the_reference() {
     let spec = Specification {
         size: [100, 100],
         ..Specification::default()
@@ -175,7 +175,7 @@ fn the_100x100_map_is_the_reference() {
 }
 
 #[test]
-fn the_headline_map_is_the_reference_in_every_pixel() {
+fn the_headline_map_equals_the_reference_in_every_pixel() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/divergence_300x300_50000.npy");
     let file = std::fs::read(path).expect("the golden map");
@@ -226,7 +226,7 @@ impl Monitor for Watch {
 }
 
 #[test]
-fn progress_grows_to_the_whole() {
+fn progress_increases_to_the_total() {
     let spec = lively([64, 48]).validate().expect("valid");
     for engine in [
         &CpuEngine::new(Some(2)).expect("threads") as &dyn Engine,

@@ -1,4 +1,4 @@
-//! Integrators of divergence maps: their order, and the same bits on every engine.
+//! Integrators of divergence maps have their order, and the same bits on every engine.
 
 use glam::DVec3;
 use kernels_gpu::Real;
@@ -16,10 +16,11 @@ use trisolar::simd::Simd;
 
 const ECCENTRICITY: f64 = 0.3;
 
-/// How much of a period is integrated: not all of it, since there the errors of first order of some methods cancel.
-const SHARE: f64 = 0.7;
+/// The fraction of a period that is integrated. It is not a whole period, after which the first-order errors of some methods
+/// cancel.
+const FRACTION_OF_PERIOD: f64 = 0.7;
 
-/// Masses for an integrator, from G·m.
+/// The masses in an integrator's form, from G·m.
 fn masses<I: MapIntegrator>(strengths: [f64; 3], dt: f64) -> I::Masses<f64> {
     I::masses(&Masses {
         in_steps: MassTerms::new(strengths.map(|g| g * (dt * dt)), 0.0),
@@ -27,7 +28,7 @@ fn masses<I: MapIntegrator>(strengths: [f64; 3], dt: f64) -> I::Masses<f64> {
     })
 }
 
-/// Relative positions and velocities after so many steps of length `dt`.
+/// Relative positions and velocities after `steps` steps of length `dt`.
 fn after<I: MapIntegrator>(
     point: &Point,
     masses: &I::Masses<f64>,
@@ -46,12 +47,12 @@ fn after<I: MapIntegrator>(
     assert_eq!(
         (I::positions(&s), velocities(&s)),
         (I::positions(&t), velocities(&t)),
-        "side by side, two equal systems stay equal"
+        "two equal systems stay equal side by side"
     );
     [I::positions(&s), velocities(&s)]
 }
 
-/// A planet that starts at this distance with this speed across; the third body is a test particle far away.
+/// A planet that starts at this distance with this tangential speed; the third body is a distant test particle.
 fn planet(distance: f64, speed: f64) -> Point {
     Point {
         positions: [[0.0; 3], [distance, 0.0, 0.0], [0.0, 0.0, 1.0e3]],
@@ -59,10 +60,10 @@ fn planet(distance: f64, speed: f64) -> Point {
     }
 }
 
-/// Distance from where Kepler's equation puts a planet (G·M = a = 1) after [`SHARE`] of a period from pericentre, in `steps`
-/// steps.
+/// The distance of a planet (G·M = a = 1) from its position by Kepler's equation after [`FRACTION_OF_PERIOD`] of a period from
+/// the pericentre, in `steps` steps.
 fn kepler_error<I: MapIntegrator>(steps: u32, first: FirstSteps) -> [f64; 2] {
-    let time = SHARE * std::f64::consts::TAU;
+    let time = FRACTION_OF_PERIOD * std::f64::consts::TAU;
     let dt = time / f64::from(steps);
     let speed = ((1.0 + ECCENTRICITY) / (1.0 - ECCENTRICITY)).sqrt();
     let start = planet(1.0 - ECCENTRICITY, speed);
@@ -87,7 +88,7 @@ fn kepler_error<I: MapIntegrator>(steps: u32, first: FirstSteps) -> [f64; 2] {
     ]
 }
 
-/// The slopes of log(error) over log(dt) between `steps` and twice as many, of positions and of velocities.
+/// The slopes of log(error) against log(dt) between `steps` and twice as many steps, for positions and velocities.
 fn order<I: MapIntegrator>(steps: u32, first: FirstSteps) -> [f64; 2] {
     let (few, many) = (
         kepler_error::<I>(steps, first),
@@ -105,7 +106,7 @@ fn assert_order(found: [f64; 2], expected: f64) {
     }
 }
 
-/// Steps in which rounding does not show yet and higher orders do no longer.
+/// A number of steps at which rounding errors and terms of higher order are both negligible.
 fn steps(integrator: Integrator) -> u32 {
     match (integrator.name(), integrator.order()) {
         ("explicit-euler", _) => 400_000,
@@ -133,18 +134,18 @@ fn every_integrator_converges_with_its_order() {
 }
 
 #[test]
-fn adams_bashforth_2_has_order_2_whatever_its_start() {
+fn adams_bashforth_2_has_order_2_with_either_start() {
     assert_order(order::<by::AdamsBashforth2>(8000, FirstSteps::Euler), 2.0);
 }
 
 #[test]
-fn the_euler_start_of_the_source_document_leaves_adams_bashforth_4_with_order_2() {
+fn the_euler_start_reduces_adams_bashforth_4_to_order_2() {
     assert_order(order::<by::AdamsBashforth4>(8000, FirstSteps::Euler), 2.0);
 }
 
 #[test]
 fn symplectic_integrators_keep_the_energy_where_explicit_euler_does_not() {
-    // The orbit's size after 20 periods, in 2000 steps each.
+    // The size of the orbit after 20 periods with 2000 steps each.
     fn radius<I: MapIntegrator>() -> f64 {
         let dt = std::f64::consts::TAU / 2000.0;
         let masses = masses::<I>([1.0, 0.0, 0.0], dt);
@@ -162,7 +163,7 @@ fn symplectic_integrators_keep_the_energy_where_explicit_euler_does_not() {
     assert!((radius::<Forest>() - 1.0).abs() < 1e-10);
 }
 
-/// The largest difference of two states' components, relative to the largest component.
+/// The largest difference between the components of two states, relative to the largest component.
 fn difference(found: &[Relative<f64>; 2], expected: &[Relative<f64>; 2]) -> f64 {
     let numbers = |s: &[Relative<f64>; 2]| -> Vec<f64> {
         let vectors = s.iter().flat_map(|r| [r.a, r.b]);
@@ -186,7 +187,7 @@ macro_rules! compare_forms {
         let first = FirstSteps::RungeKutta;
         let own = after::<Own>(&$point, &own, ($steps, $dt), first);
         let general = after::<General>(&$point, &general, ($steps, $dt), first);
-        // The staggered leapfrog has the positions of kick, drift, kick.
+        // The staggered leapfrog has the positions of kick–drift–kick.
         let expected = if Integrator::$name == Integrator::Leapfrog {
             type Verlet = <by::VelocityVerlet as by::Integrator>::OnMaps;
             after::<Verlet>(&$point, &masses::<Verlet>($strengths, $dt), ($steps, $dt), first)
@@ -200,7 +201,7 @@ macro_rules! compare_forms {
 }
 
 #[test]
-fn the_forms_for_maps_are_the_general_ones_to_rounding() {
+fn the_forms_for_maps_equal_the_general_forms_to_rounding() {
     let point = Point {
         positions: [[0.3, -1.1, 0.2], [2.0, 0.4, -0.3], [-1.2, 1.9, 0.7]],
         velocities: [[0.2, 0.4, -0.1], [-0.3, 0.5, 0.2], [0.1, -0.6, 0.05]],
@@ -209,13 +210,13 @@ fn the_forms_for_maps_are_the_general_ones_to_rounding() {
     kernels_gpu::integrators!({compare_forms} [point strengths dt steps]);
 }
 
-/// A leapfrog that takes eight steps instead of one where the first two bodies are near each other: what a map's integrator is free to do,
-/// since it owns its state and its steps.
+/// A leapfrog that takes eight short steps instead of one where the first two bodies are close. An integrator of maps may do
+/// this, because it owns its state and its steps.
 #[derive(Clone, Copy, Debug)]
 struct Adaptive;
 
-/// The squared distance within which steps are shorter.
-const NEAR2: f64 = 1.0;
+/// Square of the distance within which steps are shorter.
+const CLOSE_DISTANCE2: f64 = 1.0;
 
 impl MapIntegrator for Adaptive {
     type Masses<R: Real> = MassesOf<R>;
@@ -235,7 +236,10 @@ impl MapIntegrator for Adaptive {
 
     fn step<R: Real, const N: usize>(systems: [&mut Self::State<R>; N], masses: &MassesOf<R>) {
         for s in systems {
-            let near = s.q.a.norm2_plus(R::zero()).at_most(R::from_f64(NEAR2));
+            let near =
+                s.q.a
+                    .norm2_plus(R::zero())
+                    .at_most(R::from_f64(CLOSE_DISTANCE2));
             for substep in 0..8 {
                 let far = if substep == 0 { 1.0 } else { 0.0 };
                 let part = |k: f64| R::select(near, R::from_f64(k * 0.125), R::from_f64(k * far));
@@ -256,7 +260,7 @@ impl MapIntegrator for Adaptive {
     }
 }
 
-/// x + k · d, with a factor of its own in each lane.
+/// x + k · d, with a different factor in each lane.
 fn advanced<R: Real>(x: &Relative<R>, k: R, d: &Relative<R>) -> Relative<R> {
     Relative {
         a: x.a.add_scaled(k, d.a),
@@ -265,13 +269,13 @@ fn advanced<R: Real>(x: &Relative<R>, k: R, d: &Relative<R>) -> Relative<R> {
 }
 
 #[test]
-fn an_integrator_with_steps_of_its_own_fits_into_maps() {
-    // Near pericentre its steps are an eighth as long.
+fn maps_can_use_an_integrator_with_its_own_steps() {
+    // Near the pericentre, its steps are an eighth as long.
     let error = |e: [f64; 2]| e[0].hypot(e[1]);
     let leapfrog = error(kepler_error::<by::Leapfrog>(2000, FirstSteps::Euler));
     let adaptive = error(kepler_error::<Adaptive>(2000, FirstSteps::Euler));
     assert!(adaptive < 0.5 * leapfrog, "{adaptive:e}, {leapfrog:e}");
-    // The plain loop over steps takes any integrator.
+    // The plain loop over steps accepts any integrator.
     let spec = lively(Integrator::Leapfrog, Start::Euler, 400);
     let job = spec.job(0, 1);
     let adaptive: Vec<u32> = (0..spec.pixels())
@@ -284,7 +288,7 @@ fn an_integrator_with_steps_of_its_own_fits_into_maps() {
     assert_ne!(adaptive, leapfrog);
 }
 
-/// A map of a few hundred steps with early, late and no partings.
+/// A map of a few hundred steps with early partings, late partings and none.
 fn lively(integrator: Integrator, start: Start, steps: u64) -> Validated {
     let spec = Specification {
         size: [33, 22],
@@ -301,7 +305,7 @@ fn lively(integrator: Integrator, start: Start, steps: u64) -> Validated {
     spec.validate().expect("valid")
 }
 
-/// Twins that part within the first steps, where multistep methods start.
+/// A map whose twins part within the first steps, which multistep methods take differently.
 fn hasty(integrator: Integrator, start: Start, steps: u64) -> Validated {
     let mut spec = lively(integrator, start, steps).specification().clone();
     spec.center = [0.5, 0.5];
@@ -352,7 +356,7 @@ fn every_integrator_gives_the_same_bits_in_all_lanes_and_in_the_emulated_kernel(
 }
 
 #[test]
-fn the_hasty_map_has_partings_in_every_starting_step() {
+fn the_hasty_map_has_partings_in_every_first_step() {
     let map = times(
         &CpuEngine::new(None).expect("threads"),
         &hasty(Integrator::AdamsBashforth4, Start::Euler, 60),
@@ -363,7 +367,7 @@ fn the_hasty_map_has_partings_in_every_starting_step() {
 }
 
 #[test]
-fn integrators_of_fourth_order_agree_where_euler_has_long_left_the_trajectory() {
+fn fourth_order_integrators_agree_where_euler_has_long_diverged() {
     let engine = CpuEngine::new(None).expect("threads");
     let map = |integrator, start| {
         let mut spec = lively(integrator, start, 500).specification().clone();
@@ -389,7 +393,7 @@ fn integrators_of_fourth_order_agree_where_euler_has_long_left_the_trajectory() 
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn invalid_combinations_are_rejected() {
     let refused = |integrator, start, precision| {
         let spec = Specification {
             integrator,

@@ -1,4 +1,4 @@
-//! The kernels of the ladder, in the emulated grid: each gives the map, whatever the block size.
+//! The kernels of the ladder under the emulator: each computes the map, whatever the block size.
 
 use std::sync::atomic::AtomicU32;
 
@@ -9,7 +9,7 @@ use kernels_gpu::kernels::{
 };
 use trisolar::divergence::{CpuEngine, Engine, Rung, Specification, Unattended, Validated};
 
-/// The headline's start positions, parting within some hundred steps.
+/// The headline map's start positions, with partings within a few hundred steps.
 fn valid() -> Validated {
     let spec = Specification {
         size: [21, 17],
@@ -33,7 +33,7 @@ fn climb(rung: Rung, valid: &Validated, block: u32) -> Vec<u32> {
         plan.count.div_ceil(block)
     };
     let kernel = || {
-        // SAFETY: arrays of the lengths that the kernels ask for.
+        // SAFETY: the arrays have the lengths that the kernels require.
         unsafe {
             match rung {
                 Rung::Memory => divergence_ladder_memory(plan, state, to),
@@ -46,7 +46,7 @@ fn climb(rung: Rung, valid: &Validated, block: u32) -> Vec<u32> {
             }
         }
     };
-    // SAFETY: each pixel is written by one thread.
+    // SAFETY: only one thread writes each pixel.
     unsafe { Launch::new(blocks, block).run(kernel) }.expect("runs");
     times
 }
@@ -66,7 +66,7 @@ fn every_rung_gives_the_map_for_any_block_size() {
     for rung in &Rung::ALL[..6] {
         let map = climb(*rung, &valid, 32);
         assert!(map == climb(*rung, &valid, 96), "{rung:?}: block size");
-        // Roundings differ from the tuned kernel's, and rarely move a parting by a step.
+        // Rounding differs from that of the tuned kernel and rarely shifts a parting by a step.
         let least = if *rung == Rung::SingleRoot { 0.9 } else { 0.99 };
         assert!(
             equal(&map) as f64 >= least * tuned.len() as f64,
@@ -77,7 +77,7 @@ fn every_rung_gives_the_map_for_any_block_size() {
 }
 
 #[test]
-fn rungs_of_the_same_arithmetic_have_the_same_bits() {
+fn rungs_with_the_same_arithmetic_have_the_same_bits() {
     let valid = valid();
     let map = |rung| climb(rung, &valid, 64);
     assert!(map(Rung::Memory) == map(Rung::Registers));

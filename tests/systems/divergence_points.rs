@@ -1,4 +1,4 @@
-//! Points: start states given one by one have the times that they have as pixels of a map, on every engine.
+//! Points: on every engine, start states that are listed individually have the values that they have as pixels of a map.
 
 use glam::DVec3;
 use trisolar::divergence::{
@@ -7,7 +7,7 @@ use trisolar::divergence::{
 };
 use trisolar::simd::Simd;
 
-/// A small map with early, late and no partings.
+/// A small map with early partings, late partings and none.
 fn lively() -> Specification {
     Specification {
         size: [23, 14],
@@ -39,7 +39,7 @@ fn methods() -> Vec<Specification> {
     precisions.into_iter().chain(integrators).collect()
 }
 
-/// The start states of a map's pixels, bodies 1, 2, 3 each with x, y, z (and then their velocities).
+/// The start states of a map's pixels: x, y, z of bodies 1, 2, 3, and then their velocities.
 fn states(s: &Specification) -> Vec<[[DVec3; 3]; 2]> {
     let [w, h] = s.size;
     let at = |k: usize, i: u64| {
@@ -56,7 +56,7 @@ fn states(s: &Specification) -> Vec<[[DVec3; 3]; 2]> {
     (0..w * h).map(pixel).collect()
 }
 
-/// Points with 3, 9, 18 or 21 numbers each, in the order given.
+/// Points with 3, 9, 18 or 21 numbers each, in the given order.
 fn points(s: &Specification, columns: usize, order: &[usize]) -> Points {
     let states = states(s);
     let grid_body = usize::from(s.body) - 1;
@@ -115,7 +115,7 @@ fn whole_states_in_any_order_have_the_times_of_their_pixels() {
         let map = times(&engine, &s.clone().validate().expect("valid"));
         let expected: Vec<u32> = order.iter().map(|i| map[*i]).collect();
         for columns in [3, 9, 18, 21] {
-            // What the points say is not taken from the specification.
+            // Values that the points contain are not taken from the specification.
             let mut other = s.clone();
             (other.center, other.size) = ([1e6, 1e6], [1, 1]);
             if columns > 3 {
@@ -134,7 +134,7 @@ fn whole_states_in_any_order_have_the_times_of_their_pixels() {
     }
 }
 
-/// Masses of neighbouring pixels: some of test bodies.
+/// Masses of neighbouring pixels, some of which are test bodies.
 const MASSES: [[f64; 3]; 4] = [
     [10.0, 20.0, 30.0],
     [0.0, 5.0, 40.0],
@@ -175,7 +175,7 @@ fn neighbours_with_masses_of_their_own_have_the_times_of_maps_of_these_masses_by
 }
 
 #[test]
-fn points_that_cannot_be_computed_with_are_refused_by_number() {
+fn invalid_points_are_rejected_by_number() {
     let s = lively();
     let with = |columns: usize, changes: &[(usize, f64)]| {
         let mut values = points(&s, columns, &[0, 1, 2]).array().1.to_vec();
@@ -210,7 +210,7 @@ fn points_that_cannot_be_computed_with_are_refused_by_number() {
     for (said, expected) in cases {
         assert!(said.starts_with(expected), "{said}");
     }
-    // Bodies 2 and 3 of point 0 at one place; with softening that is allowed.
+    // Bodies 2 and 3 of point 0 are at one place, which softening allows.
     let mut values = points(&s, 9, &[0]).array().1.to_vec();
     values.copy_within(3..6, 6);
     let same = || Points::new(&[1, 9], values.clone()).expect("points");
@@ -231,7 +231,7 @@ fn points_that_cannot_be_computed_with_are_refused_by_number() {
 }
 
 #[test]
-fn the_plain_kernel_refuses_points() {
+fn the_plain_kernel_rejects_points() {
     let s = lively();
     let given = s.clone().validate_points(points(&s, 3, &[5]));
     let engine = EmulatorEngine::new(DivergenceKernel::Plain);

@@ -1,4 +1,4 @@
-//! Precision modes of divergence maps: the same bits on every engine where that is promised, and how far from exact.
+//! Precisions of divergence maps: equal bits on every engine where these are promised, and bounds on the errors.
 
 use glam::DVec3;
 use trisolar::divergence::{
@@ -16,7 +16,7 @@ fn times(engine: &dyn Engine, spec: &Validated) -> Vec<u32> {
         .expect("steps")
 }
 
-/// A map of a few hundred steps with early, late and no partings, odd in size.
+/// A map of a few hundred steps with early partings, late partings and none, and an odd size.
 fn lively(precision: Precision) -> Specification {
     Specification {
         size: [41, 27],
@@ -67,13 +67,13 @@ fn every_mode_gives_the_same_bits_in_all_lanes_and_in_the_emulated_kernel() {
 }
 
 #[test]
-fn fast_is_exact_on_a_cpu() {
+fn fast_equals_f64_on_a_cpu() {
     let engine = CpuEngine::new(None).expect("threads");
     let map = |p| times(&engine, &lively(p).validate().expect("valid"));
     assert!(map(Precision::Fast) == map(Precision::F64));
 }
 
-/// Share of pixels of the headline map, 30×30, that are equal to exact mode.
+/// The fraction of pixels of the headline map, at 30×30, that equal those of exact mode.
 fn equal_share(reference: &[u32], precision: Precision) -> f64 {
     let map = headline(precision);
     reference.iter().zip(&map).filter(|(a, b)| a == b).count() as f64 / map.len() as f64
@@ -92,7 +92,7 @@ fn headline(precision: Precision) -> Vec<u32> {
 }
 
 #[test]
-fn modes_are_as_near_to_exact_as_their_digits_allow() {
+fn modes_are_as_accurate_as_their_digits_allow() {
     let exact = headline(Precision::F64);
     let share = |precision| equal_share(&exact, precision);
     let (mixed, single) = (share(Precision::Mixed), share(Precision::F32));
@@ -101,7 +101,7 @@ fn modes_are_as_near_to_exact_as_their_digits_allow() {
     let all = format!(
         "mixed {mixed}, f32 {single}, float-float {pairs}, fixed:26 {coarse}, fixed:48 {fine}"
     );
-    // Two thirds of the pixels never part, which is right however coarse the arithmetic.
+    // Two thirds of the pixels never part, which any arithmetic computes correctly.
     assert!((0.80..1.0).contains(&mixed), "{all}");
     assert!((0.60..0.75).contains(&single), "{all}");
     assert!(pairs > 0.97, "{all}");
@@ -110,7 +110,7 @@ fn modes_are_as_near_to_exact_as_their_digits_allow() {
 }
 
 #[test]
-fn what_a_mode_cannot_hold_is_refused() {
+fn values_out_of_a_modes_range_are_rejected() {
     let refused = |precision, distance: f64| {
         let mut spec = lively(precision);
         spec.positions[2] = DVec3::splat(distance);
@@ -134,7 +134,8 @@ fn what_a_mode_cannot_hold_is_refused() {
 
 #[test]
 fn fixed_point_saturates_instead_of_wrapping_around() {
-    // Everything flies off at 100 a step: after 21 million lengths the numbers end, and the twins still are together.
+    // All bodies recede at 100 per step: after 21 million units of length, the range of the numbers ends, and the twins are still
+    // together.
     let mut spec = lively(fixed(40));
     spec.g = 1e-9;
     spec.velocities = [DVec3::ZERO, DVec3::splat(2e5), DVec3::splat(-2e5)];

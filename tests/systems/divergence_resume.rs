@@ -1,5 +1,5 @@
-//! Pixels that go on where a computation of fewer steps left them have the bits of one computation: on the CPU, and in the
-//! kernel under the emulator.
+//! Pixels that continue where a computation with fewer steps left them have the bits of a single computation, on the CPU and in
+//! the kernel under the emulator.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use trisolar::divergence::{
     Backend, CpuEngine, Engine, Item, RunOptions, Specification, Unattended, Validated, resume,
 };
 
-/// The headline's start positions, parting within some hundred steps.
+/// The headline map's start positions, with partings within a few hundred steps.
 fn valid(steps: u64) -> Validated {
     let spec = Specification {
         size: [23, 19],
@@ -43,12 +43,12 @@ fn on_cpu(valid: &Validated, items: &mut [Item]) {
             threads: Some(threads),
             ..RunOptions::default()
         };
-        // The second time there is nothing left to do.
+        // In the second round, there is nothing left to do.
         resume(valid, items, &options, &Unattended).expect("computes");
     }
 }
 
-/// By the kernel, in launches as short as possible.
+/// Resumes with the kernel, in the shortest possible launches.
 fn emulated(valid: &Validated, items: &mut [Item]) {
     let steps = valid.specification().steps as u32;
     let places: Vec<usize> = (0..items.len())
@@ -60,7 +60,8 @@ fn emulated(valid: &Validated, items: &mut [Item]) {
     let (list_, threads_) = (list.as_mut_ptr(), threads.as_mut_ptr());
     let shared = Shared::new();
     while shared.steps.load(Ordering::Relaxed) < list.len() as u64 * steps as u64 {
-        // SAFETY: as many items as the job says, a state for each thread; an item is one thread's at a time.
+        // SAFETY: there are as many items as the job says and a state for each thread; only one thread works on an item at a
+        // time.
         let launch = || unsafe {
             map_resume_divergence_explicit_euler_f64(job, 0, list_, threads_, &shared);
         };
@@ -73,7 +74,7 @@ fn emulated(valid: &Validated, items: &mut [Item]) {
 }
 
 #[test]
-fn computations_in_legs_of_any_length_have_the_bits_of_one() {
+fn computations_in_parts_of_any_length_have_the_bits_of_one() {
     let legs = [1, 2, 7, 100, 101, 230, 231, 400];
     let mut both = [items(&valid(1)), items(&valid(1))];
     for steps in legs {

@@ -1,4 +1,4 @@
-//! Promises of three-body encounters: equal bits on all engines, and physics.
+//! Three-body encounters: equal bits on all engines, and physics.
 
 use kernels_gpu::encounters::lanes::{Runs, integrate};
 use kernels_gpu::encounters::start::{BodiesStart, Start, pairs};
@@ -16,7 +16,7 @@ fn fastest(spec: &Validated) -> Vec<Record> {
     engine.integrate(spec, &Unattended).unwrap()
 }
 
-/// Everything that can be drawn, and collisions.
+/// Runs with every kind of drawn parameter, and with collisions.
 fn scattered(order: Order) -> Specification {
     Specification {
         order,
@@ -42,7 +42,7 @@ fn scattered(order: Order) -> Specification {
     }
 }
 
-/// Burrau's triangle with a body moved aside.
+/// Burrau's triangle with one body displaced.
 fn triangles(n: usize) -> Points {
     let mut values = Vec::new();
     for i in 0..n {
@@ -85,7 +85,7 @@ fn all_engines_give_the_same_bits() {
             let engine = CpuEngine::with_simd(Some(3), simd).unwrap();
             engines.push((simd.to_string(), Box::new(engine)));
         }
-        // The last has a part of a warp, and more places for runs than there are runs.
+        // The last launch has an incomplete warp, and more places for runs than there are runs.
         for (blocks, block, seed) in [(2, 32, None), (2, 32, Some(1)), (3, 40, Some(2))] {
             let engine = DeviceEngine::emulated(blocks, block, seed);
             let name = format!("emulator {blocks} x {block} {seed:?}");
@@ -98,13 +98,13 @@ fn all_engines_give_the_same_bits() {
             }
         }
     }
-    // Escapes, collisions and runs that a limit ended are among them.
+    // The outcomes include escapes, collisions and runs that a limit ended.
     let [escape, _, collision, time, steps, failed] = seen;
     assert!(escape && collision && (time || steps) && !failed);
 }
 
 #[test]
-fn a_run_depends_on_the_seed_and_its_number_alone() {
+fn a_run_depends_only_on_the_seed_and_its_number() {
     let of = |n, seed| {
         let spec = Specification {
             n,
@@ -118,7 +118,7 @@ fn a_run_depends_on_the_seed_and_its_number_alone() {
     assert!(few.iter().zip(&other).all(|(a, b)| !same_bits(a, b)));
 }
 
-/// One run to the end or a time, and its last state.
+/// Computes one run to its end or to a given time, and returns its last state.
 fn one(start: &Start, settings: &Settings, order: Order) -> (Record, Pairs<f64>) {
     struct One<'a> {
         start: Option<&'a Start>,
@@ -168,7 +168,7 @@ fn burrau() -> Start {
 #[test]
 fn burraus_problem_is_followed_through_its_close_encounters_to_the_escape() {
     let start = burrau();
-    // Body 1 in quadruple precision.
+    // Positions of body 1 from a computation in quadruple precision.
     let exact = [
         (
             10.0,
@@ -208,14 +208,14 @@ fn burraus_problem_is_followed_through_its_close_encounters_to_the_escape() {
     assert_eq!((end.outcome, end.body), (Outcome::ESCAPE.0, 0));
     assert!(end.time > 59.0);
     assert!((end.a - 0.552_494_885_8).abs() < 1e-6 && (end.e - 0.988_71).abs() < 1e-5);
-    // The closest approach, of masses 4 and 5.
+    // The closest approach is that of the bodies with masses 4 and 5.
     assert_eq!(end.least_distance_pair, 1);
     assert!((end.least_distance - 4.1384e-4).abs() < 2e-8, "{end:?}");
     assert!((end.least_distance_time - 15.829_92).abs() < 1e-5);
     assert!(end.energy_error.abs() < 1e-11 && end.momentum_error < 1e-11);
 }
 
-/// A triple that is no hierarchy, and takes some time to fall apart.
+/// A triple that is not hierarchical and takes some time to break up.
 fn lively() -> BodiesStart {
     BodiesStart {
         positions: [[-1.0, 0.0, 0.1], [1.0, 0.2, 0.0], [0.1, 1.7, -0.3]],
@@ -292,7 +292,7 @@ fn a_hierarchical_triple_keeps_its_energy_for_a_hundred_thousand_periods() {
 }
 
 #[test]
-fn a_run_that_is_turned_back_returns_to_its_start() {
+fn a_reversed_run_returns_to_its_start() {
     let start = Start::new(&lively());
     let settings = Settings {
         max_time: 6.0,
@@ -318,7 +318,7 @@ fn a_run_that_is_turned_back_returns_to_its_start() {
 #[test]
 fn units_of_mass_length_and_time_do_not_matter() {
     let bodies = lively();
-    // Powers of two, so that not even a rounding differs; a chaotic system would show it.
+    // The factors are powers of two, so that not even rounding differs, which a chaotic system would amplify.
     let (mass, length) = (f64::powi(2.0, -31), f64::powi(2.0, 41));
     let velocity = f64::sqrt(mass / length);
     let other = BodiesStart {
@@ -342,8 +342,9 @@ fn units_of_mass_length_and_time_do_not_matter() {
 }
 
 #[test]
-fn a_binary_is_built_of_its_elements() {
-    // Pericentre distance a (1 - e) at phase 0, apocentre half a turn later; the angular momentum at the inclination from -x.
+fn a_binary_has_the_given_orbital_elements() {
+    // At phase 0 it is at the pericentre, at a distance of a (1 - e), and half a revolution later at the apocentre; the
+    // inclination of the angular momentum is measured from -x.
     let fixed = |pairs: &[(&'static str, f64)]| {
         let parameters = pairs.iter().map(|(n, x)| (*n, Choice::Fixed(*x)));
         Specification {
@@ -369,7 +370,7 @@ fn a_binary_is_built_of_its_elements() {
         let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         let r = dot(x, x).sqrt();
         assert!((r - distance).abs() < 1e-12);
-        // Vis viva.
+        // The vis-viva equation.
         let binary = 32.5;
         assert!((dot(v, v) - binary * (2.0 / r - 1.0 / 4.0)).abs() < 1e-11);
         let l = [
@@ -400,7 +401,7 @@ fn a_binary_is_built_of_its_elements() {
         let v = b.velocities[1][k] - b.velocities[0][k];
         assert!((v - speed * exact).abs() < 1e-13);
     }
-    // The single on its hyperbola: energy and angular momentum of v∞ and b.
+    // The single body on its hyperbola has the energy and angular momentum of v∞ and b.
     let b = fixed(&[("v-inf", 2.0), ("impact", 7.0), ("phase", 10.0)]);
     let [x, v] = [b.positions[2], b.velocities[2]];
     let energy = 0.5 * (v[0] * v[0] + v[1] * v[1]) - 45.0 / x[0];
@@ -409,8 +410,8 @@ fn a_binary_is_built_of_its_elements() {
 }
 
 #[test]
-fn a_pair_that_falls_together_collides_when_its_surfaces_touch() {
-    // Two bodies at rest at 1, the third far away: free fall from the apocentre of a straight line.
+fn a_pair_in_free_fall_collides_when_its_surfaces_touch() {
+    // Two bodies are at rest at a distance of 1, and the third one is far away: a free fall from the apocentre of a radial orbit.
     let bodies = BodiesStart {
         positions: [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 3000.0, 0.0]],
         velocities: [[0.0; 3]; 3],
@@ -422,7 +423,7 @@ fn a_pair_that_falls_together_collides_when_its_surfaces_touch() {
     };
     let (record, _) = one(&Start::new(&bodies), &settings, Order::Eight);
     assert_eq!((record.outcome, record.body), (Outcome::COLLISION.0, 2));
-    // From distance 1 to r: t = √(1/(2M)) (√(r(1-r)) + acos √r).
+    // The time from distance 1 to r is t = √(1/(2M)) (√(r(1-r)) + acos √r).
     let r = 0.1_f64;
     let exact = 0.5 * ((r * (1.0 - r)).sqrt() + r.sqrt().acos());
     assert!(
@@ -433,7 +434,7 @@ fn a_pair_that_falls_together_collides_when_its_surfaces_touch() {
 }
 
 #[test]
-fn an_unbound_single_that_passes_far_away_leaves_the_binary_as_it_was() {
+fn a_distant_unbound_passage_does_not_change_the_binary() {
     let spec = Specification {
         parameters: [
             ("v-inf", Choice::Fixed(3.0)),
@@ -456,7 +457,7 @@ fn an_unbound_single_that_passes_far_away_leaves_the_binary_as_it_was() {
     }
 }
 
-/// Shares of escapes of bodies 1, 2, 3, and before 60 years; then the records.
+/// The fractions of escapes of bodies 1, 2 and 3, and before 60 years; also the records.
 fn study(n: u64, jump: Jump, max_steps: u32) -> ([f64; 4], Vec<Record>) {
     let spec = Specification {
         n,
@@ -484,11 +485,11 @@ fn study(n: u64, jump: Jump, max_steps: u32) -> ([f64; 4], Vec<Record>) {
 }
 
 #[test]
-fn escapes_are_those_of_trani_et_al() {
+fn escape_fractions_agree_with_trani_et_al() {
     let n = 4000;
     let ([a, b, c, early], records) = study(n, Jump::Tolerance(1e-6), 4_000_000);
-    // Their 43, 30 and 27 % of the bodies of 12.5, 15 and 17.5, and 36 % before 60 years: within three standard errors and the
-    // rounding of the published numbers.
+    // They found 43, 30 and 27 % for the bodies of 12.5, 15 and 17.5, and 36 % before 60 years. The bound is three standard
+    // errors plus the rounding of the published numbers.
     for (share, published) in [(c, 0.43), (a, 0.30), (b, 0.27), (early, 0.36)] {
         let error = 3.0 * (published * (1.0_f64 - published) / n as f64).sqrt() + 0.005;
         assert!((share - published).abs() < error, "{share} {published}");
@@ -500,9 +501,9 @@ fn escapes_are_those_of_trani_et_al() {
 }
 
 #[test]
-fn jumps_change_no_statistic() {
+fn jumps_do_not_change_the_statistics() {
     let n = 1500;
-    // Each run to a time that most have ended by: what is open is the same either way.
+    // Each run continues to a time by which most runs have ended; the criterion for open runs is the same in both cases.
     let until = |jump| {
         let spec = Specification {
             n,
@@ -517,7 +518,7 @@ fn jumps_change_no_statistic() {
     };
     let (with, without) = (until(Jump::Tolerance(1e-6)), until(Jump::Off));
     assert!(with.iter().any(|r| r.jumps > 0) && without.iter().all(|r| r.jumps == 0));
-    // Until the first jump a run is the same in every bit.
+    // Until its first jump, a run is the same bit for bit.
     for (a, b) in with.iter().zip(&without).filter(|(a, _)| a.jumps == 0) {
         if a.outcome == Outcome::ESCAPE.0 {
             assert!(same_bits(a, b), "{a:?} {b:?}");
@@ -535,15 +536,16 @@ fn jumps_change_no_statistic() {
     ];
     for (k, f) in statistics.into_iter().enumerate() {
         let (a, b) = (share(&with, f), share(&without, f));
-        // Runs without a jump are in both: the error of counting is at most that of two samples.
+        // Runs without a jump are in both samples, so the counting error is at most that of two independent samples.
         let error = (2.0 * b * (1.0 - b) / n as f64).sqrt();
         assert!((a - b).abs() < 3.0 * error, "{k}: {a} {b} ± {error}");
     }
 }
 
 #[test]
-fn a_jump_leaves_the_binary_as_the_steps_do() {
-    // A third body on an ellipse from 13 to 75 semi-major axes of a binary, on its way outwards; to the apocentre after next.
+fn a_jump_and_steps_leave_the_same_binary() {
+    // A third body on an ellipse from 13 to 75 semi-major axes of a binary, on its way outwards, followed to the second
+    // apocentre.
     let bodies = BodiesStart {
         positions: [[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 36.0, 3.0]],
         velocities: [[0.0, -0.6, 0.2], [0.0, 0.6, -0.2], [0.2, 0.22, 0.0]],
@@ -568,7 +570,7 @@ fn a_jump_leaves_the_binary_as_the_steps_do() {
 }
 
 #[test]
-fn the_tail_of_lifetimes_of_equal_masses_falls_as_it_should() {
+fn the_tail_of_lifetimes_of_equal_masses_has_the_known_slope() {
     // Survival ∝ t^(-2/3), Shevchenko (2010).
     let spec = Specification {
         setup: Setup::FreeFall,
@@ -591,7 +593,7 @@ fn the_tail_of_lifetimes_of_equal_masses_falls_as_it_should() {
 fn pairs_keep_the_digits_of_close_bodies() {
     let start = Start::new(&lively());
     let m = &start.masses;
-    // The third vector is the sum of the others.
+    // The third vector is the sum of the other two.
     let s = pairs(m, &lively().positions, &lively().velocities);
     for k in 0..3 {
         let sum = m.length[0] * s.x[0][k] + m.length[1] * s.x[1][k];

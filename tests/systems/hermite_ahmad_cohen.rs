@@ -1,5 +1,5 @@
-//! Promises of the Ahmad–Cohen scheme: it conserves energy as the plain scheme does, at fewer regular steps; no neighbour
-//! is lost; the same bits everywhere and after a resumption.
+//! The Ahmad–Cohen scheme conserves energy like the plain scheme with fewer regular steps, loses no neighbour, and has the same
+//! bits everywhere and after resuming.
 
 use trisolar::hermite::{
     AhmadCohen, Body, Cluster, CpuEngine, Engine, Lists, Order, Specification, emulator, models,
@@ -36,7 +36,7 @@ fn bits(cluster: &Cluster<'_>) -> Vec<u64> {
 }
 
 #[test]
-fn energy_is_conserved_as_by_the_plain_scheme_with_fewer_sums_over_all() {
+fn energy_is_conserved_like_in_the_plain_scheme_with_fewer_full_sums() {
     let bodies = models::plummer(512, 3).unwrap();
     let spec = specification(512, 30);
     let plain = Specification {
@@ -99,7 +99,7 @@ fn a_resumed_run_goes_on_to_the_same_bits() {
     let bodies = models::plummer(200, 1).unwrap();
     let mut whole = cluster(&specification(200, 14), &bodies, cpu(1));
     whole.advance_to(0.1).unwrap();
-    // In the middle of regular steps.
+    // The checkpoint is in the middle of regular steps.
     assert!(whole.parts().iter().any(|p| p.time < whole.time()));
     let mut resumed = Cluster::resumed(
         whole.specification().clone(),
@@ -119,7 +119,7 @@ fn a_resumed_run_goes_on_to_the_same_bits() {
 
 #[test]
 fn a_list_that_does_not_fit_says_so_and_is_taken_again() {
-    // 300 bodies within the radius of everybody.
+    // Every body has 300 bodies within its radius.
     let mut bodies = models::plummer(300, 1).unwrap();
     let spec = Specification {
         softening: 0.1,
@@ -149,7 +149,7 @@ fn a_list_that_does_not_fit_says_so_and_is_taken_again() {
             .unwrap();
         assert_eq!(lists.get(0).unwrap(), (1..300).collect::<Vec<u32>>());
     }
-    // A crowd in the middle of a wide cluster: radii that suit the cluster hold far too many there.
+    // A dense group in the middle of a wide cluster, where radii that suit the cluster contain far too many bodies.
     for body in &mut bodies[..200] {
         body.position = body.position.map(|x| 1e-3 * x);
         body.velocity = body.velocity.map(|v| 0.1 * v);

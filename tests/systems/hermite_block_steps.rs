@@ -1,4 +1,4 @@
-//! Whole block steps on the device, under the emulator of the grid: the bits, counts, warnings and errors of the host's.
+//! Whole block steps on the device, under the emulator: bits, counts, warnings and errors equal the host's.
 
 use trisolar::divergence::Backend;
 use trisolar::hermite::{
@@ -23,7 +23,7 @@ fn by_device(spec: &Specification, bodies: &[Body], engine: Box<dyn Engine>) -> 
     cluster
 }
 
-/// Everything a checkpoint holds.
+/// All data of a checkpoint.
 fn state(cluster: &Cluster<'_>) -> (Vec<u64>, String) {
     let numbers = cluster.stars().iter().flat_map(|s| {
         let vectors = s.taylor.iter().flat_map(|v| [v.x, v.y, v.z]);
@@ -42,10 +42,10 @@ fn state(cluster: &Cluster<'_>) -> (Vec<u64>, String) {
 fn assert_same(a: &Cluster<'_>, b: &Cluster<'_>, what: &str) {
     let (a, b) = (state(a), state(b));
     assert_eq!(a.1, b.1, "{what}");
-    assert!(a.0 == b.0, "{what}: other bits");
+    assert!(a.0 == b.0, "{what}: the bits differ");
 }
 
-/// Time of a block.
+/// The time of a block.
 fn time_after(blocks: usize, spec: &Specification, bodies: &[Body]) -> f64 {
     let mut cluster = by_host(spec, bodies);
     for _ in 0..blocks {
@@ -55,7 +55,7 @@ fn time_after(blocks: usize, spec: &Specification, bodies: &[Body]) -> f64 {
 }
 
 #[test]
-fn the_device_makes_the_block_steps_of_the_host() {
+fn the_device_takes_the_same_block_steps_as_the_host() {
     for order in Order::ALL {
         for precision in Precision::ALL {
             for (n, softening, blocks) in [(3, 0.0, 40), (150, 0.02, 8)] {
@@ -69,7 +69,7 @@ fn the_device_makes_the_block_steps_of_the_host() {
                 let mut host = by_host(&spec, &bodies);
                 host.advance_to(time).unwrap();
                 assert!(host.counters().blocks >= blocks as u64);
-                // A block for each active particle, tiles, and a change from one to the other; grids of several blocks.
+                // The cases use one block per active particle, tiles, and a switch between the two, on grids of several blocks.
                 for (grid, few, block, seed) in [
                     (1, 1000, 32, None),
                     (2, 0, 64, Some(7)),
@@ -103,7 +103,7 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
         device.advance_to(time).unwrap();
         assert_same(&host, &device, "three iterations");
     }
-    // 128 partial sums.
+    // The system has 128 partial sums.
     let spec = Specification {
         softening: 0.01,
         ..Specification::new(Order::Four)
@@ -118,7 +118,7 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
 }
 
 #[test]
-fn long_runs_of_several_launches_and_looks_in_between_end_in_the_same_state() {
+fn long_runs_with_several_launches_and_snapshots_end_in_the_same_state() {
     let spec = Specification {
         eta: 0.06,
         eta_start: 0.01,
@@ -140,15 +140,15 @@ fn long_runs_of_several_launches_and_looks_in_between_end_in_the_same_state() {
         assert_eq!(a, b);
     }
     assert!(host.counters().blocks > 1100, "{:?}", host.counters());
-    // More than one launch, far fewer than blocks.
+    // There is more than one launch, but far fewer launches than blocks.
     assert!((1..20).contains(&asked), "{asked}");
-    // Whoever is asked can stop it, with the particles as they are then.
+    // The callback can stop the run, with the particles as they are at that time.
     assert!(!device.advance(20.0, &mut |_| false).unwrap());
     let time = device.time();
     assert!(time > 2.5 && time < 20.0);
     host.advance_to(time).unwrap();
     assert_same(&host, &device, "stopped early");
-    // A block by the host in between.
+    // The host takes one block in between.
     host.step().unwrap();
     device.step().unwrap();
     let time = time + 0.1;
@@ -158,13 +158,13 @@ fn long_runs_of_several_launches_and_looks_in_between_end_in_the_same_state() {
 }
 
 #[test]
-fn warnings_and_errors_are_those_of_the_host() {
+fn warnings_and_errors_equal_the_hosts() {
     let body = |mass, x, v| Body {
         mass,
         position: x,
         velocity: v,
     };
-    // A jump over a head-on pair.
+    // A step across a head-on encounter.
     let bodies = [
         body(1.0, [30.0, 0.0, 0.0], [0.0; 3]),
         body(0.5, [0.05, 0.0005, 0.0], [-5.0, 0.0, 0.0]),
@@ -181,7 +181,7 @@ fn warnings_and_errors_are_those_of_the_host() {
     assert!(host.abrupt().is_some());
     assert_same(&host, &device, "a jump");
 
-    // A pair that falls together: the step, the pair and their distance.
+    // For a pair in free fall, the error names the step, the pair and their distance.
     let bodies = [
         body(1.0, [9.0, 0.0, 0.0], [0.0; 3]),
         body(1.0, [0.001, 0.0, 0.0], [0.0; 3]),
@@ -196,7 +196,7 @@ fn warnings_and_errors_are_those_of_the_host() {
     assert!(matches!(errors[0], HermiteError::StepTooSmall { .. }));
     assert_eq!(errors[0].to_string(), errors[1].to_string());
 
-    // A shortest step, and how often it was needed.
+    // A shortest step is set, and its uses are counted.
     let spec = Specification {
         softening: 0.01,
         min_step: Some(1.0 / 256.0),
@@ -212,7 +212,7 @@ fn warnings_and_errors_are_those_of_the_host() {
 }
 
 #[test]
-fn what_cannot_make_block_steps_says_why() {
+fn engines_without_block_steps_say_why() {
     let refused = |spec: &Specification, engine: Box<dyn Engine>| {
         let start = spec.clone().validate(models::plummer(50, 1).unwrap());
         let mut cluster = Cluster::new(&start.unwrap(), engine).unwrap();
@@ -229,7 +229,7 @@ fn what_cannot_make_block_steps_says_why() {
 }
 
 #[test]
-fn auto_is_the_device_wherever_it_can() {
+fn auto_selects_the_device_wherever_possible() {
     let mut spec = Specification::new(Order::Four);
     let devices = Options::default().open(&spec, 50).unwrap();
     assert!(devices.notes().is_empty());
@@ -244,7 +244,7 @@ fn auto_is_the_device_wherever_it_can() {
 }
 
 #[test]
-fn options_that_do_not_go_together_say_what_they_go_with() {
+fn invalid_combinations_say_what_is_required() {
     let refused = |backend, gpus, block_step: &str, scheme| {
         let options = Options {
             backend,

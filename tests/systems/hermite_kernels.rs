@@ -1,4 +1,4 @@
-//! The Hermite kernels under the emulator of the grid: the same bits as the CPU engine's, whatever the grid.
+//! The Hermite kernels under the emulator have the same bits as the CPU engine, whatever the grid.
 
 use kernels_gpu::Vec3;
 use trisolar::hermite::{
@@ -18,7 +18,7 @@ fn bodies(n: usize) -> Vec<Body> {
         .collect()
 }
 
-/// State after some blocks, and the potentials.
+/// The state after some blocks, and the potentials.
 fn run(spec: &Specification, n: usize, blocks: usize, engine: Box<dyn Engine>) -> Vec<u64> {
     let start = spec.clone().validate(bodies(n)).unwrap();
     let mut cluster = Cluster::new(&start, engine).unwrap();
@@ -45,7 +45,7 @@ fn the_kernels_give_the_bits_of_the_cpu_engine() {
                     ..Specification::new(order)
                 };
                 let cpu = run(&spec, n, 6, Box::new(CpuEngine::new(Some(1)).unwrap()));
-                // Blocks for each active particle, tiles, and a change from one to the other.
+                // The cases use one block per active particle, tiles, and a switch between the two.
                 for (few, block, seed) in [(1000, 32, None), (0, 64, Some(7)), (20, 32, Some(8))] {
                     let emulated = run(&spec, n, 6, emulator(1, few, block, seed));
                     assert!(
@@ -70,7 +70,7 @@ fn several_devices_give_the_same_bits() {
             ..Specification::new(order)
         };
         let cpu = run(&spec, 200, 4, Box::new(CpuEngine::new(Some(1)).unwrap()));
-        // More devices than partial sums as well.
+        // Some cases have more devices than partial sums.
         for devices in [2, 3, 4, 17] {
             for few in [0, 1000] {
                 let emulated = run(&spec, 200, 4, emulator(devices, few, 32, None));
@@ -88,7 +88,7 @@ fn repeated_correction_and_large_systems_give_the_same_bits_as_well() {
     };
     let cpu = run(&spec, 40, 3, Box::new(CpuEngine::new(Some(1)).unwrap()));
     assert!(cpu == run(&spec, 40, 3, emulator(1, 0, 32, None)));
-    // 128 partial sums.
+    // The system has 128 partial sums.
     let spec = Specification {
         softening: 0.01,
         ..Specification::new(Order::Four)
@@ -115,7 +115,7 @@ fn lanes_and_threads_give_the_same_bits_in_split_f32_too() {
     }
 }
 
-/// Accelerations and jerks at the start, in one precision.
+/// Accelerations and jerks at the start in one precision.
 fn forces(order: Order, precision: Precision, n: usize) -> Vec<[Vec3<f64>; 4]> {
     let spec = Specification {
         softening: 0.004,
@@ -129,7 +129,7 @@ fn forces(order: Order, precision: Precision, n: usize) -> Vec<[Vec3<f64>; 4]> {
 }
 
 #[test]
-fn split_f32_forces_are_good_to_single_precision() {
+fn split_f32_forces_are_accurate_to_single_precision() {
     for order in Order::ALL {
         let [exact, split] = Precision::ALL.map(|precision| forces(order, precision, 1024));
         for k in 0..order.derivatives() {
@@ -138,7 +138,7 @@ fn split_f32_forces_are_good_to_single_precision() {
             let error = exact.iter().zip(&split).map(|(a, b)| size(a[k] - b[k]));
             let error = (error.sum::<f64>() / scale).sqrt();
             println!("order {order}, derivative {k}: {error:e}");
-            // More than rounding of f64 sums, less than a few units of f32.
+            // The error exceeds the rounding errors of f64 sums but is below a few units of f32.
             assert!((1e-9..1e-6).contains(&error), "derivative {k}: {error:e}");
         }
     }

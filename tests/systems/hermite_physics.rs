@@ -1,6 +1,6 @@
-//! Promises of the Hermite integrator: known orbits, known counts, orders of error, the same bits everywhere.
+//! The Hermite integrator: known orbits, known counts, orders of convergence, equal bits everywhere.
 
-// Known values with all their published digits.
+// Known values are given with all their published digits.
 #![allow(clippy::excessive_precision)]
 
 use std::f64::consts::PI;
@@ -19,7 +19,7 @@ fn validated(spec: Specification, bodies: &[Body]) -> Validated {
     spec.validate(bodies.to_vec()).unwrap()
 }
 
-/// Constant steps of the same length for all.
+/// Constant steps of the same length for all particles.
 fn constant(order: Order, step: f64, iterations: u32) -> Specification {
     Specification {
         max_step: step,
@@ -75,7 +75,7 @@ fn plummer_run(order: Order) -> (Specification, Vec<Body>) {
     )
 }
 
-/// Relative energy error, block steps and particle steps up to t = 2.
+/// Relative energy error, number of block steps and number of particle steps up to t = 2.
 fn two_time_units(order: Order) -> (f64, u64, u64) {
     let (spec, bodies) = plummer_run(order);
     let mut cluster = cluster(spec, &bodies);
@@ -100,7 +100,7 @@ fn within_a_percent(got: u64, known: u64) -> bool {
 }
 
 #[test]
-fn order_4_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
+fn order_4_reproduces_the_known_steps_and_error_of_the_plummer_model() {
     let (error, blocks, steps) = two_time_units(Order::Four);
     println!("order 4: {blocks} {steps} {error:e}");
     assert!(within_a_percent(blocks, 9124), "{blocks} block steps");
@@ -109,7 +109,7 @@ fn order_4_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
 }
 
 #[test]
-fn order_6_takes_the_steps_and_makes_the_error_known_for_the_plummer_model() {
+fn order_6_reproduces_the_known_steps_and_error_of_the_plummer_model() {
     let (error, blocks, steps) = two_time_units(Order::Six);
     println!("order 6: {blocks} {steps} {error:e}");
     assert!(within_a_percent(blocks, 2532), "{blocks} block steps");
@@ -126,7 +126,7 @@ fn order_8_keeps_the_energy_of_the_plummer_model_as_well() {
     assert!(steps < 250_000, "{steps} particle steps");
 }
 
-/// Two bodies of mass 1/2 with semi-major axis 1 at the apocentre; period 2π.
+/// Two bodies of mass 1/2 with a semi-major axis of 1 at the apocentre; the period is 2π.
 fn kepler(eccentricity: f64) -> [Body; 2] {
     let (r, v) = (
         1.0 + eccentricity,
@@ -138,10 +138,10 @@ fn kepler(eccentricity: f64) -> [Body; 2] {
     ]
 }
 
-/// Distance from the start after one period in steps of this length.
+/// The distance from the start after one period, with steps of this length.
 fn period_error(order: Order, step: f64) -> f64 {
     let bodies = kepler(0.5);
-    // With the corrector converged nothing of the predictor's error is left to steepen the slope.
+    // With a converged corrector, no error of the predictor remains that would steepen the slope.
     let mut cluster = cluster(constant(order, step, 3), &bodies);
     cluster.advance_to(2.0 * PI).unwrap();
     let stars = cluster.at(2.0 * PI).unwrap();
@@ -191,7 +191,7 @@ fn converged_correction_is_reversible_in_time() {
 }
 
 #[test]
-fn burraus_three_bodies_are_known_to_eight_digits_at_time_20() {
+fn burraus_three_bodies_agree_with_the_known_solution_to_eight_digits_at_time_20() {
     let rest = [0.0; 3];
     let bodies = [
         body(3.0, [1.0, 3.0, 0.0], rest),
@@ -221,7 +221,7 @@ fn burraus_three_bodies_are_known_to_eight_digits_at_time_20() {
 }
 
 #[test]
-fn steps_do_not_collapse_on_the_rounding_noise_of_high_derivatives() {
+fn rounding_noise_of_high_derivatives_does_not_shorten_steps() {
     let bodies = kepler(0.5);
     for (eta, eta_start) in [(0.05, 0.01), (0.02, 0.002), (0.005, 0.0005)] {
         let spec = Specification {
@@ -238,7 +238,7 @@ fn steps_do_not_collapse_on_the_rounding_noise_of_high_derivatives() {
         assert!(counters.steps < 100_000);
         assert!(error.abs() < 1e-12, "eta {eta}: {error:e}");
     }
-    // Single precision has more noise.
+    // Single precision has more rounding noise.
     let (mut spec, bodies) = plummer_run(Order::Eight);
     spec.precision = Precision::SplitF32;
     let mut cluster = cluster(spec, &bodies);
@@ -342,7 +342,7 @@ fn a_resumed_cluster_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn looking_at_a_cluster_does_not_change_it() {
+fn snapshots_and_diagnostics_do_not_change_a_cluster() {
     let (spec, bodies) = plummer_run(Order::Four);
     let mut plain = cluster(spec.clone(), &bodies[..100]);
     let mut watched = cluster(spec, &bodies[..100]);
@@ -356,7 +356,7 @@ fn looking_at_a_cluster_does_not_change_it() {
 }
 
 #[test]
-fn a_pair_that_falls_together_is_named() {
+fn a_pair_in_free_fall_is_named() {
     let rest = [0.0; 3];
     let bodies = [
         body(1.0, [9.0, 0.0, 0.0], rest),
@@ -378,7 +378,7 @@ fn a_pair_that_falls_together_is_named() {
     }
 }
 
-/// Two bodies that meet head-on a thousandth of a length unit apart, far from a third.
+/// Two bodies that meet head-on, a thousandth of a length unit apart, far from a third one.
 fn head_on() -> [Body; 3] {
     [
         body(1.0, [30.0, 0.0, 0.0], [0.0; 3]),
@@ -388,9 +388,9 @@ fn head_on() -> [Body; 3] {
 }
 
 #[test]
-fn a_step_that_jumps_over_a_head_on_pair_is_reported_with_the_pair() {
+fn a_step_across_a_head_on_encounter_is_reported_with_the_pair() {
     for order in Order::ALL {
-        // The start does not see the passage, the end of the step does.
+        // The encounter is not visible at the start of the step, but it is at its end.
         let coarse = Specification {
             eta_start: 20.0,
             ..Specification::new(order)
@@ -406,11 +406,11 @@ fn a_step_that_jumps_over_a_head_on_pair_is_reported_with_the_pair() {
             ),
             (1, 2)
         );
-        // As they were before the step, which crossed that distance.
+        // The reported positions are those before the step, which crossed that distance.
         assert!((worst.distance - 0.1).abs() < 1e-4, "{worst:?}");
         assert!(worst.ratio >= 8.0, "{worst:?}");
         assert_eq!(jumping.counters().abrupt, 2);
-        // Steps that suit the passage warn of nothing, and keep the energy, which the jump does not.
+        // Steps that resolve the passage give no warning and conserve the energy, which the long step does not.
         let energy = |cluster: &mut Cluster<'_>, time| cluster.energy(time).unwrap().total();
         let mut careful = cluster(Specification::new(order), &head_on());
         let before = energy(&mut careful, 0.0);
@@ -430,7 +430,7 @@ fn a_step_that_jumps_over_a_head_on_pair_is_reported_with_the_pair() {
 }
 
 #[test]
-fn the_shortest_step_is_kept_and_counted() {
+fn the_shortest_step_is_enforced_and_counted() {
     let min = 1.0 / 256.0;
     let (mut spec, bodies) = plummer_run(Order::Four);
     spec.min_step = Some(min);

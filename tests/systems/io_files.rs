@@ -1,4 +1,4 @@
-//! Files are complete or absent, hold what was put in, and numpy reads them.
+//! Files are complete or absent, contain what was written, and NumPy can read them.
 
 use crate::support;
 
@@ -25,7 +25,7 @@ fn a_file_appears_only_when_it_is_complete() {
     file.write_all(b"half").unwrap();
     file.flush().unwrap();
     assert!(!path.exists());
-    assert_eq!(names(dir.path()).len(), 1, "the temporary");
+    assert_eq!(names(dir.path()).len(), 1, "the temporary file");
     file.commit().unwrap();
     assert_eq!(names(dir.path()), ["map.npy"]);
     assert_eq!(fs::read(&path).unwrap(), b"half");
@@ -54,14 +54,14 @@ fn an_error_or_a_panic_leaves_the_older_file_and_no_temporary() {
 
 #[test]
 #[cfg(unix)]
-fn permissions_are_the_users_and_links_are_followed() {
+fn permissions_follow_the_umask_and_links_are_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let dir = tempfile::tempdir().unwrap();
     let mode = |p: &Path| fs::metadata(p).unwrap().permissions().mode() & 0o777;
     let (ours, theirs) = (dir.path().join("ours"), dir.path().join("theirs"));
     fs::write(&theirs, "").unwrap();
     atomic::write_with(&ours, |_| Ok(())).unwrap();
-    assert_eq!(mode(&ours), mode(&theirs), "the umask holds");
+    assert_eq!(mode(&ours), mode(&theirs), "the umask applies");
     fs::set_permissions(&ours, fs::Permissions::from_mode(0o640)).unwrap();
     let link = dir.path().join("link");
     symlink("ours", &link).unwrap();
@@ -80,7 +80,7 @@ fn permissions_are_the_users_and_links_are_followed() {
 }
 
 #[test]
-fn paths_that_cannot_be_written_are_refused_before_the_work() {
+fn paths_that_cannot_be_written_are_rejected_before_the_work() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "kept").unwrap();
@@ -116,7 +116,7 @@ fn paths_that_cannot_be_written_are_refused_before_the_work() {
     assert_eq!(fs::read(&file).unwrap(), b"kept");
 }
 
-/// Writing through a link to /dev/full fails as a full disk does, in every writer.
+/// In every writer, writing through a link to /dev/full fails as on a full disk.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_device_is_reported_as_a_full_disk() {
@@ -132,7 +132,7 @@ fn a_full_device_is_reported_as_a_full_disk() {
             "{message}"
         );
     };
-    // Beyond and within the buffer: the error comes from a write or from the last flush.
+    // The data are larger or smaller than the buffer, so that the error comes from a write or from the final flush.
     full(npy::write(&path, &[1 << 20], &vec![1.0_f64; 1 << 20]));
     full(npy::write(&path, &[1], &[1_u32]));
     let values: Vec<u32> = (0..1 << 18)
@@ -149,7 +149,7 @@ fn a_full_device_is_reported_as_a_full_disk() {
     assert_eq!(names(dir.path()), ["map.npz"]);
 }
 
-/// A real file system without room: a small tmpfs, where the system lets us mount one.
+/// A real file system without space: a small tmpfs, where mounting one is permitted.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_file_system_leaves_no_file_behind() {
@@ -220,7 +220,7 @@ fn rows_written_one_by_one_give_the_same_bytes() {
 }
 
 #[test]
-fn a_wrong_number_of_values_is_refused_and_leaves_nothing() {
+fn a_wrong_number_of_values_is_rejected_and_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.npy");
     let refused = |result: Result<(), IoError>, said: &str| {
@@ -246,7 +246,7 @@ fn a_wrong_number_of_values_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn the_reference_map_is_read_and_written_to_the_same_values() {
+fn the_reference_map_survives_reading_and_writing() {
     let map = npy::read::<u32>(golden()).unwrap();
     assert_eq!(map.shape, [300, 300]);
     assert_eq!(
@@ -256,7 +256,7 @@ fn the_reference_map_is_read_and_written_to_the_same_values() {
 }
 
 #[test]
-fn what_is_not_the_expected_array_says_so() {
+fn unexpected_arrays_are_rejected_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.npy");
     let said = |bytes: &[u8], words: &str| {
@@ -339,7 +339,7 @@ fn an_npz_file_holds_arrays_and_texts_in_the_same_bytes_each_time() {
 }
 
 #[test]
-fn bad_members_of_an_npz_file_are_refused() {
+fn bad_members_of_an_npz_file_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let mut npz = NpzWriter::create(dir.path().join("a.npz")).unwrap();
     npz.array("a", &[1], &[1_u32]).unwrap();

@@ -1,12 +1,11 @@
-//! Pictures show the map they were given: the right colours, row 0 on top, true axes, and notes that say how it was
-//! made.
+//! Pictures show the given map: with the right colours, row 0 at the top, correct axes, and notes on how it was made.
 
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
 use trisolar::io::colour::{ColourMap, ColourRange};
-use trisolar::io::picture::{Axis, Labels, Look, Map, Theme, bare, plot};
+use trisolar::io::picture::{Axis, Labels, Map, PictureStyle, Theme, bare, plot};
 use trisolar::io::plot::{
     Division, LinePlot, Marks, Orbits, PlotAxis, Series, Trajectory, lines, trajectories,
 };
@@ -31,7 +30,7 @@ impl Picture {
         (i % self.width, i / self.width)
     }
 
-    /// How far a colour goes on from a pixel, to the right and downwards.
+    /// How far a colour extends from a pixel to the right and downwards.
     fn extent(&self, (x, y): (usize, usize)) -> (usize, usize) {
         let colour = self.at(x, y);
         let right = (x..self.width).take_while(|&i| self.at(i, y) == colour);
@@ -82,11 +81,11 @@ fn labels(x: (f64, f64), y: (f64, f64)) -> Labels {
     }
 }
 
-/// Entries 0, 128 and 255 of the inferno colour map as published.
+/// Entries 0, 128 and 255 of the published inferno colour map.
 const DARKEST: [u8; 3] = [0x00, 0x00, 0x04];
 const MIDDLE: [u8; 3] = [0xbb, 0x37, 0x54];
 const BRIGHTEST: [u8; 3] = [0xfc, 0xff, 0xa4];
-/// Lines of the dark theme.
+/// The colour of lines in the dark theme.
 const FRAME: [u8; 3] = [176, 176, 186];
 
 #[test]
@@ -100,7 +99,7 @@ fn a_bare_picture_has_the_colour_of_every_value() {
     bare(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         Some("{\"steps\": 50000, \"µ\": 1}"),
     )
     .unwrap();
@@ -124,12 +123,18 @@ fn a_bare_picture_has_the_colour_of_every_value() {
 }
 
 #[test]
-fn row_0_is_on_top_and_column_0_on_the_left() {
+fn row_0_is_at_the_top_and_column_0_on_the_left() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("map.png");
-    // 3 wide, 2 high.
+    // The map is 3 pixels wide and 2 high.
     let values = [0.0, 0.0, 1.0, 0.5, 0.0, 0.0];
-    bare(&path, &Map::new(&values, 3, 2), &Look::default(), None).unwrap();
+    bare(
+        &path,
+        &Map::new(&values, 3, 2),
+        &PictureStyle::default(),
+        None,
+    )
+    .unwrap();
     let picture = decode(&path);
     assert_eq!((picture.width, picture.height), (3, 2));
     assert_eq!(
@@ -139,13 +144,13 @@ fn row_0_is_on_top_and_column_0_on_the_left() {
 }
 
 #[test]
-fn the_range_can_be_fixed_and_what_is_not_finite_shows() {
+fn the_range_can_be_fixed_and_values_that_are_not_finite_are_visible() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("map.png");
-    let look = Look {
+    let look = PictureStyle {
         range: ColourRange::Fixed(0.0, 10.0),
         colour_map: ColourMap::Grey,
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let values = [-5.0, 0.0, 10.0, 50.0];
     bare(&path, &Map::new(&values, 4, 1), &look, None).unwrap();
@@ -171,13 +176,13 @@ fn a_plot_enlarges_the_map_beside_its_colour_bar() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.0, 40.0), (0.0, 40.0)),
         Some("{}"),
     )
     .unwrap();
     let p = decode(&path);
-    // The map: each cell 300 pixels square, in its place.
+    // Each cell of the map is a square of 300 pixels at its place.
     let (left, top) = p.find(BRIGHTEST);
     assert_eq!(p.extent((left, top)), (300, 300));
     for (i, &v) in values.iter().enumerate() {
@@ -189,11 +194,11 @@ fn a_plot_enlarges_the_map_beside_its_colour_bar() {
         };
         assert_eq!(p.at(centre.0, centre.1), colour, "value {i}");
     }
-    // A frame around it.
+    // The map has a frame around it.
     for x in [left - 1, left + 900] {
         assert!((top..top + 900).all(|y| p.at(x, y) == FRAME));
     }
-    // The bar: as high as the map, brightest on top, every colour in order.
+    // The bar is as high as the map, brightest at the top, and has every colour in order.
     let bar = (left + 905..p.width)
         .find(|&x| p.at(x, top) == BRIGHTEST)
         .expect("a colour bar");
@@ -204,9 +209,9 @@ fn a_plot_enlarges_the_map_beside_its_colour_bar() {
     assert_eq!(p.notes.len(), 2);
 }
 
-/// From 0.2 to 0.9 downwards, ticks at 0.2, 0.4, 0.6, 0.8 lie at other places than they would upwards.
+/// For an axis from 0.2 to 0.9 downwards, the ticks at 0.2, 0.4, 0.6 and 0.8 differ from those of an axis upwards.
 #[test]
-fn the_second_axis_grows_downwards_and_ticks_are_true() {
+fn the_second_axis_points_downwards_and_ticks_are_correct() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("plot.png");
     let values = [1_u32, 0, 0, 0];
@@ -214,7 +219,7 @@ fn the_second_axis_grows_downwards_and_ticks_are_true() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.55, 0.7), (0.55, 0.7)),
         None,
     )
@@ -247,7 +252,7 @@ fn the_second_axis_grows_downwards_and_ticks_are_true() {
                     .zip(e)
                     .all(|(a, b)| (a - b).abs() < 2.0 / 900.0)
         };
-        // Which of the two depends on the size of the font; upwards, neither set of tenths would fit.
+        // Which of the two it is depends on the size of the font; upwards, neither set of tenths would fit.
         assert!(close(&expected) || close(&sparse), "{fractions:?}");
         fractions.len()
     };
@@ -262,7 +267,7 @@ fn the_second_axis_grows_downwards_and_ticks_are_true() {
 }
 
 #[test]
-fn the_shape_is_that_of_the_span() {
+fn the_shape_follows_the_span() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("plot.png");
     for (w, h, sx, sy, wide, high) in [
@@ -276,7 +281,7 @@ fn the_shape_is_that_of_the_span() {
         plot(
             &path,
             &map,
-            &Look::default(),
+            &PictureStyle::default(),
             &labels((0.0, sx), (0.0, sy)),
             None,
         )
@@ -287,7 +292,7 @@ fn the_shape_is_that_of_the_span() {
     }
 }
 
-/// Averages keep the mean of the map, where leaving values out would not.
+/// Averaging preserves the mean of the map, which skipping values would not.
 #[test]
 fn large_maps_are_averaged() {
     let dir = tempfile::tempdir().unwrap();
@@ -298,7 +303,7 @@ fn large_maps_are_averaged() {
     plot(
         &path,
         &map,
-        &Look::default(),
+        &PictureStyle::default(),
         &labels((0.0, 1.0), (0.0, 1.0)),
         None,
     )
@@ -310,7 +315,7 @@ fn large_maps_are_averaged() {
 }
 
 #[test]
-fn odd_maps_and_axes_make_pictures_of_a_handy_size() {
+fn odd_maps_and_axes_give_pictures_of_a_convenient_size() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("plot.png");
     for (w, h) in [(1, 1), (1, 500), (500, 1), (7, 13)] {
@@ -325,9 +330,9 @@ fn odd_maps_and_axes_make_pictures_of_a_handy_size() {
             for value in [0.0, 50000.0, -1e-300, f64::NAN, f64::MAX] {
                 for theme in [Theme::Dark, Theme::Light] {
                     let values = vec![value; w * h];
-                    let look = Look {
+                    let look = PictureStyle {
                         theme,
-                        ..Look::default()
+                        ..PictureStyle::default()
                     };
                     let labels = labels((centre, span), (centre, span));
                     plot(&path, &Map::new(&values, w, h), &look, &labels, None).unwrap();
@@ -350,7 +355,7 @@ fn the_same_map_gives_the_same_bytes() {
         plot(
             &path,
             &map,
-            &Look::default(),
+            &PictureStyle::default(),
             &labels((0.0, 1.0), (0.0, 1.0)),
             None,
         )
@@ -361,7 +366,7 @@ fn the_same_map_gives_the_same_bytes() {
 }
 
 #[test]
-fn bad_maps_and_ranges_are_refused_and_leave_nothing() {
+fn bad_maps_and_ranges_are_rejected_and_leave_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("map.png");
     let refused = |result: Result<(), IoError>, said: &str| {
@@ -371,11 +376,11 @@ fn bad_maps_and_ranges_are_refused_and_leave_nothing() {
     };
     let values = [1_u32; 6];
     let good = labels((0.0, 1.0), (0.0, 1.0));
-    let fixed = |low, high| Look {
+    let fixed = |low, high| PictureStyle {
         range: ColourRange::Fixed(low, high),
-        ..Look::default()
+        ..PictureStyle::default()
     };
-    let look = Look::default();
+    let look = PictureStyle::default();
     refused(
         bare(&path, &Map::new(&values, 2, 2), &look, None),
         "6 were given",
@@ -437,7 +442,7 @@ fn bad_maps_and_ranges_are_refused_and_leave_nothing() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_named_when_a_picture_is_written() {
+fn a_full_disk_is_reported_when_a_picture_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("map.png");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
@@ -449,8 +454,8 @@ fn a_full_disk_is_named_when_a_picture_is_written() {
         let map = Map::new(values, side, side);
         let axes = labels((0.0, 1.0), (0.0, 1.0));
         for result in [
-            bare(&path, &map, &Look::default(), None),
-            plot(&path, &map, &Look::default(), &axes, None),
+            bare(&path, &map, &PictureStyle::default(), None),
+            plot(&path, &map, &PictureStyle::default(), &axes, None),
         ] {
             let error = result.unwrap_err();
             assert!(matches!(error, IoError::DiskFull { .. }), "{error:?}");
@@ -459,7 +464,7 @@ fn a_full_disk_is_named_when_a_picture_is_written() {
     }
 }
 
-/// The colours of the first two lines on dark ground.
+/// The colours of the first two lines on a dark background.
 const LINES: [[u8; 3]; 2] = [[252, 165, 10], [86, 180, 233]];
 
 #[test]
@@ -488,7 +493,7 @@ fn lines_are_drawn_within_the_frame_and_gaps_stay_open() {
         y: axis((0.0, 10.0)),
         theme: Theme::Dark,
     };
-    // The second lies far outside of the range: nothing of it is seen (no name, no legend).
+    // The second line is far out of the range and must not be visible (there is no name and no legend).
     let both = [series("", &constant), series("", &gap)];
     lines(&path, &both, &line_plot, None).unwrap();
     let p = decode(&path);
@@ -501,13 +506,13 @@ fn lines_are_drawn_within_the_frame_and_gaps_stay_open() {
     let gap = gap.map(|v| v / 1e6 * 5.0);
     lines(&path, &[series("", &gap)], &line_plot, None).unwrap();
     let p = decode(&path);
-    // Four of ten intervals are missing, but for the round ends of the line.
+    // Four of ten intervals are missing, apart from the round ends of the line.
     let drawn = row(&p, LINES[0]);
     assert!((570..=580).contains(&drawn), "{drawn}");
 }
 
 #[test]
-fn a_logarithmic_axis_makes_a_power_law_straight() {
+fn a_logarithmic_axis_shows_a_power_law_as_a_straight_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lines.png");
     let x: Vec<f64> = (0..=4).map(|i| 10_f64.powi(i)).collect();
@@ -532,7 +537,7 @@ fn a_logarithmic_axis_makes_a_power_law_straight() {
     };
     lines(&path, &[series], &line_plot, None).unwrap();
     let p = decode(&path);
-    // The middles of the five dots (the legend's sample is to the right of them).
+    // The centres of the five dots (the legend's sample is to the right of them).
     let mut dots: Vec<(f64, f64)> = Vec::new();
     for y in 0..p.height {
         for x in 0..1080.min(p.width) {
@@ -553,7 +558,7 @@ fn a_logarithmic_axis_makes_a_power_law_straight() {
 }
 
 #[test]
-fn orbits_are_seen_in_four_panels() {
+fn orbits_are_drawn_in_four_panels() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("orbits.png");
     let circle: Vec<[f64; 3]> = (0..=100)
@@ -578,7 +583,7 @@ fn orbits_are_seen_in_four_panels() {
     };
     trajectories(&path, &bodies, &orbits, Some("{}")).unwrap();
     let p = decode(&path);
-    // The last positions as dots, in each panel one for each body.
+    // The last positions are drawn as dots, in each panel one for each body.
     let (half_x, half_y) = (p.width / 2, p.height / 2);
     for colour in LINES {
         for (right, below) in [(false, false), (true, false), (false, true), (true, true)] {

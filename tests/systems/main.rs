@@ -1,4 +1,4 @@
-//! Tests of the library: the systems on every engine, their physics and their files.
+//! Tests of the library: all systems on every engine, with their physics and their files.
 
 mod divergence_engines;
 mod divergence_integrators;

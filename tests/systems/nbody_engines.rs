@@ -1,4 +1,4 @@
-//! Every way of computing the same run gives the same bits, and the right ones.
+//! All engines give the same bits for the same run, and correct ones.
 
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
@@ -40,7 +40,7 @@ fn bits(bodies: &Bodies) -> Vec<u64> {
     numbers.map(|x| x.to_bits()).collect()
 }
 
-/// Sizes around those of vectors, tiles, rows, blocks and chunks.
+/// Sizes near those of vectors, tiles, rows, blocks and chunks.
 const SIZES: [usize; 12] = [1, 2, 3, 8, 31, 33, 127, 128, 129, 300, 513, 1111];
 
 #[test]
@@ -75,8 +75,8 @@ fn lanes_threads_and_schedules_do_not_change_a_bit() {
     }
 }
 
-/// Plummer's sphere with masses that differ, some of them 0, and with some pairs far closer together and some bodies far farther away
-/// than the range in which weights are found side by side.
+/// A Plummer sphere with different masses, some of which are 0. Some pairs are far closer and some bodies far more distant than
+/// the range in which weights are computed side by side.
 fn extremes(n: usize) -> Bodies {
     let mut bodies = plummer(n);
     for i in 0..n {
@@ -115,7 +115,7 @@ fn any_masses_and_distances_have_the_same_bits_in_all_lanes_and_kernels() {
 }
 
 #[test]
-fn the_plane_is_computed_as_space_with_z_zero() {
+fn two_dimensions_give_the_bits_of_three_with_z_zero() {
     for n in [3, 200, 300] {
         for solver in Solver::ALL {
             let bodies = Model::Cube {
@@ -178,7 +178,7 @@ fn emulated_kernels_and_the_cpu_agree_bit_for_bit() {
 }
 
 #[test]
-fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
+fn many_steps_in_one_launch_give_the_bits_of_single_steps() {
     for integrator in Integrator::of_any_bodies() {
         for (n, solver) in [
             (6, Solver::Basic),
@@ -199,7 +199,7 @@ fn many_steps_in_one_launch_give_the_bits_of_single_ones() {
 }
 
 #[test]
-fn emulated_integrators_and_those_of_the_cpu_agree_bit_for_bit() {
+fn emulated_and_cpu_integrators_agree_bit_for_bit() {
     for integrator in Integrator::of_any_bodies() {
         let problem = problem(plummer(40), |s| s.integrator = integrator);
         let engine = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Reduced), None);
@@ -226,7 +226,7 @@ fn largest_difference(a: &Bodies, b: &Bodies) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// One explicit step from rest shows the accelerations as velocities.
+/// One explicit step from rest gives velocities proportional to the accelerations.
 fn accelerations(engine: &dyn Engine, mut bodies: Bodies, spec: &Specification) -> Vec<[f64; 3]> {
     bodies.velocity.fill([0.0; 3]);
     let spec = Specification {
@@ -278,7 +278,7 @@ fn both_solvers_give_the_sum_over_all_pairs() {
 }
 
 #[test]
-fn test_bodies_feel_without_pulling() {
+fn test_bodies_move_without_exerting_forces() {
     let mut bodies = plummer(300);
     bodies.mass[100..].fill(0.0);
     let alone = Bodies {
@@ -372,7 +372,7 @@ fn the_atomic_kernels_agree_to_rounding() {
 }
 
 #[test]
-fn the_kernel_for_equal_masses_refuses_others() {
+fn the_kernel_for_equal_masses_rejects_other_masses() {
     let mut bodies = plummer(40);
     bodies.mass[7] *= 2.0;
     let problem = problem(bodies, |_| ());
@@ -382,7 +382,7 @@ fn the_kernel_for_equal_masses_refuses_others() {
 }
 
 #[test]
-fn narrow_precisions_on_the_cpu_agree_in_all_lanes_and_are_as_exact_as_they_say() {
+fn narrow_precisions_on_the_cpu_agree_in_all_lanes_and_have_the_promised_accuracy() {
     for n in [3, 130, 300] {
         for solver in Solver::ALL {
             let of = |precision| {
@@ -425,7 +425,7 @@ fn narrow_precisions_on_the_cpu_agree_in_all_lanes_and_are_as_exact_as_they_say(
 }
 
 #[test]
-fn textbook_arrays_agree_to_rounding_and_with_one_thread_to_the_bit() {
+fn textbook_arrays_agree_to_rounding_and_bit_for_bit_with_one_thread() {
     let problem = problem(plummer(700), |s| s.solver = Solver::Reduced);
     let expected = scalar(&problem);
     for (threads, schedule) in [
@@ -451,7 +451,7 @@ fn textbook_arrays_agree_to_rounding_and_with_one_thread_to_the_bit() {
 }
 
 #[test]
-fn a_run_that_is_taken_up_again_after_every_step_has_the_bits_of_one_that_is_not() {
+fn a_run_resumed_after_every_step_has_the_bits_of_an_uninterrupted_run() {
     let emulator = DeviceEngine::emulated(LaunchPlan::new(NbodyKernel::Tile1), None);
     let cpu = CpuEngine::new(Some(1), Schedule::Dynamic).unwrap();
     let engines: [&dyn Engine; 2] = [&emulator, &cpu];
@@ -459,7 +459,7 @@ fn a_run_that_is_taken_up_again_after_every_step_has_the_bits_of_one_that_is_not
         .into_iter()
         .flat_map(|engine| Precision::ALL.iter().map(move |p| (engine, *p)))
     {
-        // Multistep methods go on from accelerations of earlier steps, which bodies do not hold.
+        // Multistep methods need accelerations of earlier steps, which bodies do not contain.
         let integrators = Integrator::of_any_bodies().filter(|i| !i.is_multistep());
         for (integrator, dt) in integrators.zip([1e-3, 1e-6].iter().cycle()) {
             let problem = problem(plummer(40), |s| {

@@ -1,4 +1,4 @@
-//! Files of bodies: every format read and written, errors that name the place, checkpoints that resume to the same bits.
+//! Files of bodies: every format is read and written, errors name the place, and checkpoints resume to the same bits.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn every_format_that_is_written_is_read_back_to_the_bit() {
+fn every_written_format_is_read_back_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     for dimensions in [2, 3] {
         let model = Model::Cube {
@@ -48,7 +48,7 @@ fn every_format_that_is_written_is_read_back_to_the_bit() {
 }
 
 #[test]
-fn malformed_texts_are_refused_with_line_and_column() {
+fn malformed_texts_are_rejected_with_line_and_column() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text, line, column, says) in [
         ("a.txt", "1 2 3 4\n", 1, 8, "ends after 4 numbers"),
@@ -125,7 +125,7 @@ fn malformed_texts_are_refused_with_line_and_column() {
 }
 
 #[test]
-fn columns_of_a_csv_may_come_in_any_order_with_others_between() {
+fn columns_of_a_csv_may_be_in_any_order_with_others_between() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(
         folder.path(),
@@ -145,7 +145,7 @@ fn columns_of_a_csv_may_come_in_any_order_with_others_between() {
 }
 
 #[test]
-fn what_cannot_be_computed_with_is_refused() {
+fn invalid_bodies_are_rejected() {
     let two = || Bodies {
         mass: vec![1.0, 2.0],
         position: vec![[0.0; 3], [1.0, 0.0, 0.0]],
@@ -210,7 +210,7 @@ fn what_cannot_be_computed_with_is_refused() {
         .validate(Bodies::default())
         .unwrap_err();
     assert_eq!(none, SpecError::Bodies { given: 0 });
-    // Softened, or both without mass, they may be at one place.
+    // With softening, or if both have no mass, they may be at one place.
     let mut softened = two();
     softened.position[1] = [0.0; 3];
     let spec = Specification {
@@ -223,7 +223,7 @@ fn what_cannot_be_computed_with_is_refused() {
 }
 
 #[test]
-fn a_step_too_long_for_an_orbit_is_warned_of() {
+fn a_step_too_long_for_an_orbit_gives_a_warning() {
     let kepler = || {
         Model::Kepler {
             a: 1.0,
@@ -334,7 +334,7 @@ fn a_run_resumed_from_a_checkpoint_ends_with_the_same_bits() {
 }
 
 #[test]
-fn lower_parts_of_pairs_come_back_from_a_checkpoint() {
+fn checkpoints_keep_the_lower_parts_of_float_float_numbers() {
     use trisolar::nbody::{DeviceEngine, Engine as _, LaunchPlan, NbodyKernel, Precision};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint.npz");

@@ -1,4 +1,4 @@
-//! Orbits that are known: orders of convergence, periods, conserved quantities, the Pythagorean problem.
+//! Known orbits: orders of convergence, periods, conserved quantities, the Pythagorean problem.
 
 use trisolar::divergence::Unattended;
 use trisolar::nbody::{
@@ -23,8 +23,8 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
         .sqrt()
 }
 
-/// The first body of an ellipse after 0.3 periods in `steps` steps. (After a whole one, semi-implicit Euler would seem of second
-/// order.)
+/// The first body on an ellipse after 0.3 periods in `steps` steps. (After a whole period, symplectic Euler would appear to be of
+/// second order.)
 fn after_a_part(integrator: Integrator, steps: u64) -> [f64; 3] {
     let start = Model::Kepler {
         a: 1.0,
@@ -71,7 +71,7 @@ fn the_figure_eight_closes() {
 }
 
 #[test]
-fn the_lagrange_triangle_turns_once_in_its_period() {
+fn the_lagrange_triangle_completes_one_revolution_per_period() {
     let start = Model::Lagrange.build(None, 0, 1.0, 3).unwrap();
     let end = integrate(start.clone(), |s| {
         s.integrator = Integrator::RungeKutta4;
@@ -84,11 +84,11 @@ fn the_lagrange_triangle_turns_once_in_its_period() {
 }
 
 #[test]
-fn burrau_follows_the_solution_of_quadruple_precision() {
+fn burraus_problem_follows_the_quadruple_precision_solution() {
     let start = Model::Burrau.build(None, 0, 1.0, 3).unwrap();
     let energy = Diagnostics::of(&start, 1.0, 0.0).total;
     assert!((energy + 769.0 / 60.0).abs() < 1e-14, "{energy}");
-    // A fixed step is no match for the close encounters, but reaches t = 10 well.
+    // A fixed step cannot resolve the close encounters, but it is accurate up to t = 10.
     let end = integrate(start, |s| {
         s.integrator = Integrator::ForestRuth;
         s.steps = 2_000_000;
@@ -100,7 +100,7 @@ fn burrau_follows_the_solution_of_quadruple_precision() {
 }
 
 #[test]
-fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
+fn symplectic_integrators_conserve_energy_and_all_conserve_momenta() {
     let start = Model::Plummer.build(Some(200), 4, 1.0, 3).unwrap();
     let before = Diagnostics::of(&start, 1.0, 0.05);
     for integrator in Integrator::of_any_bodies() {
@@ -124,7 +124,7 @@ fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
             for d in 0..3 {
                 assert!((after.momentum[d] - before.momentum[d]).abs() < 1e-13);
                 let turn = (after.angular_momentum[d] - before.angular_momentum[d]).abs();
-                // Explicit Euler does not conserve it, and Adams-Bashforth 2 only to its own, second order.
+                // Explicit Euler does not conserve it, and Adams–Bashforth 2 conserves it only to its own, second order.
                 let allowed = match integrator {
                     Integrator::ExplicitEuler => f64::INFINITY,
                     Integrator::AdamsBashforth2 => 1e-6,
@@ -137,7 +137,7 @@ fn symplectic_integrators_keep_the_energy_and_all_keep_the_momenta() {
 }
 
 #[test]
-fn a_symplectic_step_taken_back_returns() {
+fn a_reversed_symplectic_step_returns_to_the_start() {
     let start = Model::Plummer.build(Some(50), 4, 1.0, 3).unwrap();
     for integrator in [
         Integrator::Leapfrog,
@@ -174,7 +174,7 @@ fn models_have_the_properties_that_name_them() {
             .chain(&d.momentum)
             .all(|x| x.abs() < 1e-14)
     );
-    // Half the mass of a Plummer sphere lies within 1.3048 scale lengths of 3π/16.
+    // Half the mass of a Plummer sphere is within 1.3048 scale lengths of 3π/16.
     assert!((d.lagrange[2] - 0.769).abs() < 0.05, "{}", d.lagrange[2]);
     assert_eq!(
         plummer,
@@ -203,7 +203,7 @@ fn models_have_the_properties_that_name_them() {
         "an eighth of the volume: {inner}"
     );
     let planets = Model::OuterPlanets.build(None, 0, 1.0, 3).unwrap();
-    // Jupiter's period of 4333 days takes it back; the sun moves with all of them.
+    // After its period of 4333 days, Jupiter returns to its start; the Sun moves with all of the planets.
     let end = integrate(planets.clone(), |s| {
         s.g = Model::OuterPlanets.natural_g();
         s.dt = 4333.0 / 1000.0;

@@ -1,4 +1,4 @@
-//! Quantities besides divergence: what they are, and that every engine gives the same bits.
+//! Quantities other than divergence: their values, and equal bits on every engine.
 
 use crate::support;
 
@@ -28,7 +28,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|x| x.to_bits()).collect()
 }
 
-/// A small map with close encounters, and pixels that start on another body.
+/// A small map with close encounters, and with pixels that start on another body.
 fn lively(quantity: Quantity, integrator: Integrator) -> Specification {
     Specification {
         size: [13, 9],
@@ -49,7 +49,7 @@ fn lively(quantity: Quantity, integrator: Integrator) -> Specification {
 
 const OTHERS: [Quantity; 2] = [Quantity::ClosestApproach, Quantity::Ftle];
 
-/// Masses of neighbouring points: some of test bodies.
+/// Masses of neighbouring points, some of which are test bodies.
 const MASSES: [[f64; 3]; 3] = [[10.0, 20.0, 30.0], [0.0, 5.0, 40.0], [12.0, 0.0, 0.5]];
 
 /// The start states of a grid as points of 21 numbers.
@@ -123,7 +123,7 @@ fn free(quantity: Quantity) -> Specification {
 }
 
 #[test]
-fn the_closest_approach_of_free_bodies_is_that_of_their_lines() {
+fn free_bodies_have_the_closest_approach_of_straight_lines() {
     let specification = free(Quantity::ClosestApproach);
     let spec = valid(specification.clone());
     let found = values(&cpu(), &spec);
@@ -149,7 +149,7 @@ fn the_closest_approach_of_free_bodies_is_that_of_their_lines() {
     }
 }
 
-/// A light body on a Kepler orbit around a heavy one, the third far away and without mass.
+/// A light body orbits a heavy one on a Kepler orbit; the third body is far away and has no mass.
 #[test]
 fn the_closest_approach_of_a_kepler_orbit_is_its_pericentre() {
     let (gm, apocentre, eccentricity) = (1000.0, 10.0, 0.6);
@@ -181,8 +181,8 @@ fn the_closest_approach_of_a_kepler_orbit_is_its_pericentre() {
 }
 
 #[test]
-fn bodies_that_coincide_have_the_distance_0_and_no_exponent() {
-    // The grid body starts on body 2 in the middle of the map.
+fn coinciding_bodies_have_the_distance_0_and_no_exponent() {
+    // In the middle of the map, the grid body starts on body 2.
     let at_once = |quantity| Specification {
         size: [4, 4],
         center: [0.0, 0.0],
@@ -204,25 +204,25 @@ fn bodies_that_coincide_have_the_distance_0_and_no_exponent() {
     assert_eq!(found.iter().filter(|x| x.is_nan()).count(), 1);
 }
 
-/// Without gravity a shift of the start stays what it is: the tangent vector does not change.
+/// Without gravity, a shift of the start does not change, and neither does the tangent vector.
 #[test]
 fn free_bodies_have_the_exponent_0() {
     let found = values(&cpu(), &valid(free(Quantity::Ftle)));
     assert!(found.iter().all(|x| x.abs() < 1e-15), "{found:?}");
 }
 
-/// Two test bodies in the field of a heavy one that is so far away, and so strongly softened, that its field is linear: the grid body
-/// feels the acceleration k·x of a repelling body at the origin, whose tangent vector grows like cosh √k t.
+/// Two test bodies in the field of a heavy body that is so far away, and so strongly softened, that its field is linear: the grid
+/// body has the acceleration k·x of a repelling body at the origin, whose tangent vector grows like cosh √k t.
 #[test]
 fn the_exponent_of_a_linear_field_is_its_rate() {
     let (softening, k) = (1e6, 4.0);
     let mass = 1.0;
-    // So short that the bodies stay near.
+    // The time is so short that the bodies stay close.
     let (steps, dt) = (2000, 1e-3);
     let specification = Specification {
         size: [3, 3],
         span: [3.0, 3.0],
-        // Below 0 it repels: the acceleration is -g m x / softening³.
+        // A negative g repels: the acceleration is -g m x / softening³.
         g: -k * f64::powi(softening, 3) / mass,
         softening,
         masses: [0.0, mass, 0.0],
@@ -236,8 +236,8 @@ fn the_exponent_of_a_linear_field_is_its_rate() {
         ..Specification::default()
     };
     let time = steps as f64 * dt;
-    // ξ = d·(cosh √k t, √k sinh √k t) of the grid body relative to the heavy one. Relative to body 3, a test body that moves in the
-    // same field, the same; so both parts of |ξ|² are twice that of one.
+    // ξ = d·(cosh √k t, √k sinh √k t) for the grid body relative to the heavy one. It is the same relative to body 3, a test body
+    // that moves in the same field, so both parts of |ξ|² are twice as large.
     let rate = f64::sqrt(k);
     let (c, s) = ((rate * time).cosh(), (rate * time).sinh());
     let expected = 0.5 * (c * c + k * s * s).ln() / time;
@@ -246,9 +246,10 @@ fn the_exponent_of_a_linear_field_is_its_rate() {
     }
 }
 
-/// The tangent vector is the difference of two neighbouring trajectories of the same integrator, divided by their distance at the start.
+/// The tangent vector is the difference of two neighbouring trajectories of the same integrator divided by their distance at the
+/// start.
 #[test]
-fn the_exponent_is_that_of_two_neighbouring_trajectories() {
+fn the_exponent_agrees_with_two_neighbouring_trajectories() {
     for integrator in Integrator::ALL {
         let base = Specification {
             size: [3, 2],
@@ -267,7 +268,7 @@ fn the_exponent_is_that_of_two_neighbouring_trajectories() {
             let start = DVec3::from(spec.start(pixel as u64));
             let [ahead, behind] =
                 [h, -h].map(|h| end_state(&base, start + h * direction, *integrator));
-            // 12 numbers: bodies 2 and 3 relative to the grid body.
+            // The 12 numbers are those of bodies 2 and 3 relative to the grid body.
             let norm2: f64 = (ahead.iter().zip(&behind))
                 .map(|(a, b)| ((a - b) / (2.0 * h)).powi(2))
                 .sum();
@@ -281,7 +282,7 @@ fn the_exponent_is_that_of_two_neighbouring_trajectories() {
     }
 }
 
-/// Positions and velocities of bodies 2 and 3 relative to body 1 at the end of a run, by the map's integrator.
+/// Positions and velocities of bodies 2 and 3 relative to body 1 at the end of a run with the map's integrator.
 fn end_state(base: &Specification, start: DVec3, integrator: Integrator) -> Vec<f64> {
     use kernels_gpu::integrator::{self as by, Integrator as Named, MapIntegrator};
     let specification = Specification {
@@ -319,7 +320,7 @@ fn end_state(base: &Specification, start: DVec3, integrator: Integrator) -> Vec<
     unreachable!("every integrator is in the table")
 }
 
-/// Three bodies at rest on one point of an unstable field stay there, while the tangent vector grows to the length e^2000.
+/// Three bodies at rest at one point of an unstable field stay there, while the length of the tangent vector grows to e^2000.
 #[test]
 fn exponents_of_long_runs_do_not_overflow() {
     let (softening, k) = (1e6, 4.0);
@@ -342,7 +343,7 @@ fn exponents_of_long_runs_do_not_overflow() {
         ..Specification::default()
     };
     let found = values(&cpu(), &valid(specification))[0];
-    // |ξ(T)|² / |ξ(0)|² = cosh² √k T + k sinh² √k T, where both are e^(√k T) / 2.
+    // |ξ(T)|² / |ξ(0)|² = cosh² √k T + k sinh² √k T, where both cosh and sinh approach e^(√k T) / 2.
     let expected = f64::sqrt(k) + 0.5 * ((1.0 + k) / 4.0).ln() / (steps as f64 * dt);
     assert!((found / expected - 1.0).abs() < 1e-6, "{found}, {expected}");
 }
@@ -355,7 +356,7 @@ fn arguments(quantity: &str) -> Vec<&str> {
 }
 
 #[test]
-fn files_of_a_run_hold_the_values_of_the_library() {
+fn files_of_a_run_contain_the_librarys_values() {
     let folder = tempfile::tempdir().expect("a folder");
     for quantity in OTHERS {
         let out = trisolar(folder.path())
@@ -396,7 +397,7 @@ fn files_of_a_run_hold_the_values_of_the_library() {
             toml.contains(&format!("quantity = \"{quantity}\"")),
             "{toml}"
         );
-        // The same by the file, in memory and on the disk.
+        // The saved file gives the same map, in memory and streamed.
         for more in [
             &["--out", "two.npy"][..],
             &["--stream", "--out", "three.npy"],
@@ -421,7 +422,7 @@ fn files_of_a_run_hold_the_values_of_the_library() {
 }
 
 #[test]
-fn what_is_not_compiled_is_refused_with_what_there_is() {
+fn combinations_that_are_not_compiled_are_rejected_with_the_alternatives() {
     let folder = tempfile::tempdir().expect("a folder");
     for (given, expected) in [
         (
@@ -479,7 +480,7 @@ fn what_is_not_compiled_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn sequences_and_comparisons_are_of_any_quantity() {
+fn sequences_and_comparisons_work_for_every_quantity() {
     let folder = tempfile::tempdir().expect("a folder");
     let common = [
         "--size",
@@ -540,7 +541,7 @@ fn sequences_and_comparisons_are_of_any_quantity() {
         )
         .expect("JSON");
         assert!(object["summary"]["range"][1].as_f64().is_some(), "{object}");
-        // A second run finds all of it done.
+        // A second run finds everything done.
         let again: serde_json::Value = serde_json::from_slice(&run(&[
             "zoom",
             "--frames",
@@ -567,7 +568,7 @@ fn sequences_and_comparisons_are_of_any_quantity() {
     }
 }
 
-/// The name, the file and one row: what a quantity needs, counted in the sources.
+/// Counts in the sources what a quantity needs: its name, its file and one row.
 #[test]
 fn a_quantity_is_a_file_and_a_row() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -580,7 +581,7 @@ fn a_quantity_is_a_file_and_a_row() {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = std::fs::read_to_string(&path).expect("text");
-                // Tests and prose may name it.
+                // Tests and comments may mention it.
                 let code = text.split("#[cfg(test)]").next().unwrap_or_default();
                 let lines = code
                     .lines()
@@ -615,9 +616,9 @@ fn every_quantity_has_a_method_in_f64() {
     }
 }
 
-/// A run that ended early goes on to the same bytes, with what it had.
+/// A run that ended early resumes to the same bytes, using what it had computed.
 #[test]
-fn an_interrupted_map_goes_on_to_the_same_bytes() {
+fn an_interrupted_map_resumes_to_the_same_bytes() {
     use trisolar::divergence::{Sink, ValueSlice};
     use trisolar::store::Store;
 
@@ -659,7 +660,7 @@ fn an_interrupted_map_goes_on_to_the_same_bytes() {
         assert_eq!(json["resumed_pixels"], 60 - 17);
         let read = |name: &str| std::fs::read(folder.path().join(name)).expect("there");
         assert!(read("map.npy") == read("whole.npy"), "{quantity}");
-        // Another quantity is another map.
+        // A map of another quantity is a different map.
         let store = Store::begin(&path.with_file_name("b.npy"), &spec, None).expect("begins");
         drop(store);
         let out = trisolar(folder.path())

@@ -1,9 +1,10 @@
-//! Specifications: what passes validation comes back from TOML and JSON to the bit, and nothing makes validation
-//! panic.
+//! Specifications: those that pass validation survive TOML and JSON bit for bit, and nothing makes validation panic.
 
 use glam::DVec3;
 use proptest::prelude::*;
-use trisolar::divergence::{Given, Integrator, Plane, Precision, Quantity, Specification, Start};
+use trisolar::divergence::{
+    Integrator, Overrides, Plane, Precision, Quantity, Specification, Start,
+};
 
 fn vector(number: &BoxedStrategy<f64>) -> BoxedStrategy<DVec3> {
     let n = || number.clone();
@@ -19,7 +20,7 @@ fn plane() -> impl Strategy<Value = Plane> {
     prop_oneof![Just(Plane::Xy), Just(Plane::Xz), Just(Plane::Yz)]
 }
 
-/// Specifications of numbers out of `number`, `positive` and `count`.
+/// Specifications with numbers from `number`, `positive` and `count`.
 fn specification(
     number: BoxedStrategy<f64>,
     positive: BoxedStrategy<f64>,
@@ -116,7 +117,7 @@ fn any_at_all() -> impl Strategy<Value = Specification> {
     )
 }
 
-/// All the bits: `==` takes 0 and -0 for the same.
+/// All bits of a specification, because `==` does not distinguish 0 from -0.
 fn bits(s: &Specification) -> Vec<u64> {
     let mut all = vec![
         s.size[0],
@@ -141,7 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_is_written_is_read_to_the_bit(specification in sensible()) {
+    fn written_specifications_are_read_bit_for_bit(specification in sensible()) {
         let toml = toml::to_string(&specification).unwrap();
         prop_assert_eq!(bits(&toml::from_str(&toml).unwrap()), bits(&specification));
         let json = serde_json::to_string(&specification).unwrap();
@@ -149,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn validation_never_panics_and_what_passes_comes_back(specification in any_at_all()) {
+    fn validation_never_panics_and_valid_specifications_survive(specification in any_at_all()) {
         match specification.clone().validate() {
             Ok(valid) => {
                 let job = valid.job(0, 1);
@@ -170,7 +171,7 @@ proptest! {
 }
 
 #[test]
-fn sensible_specifications_mostly_pass() {
+fn most_sensible_specifications_pass() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let valid = (0..500)
@@ -190,11 +191,11 @@ fn sensible_specifications_mostly_pass() {
 }
 
 #[test]
-fn missing_values_are_those_of_the_headline_map() {
+fn missing_values_default_to_the_headline_map() {
     let empty: Specification = toml::from_str("").unwrap();
     assert_eq!(empty, Specification::default());
     assert_eq!(
-        Specification::from(Given::default()),
+        Specification::from(Overrides::default()),
         Specification::default()
     );
     let json: Specification = serde_json::from_str("{}").unwrap();
@@ -202,7 +203,7 @@ fn missing_values_are_those_of_the_headline_map() {
 }
 
 #[test]
-fn a_pixel_right_on_a_body_is_allowed_and_parts_when_nan_reaches_it() {
+fn a_pixel_at_the_place_of_a_body_is_allowed_and_parts_when_it_becomes_nan() {
     use trisolar::divergence::{CpuEngine, Engine, Unattended};
     let mut specification = Specification {
         size: [3, 3],
@@ -224,13 +225,13 @@ fn a_pixel_right_on_a_body_is_allowed_and_parts_when_nan_reaches_it() {
         .unwrap()
         .compute(&valid, &Unattended)
         .unwrap();
-    assert_eq!(map.times()[4], 2);
-    assert!(map.times().iter().filter(|t| **t == 50).count() >= 4);
+    assert_eq!(map.steps_together()[4], 2);
+    assert!(map.steps_together().iter().filter(|t| **t == 50).count() >= 4);
 }
 
-/// Names that files of earlier versions hold are read; what is written are the present ones.
+/// Names from files of earlier versions are read; current names are written.
 #[test]
-fn former_names_are_read_and_present_ones_written() {
+fn former_names_are_read_and_current_names_are_written() {
     use trisolar::{hermite, nbody};
 
     fn renewed<T>(former: &str) -> String

@@ -1,5 +1,5 @@
-//! Sequences of maps on many devices: each device is opened a few times, whatever the number of frames and of records on
-//! disk, and the files are those of one CPU. The GPUs are emulated ones.
+//! Sequences of maps on many devices: each device is opened only a few times, whatever the number of frames and of records on
+//! disk, and the files equal those of one CPU. The GPUs are emulated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use trisolar::zoom::{
     run_on, zoom,
 };
 
-/// Frames of one range whose steps grow, and halves of them: pixels are new, taken over and gone on with.
+/// Frames of one range with increasing steps, and halves of that range: pixels are new, copied or continued.
 fn frames(count: u32, rules: &[&str]) -> Vec<Frame> {
     let base = Specification {
         size: [40, 32],
@@ -44,7 +44,7 @@ fn settings(options: RunOptions, in_flight: usize) -> Settings {
         },
         options,
         in_flight,
-        // Everything is put on disk at once, as often as possible.
+        // Everything is written to disk as soon as possible and as often as possible.
         checkpoint: Duration::from_micros(1),
     }
 }
@@ -93,7 +93,7 @@ fn plain(frames: &[Frame], settings: &Settings, devices: &Devices) -> (Files, Ou
 }
 
 #[test]
-fn a_zoom_opens_each_gpu_once_for_each_frame_in_flight_and_not_for_every_frame() {
+fn a_zoom_opens_each_gpu_once_per_frame_in_flight_and_not_for_every_frame() {
     let frames = frames(14, &["span=32/2^frame"]);
     let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 2);
     let (expected, _) = plain(&frames, &cpu, &Devices::new());
@@ -110,14 +110,14 @@ fn a_zoom_opens_each_gpu_once_for_each_frame_in_flight_and_not_for_every_frame()
         );
         let opened = devices.gpus_opened();
         assert!((1..=most).contains(&opened), "{opened} of {gpus} GPUs");
-        // The next sequence finds them open.
+        // The next sequence finds the devices open.
         plain(&frames, &with, &devices);
         assert!(devices.gpus_opened() <= most, "{}", devices.gpus_opened());
     }
 }
 
 #[test]
-fn cached_frames_use_all_gpus_and_open_each_of_them_twice_at_most_for_each_frame_in_flight() {
+fn cached_frames_use_all_gpus_and_open_each_at_most_twice_per_frame_in_flight() {
     let frames = frames(9, GROWING);
     let cpu = settings(on(Backend::Cpu, GpuChoice::Auto, false), 1);
     let (without, _) = plain(&frames, &cpu, &Devices::new());
@@ -152,7 +152,7 @@ fn cached_frames_use_all_gpus_and_open_each_of_them_twice_at_most_for_each_frame
 }
 
 #[test]
-fn a_cached_zoom_begun_on_the_cpu_goes_on_where_it_is_on_gpus() {
+fn a_cached_zoom_begun_on_the_cpu_resumes_on_gpus() {
     struct Impatient(AtomicU64, u64);
     impl trisolar::divergence::Monitor for Impatient {
         fn cancelled(&self) -> bool {
@@ -169,7 +169,7 @@ fn a_cached_zoom_begun_on_the_cpu_goes_on_where_it_is_on_gpus() {
         let folder = Folder::open(directory.path(), &json!({}), false).expect("opens");
         let mut interruptions = 0;
         for with in [&cpu, &gpu].into_iter().cycle() {
-            // More and more patient, so that it ends.
+            // Each attempt runs longer than the previous one, so that the zoom ends.
             let monitor = Impatient(0.into(), 40 * (1 + interruptions));
             match run_cached(&frames, &folder, with, cache, &devices, &monitor) {
                 Ok(_) => break,
@@ -184,10 +184,10 @@ fn a_cached_zoom_begun_on_the_cpu_goes_on_where_it_is_on_gpus() {
 }
 
 #[test]
-fn gpus_that_are_not_there_are_refused_before_a_frame_is_computed() {
+fn missing_gpus_are_rejected_before_a_frame_is_computed() {
     let frames = frames(3, GROWING);
     let devices = Devices::emulated(2);
-    // The first two are there.
+    // Only the first two GPUs exist.
     let gpus = GpuChoice::of(&[0, 1, 7]).expect("possible");
     let settings = settings(on(Backend::Auto, gpus, false), 1);
     for cache in [Cache::None, Cache::Exact] {
@@ -206,7 +206,7 @@ fn gpus_that_are_not_there_are_refused_before_a_frame_is_computed() {
         assert_eq!(
             files(directory.path()).len(),
             1,
-            "what says which sequence it is"
+            "the description of the sequence"
         );
     }
     assert_eq!(devices.gpus_opened() + devices.cpus_opened(), 0);

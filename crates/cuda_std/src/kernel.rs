@@ -195,6 +195,6 @@ impl<A> Entry<A> {
 /// # Safety
 /// `arguments` must point to the kernel's [`Arguments`](Kernel::Arguments), which must meet the kernel's own contract.
 pub unsafe fn one_thread<K: Kernel>(arguments: *const ()) {
-    // SAFETY: the caller promises this; a kernel's arguments may be copied bit by bit.
+    // SAFETY: the caller guarantees this; a kernel's arguments may be copied bit by bit.
     unsafe { K::call(arguments.cast::<K::Arguments>().read()) }
 }

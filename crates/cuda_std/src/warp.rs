@@ -70,7 +70,7 @@ pub fn activemask() -> u32 {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
-    // SAFETY: the caller makes the same promise.
+    // SAFETY: the caller guarantees the same.
     unsafe { T::reduce(mask, value, op) }
 }
 
@@ -139,7 +139,7 @@ reduce! {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
-    // SAFETY: the caller makes the same promise.
+    // SAFETY: the caller guarantees the same.
     unsafe { T::match_any(mask, value) }
 }
 
@@ -150,7 +150,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
-    // SAFETY: the caller makes the same promise.
+    // SAFETY: the caller guarantees the same.
     unsafe { T::match_all(mask, value) }
 }
 
@@ -270,7 +270,7 @@ macro_rules! shuffle {
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<T: WarpShuffleValue>(mask: u32, value: T, $argument: u32, width: u32) -> (T, bool) {
-            // SAFETY: the caller makes the same promise.
+            // SAFETY: the caller guarantees the same.
             unsafe { T::shuffle(WarpShuffleMode::$mode, mask, value, $argument, width) }
         }
     )*};

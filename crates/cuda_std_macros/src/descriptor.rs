@@ -63,14 +63,14 @@ pub fn descriptor(
         .unzip();
     let calls = arguments.iter().map(unpassed);
     let pointers = arguments.iter().map(|a| pointers(a, &a.name));
-    // A function that is not generic is compiled in the kernel's crate, not in each that launches the kernel.
+    // The function is not generic, so that it is compiled once in the kernel's crate and not in every crate that launches it.
     let thread_of = |entry: &Ident, given: TokenStream| {
         let thread = format_ident!("__thread_of_{entry}");
         let function = quote! {
             #[cfg(not(target_arch = "nvptx64"))]
             #[inline(never)]
             unsafe fn #thread(arguments: *const ()) {
-                // SAFETY: the caller's promise is the same.
+                // SAFETY: the caller guarantees what `one_thread` requires.
                 unsafe { ::cuda_std::emulator::one_thread::<#module::#name #given>(arguments) }
             }
         };
@@ -130,7 +130,7 @@ pub fn descriptor(
             }
 
             unsafe fn call((#(#values,)*): Self::Arguments) {
-                // SAFETY: the caller makes the kernel's own promise.
+                // SAFETY: the caller guarantees what the kernel requires.
                 unsafe { #kernel #turbofish(#(#calls),*) }
             }
 

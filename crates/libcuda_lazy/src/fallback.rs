@@ -50,7 +50,7 @@ unsafe extern "C" fn error_name(code: c_int, text: *mut *const c_char) -> c_int 
 /// `text` must be null or valid for a write.
 unsafe fn put(text: *mut *const c_char, words: &'static std::ffi::CStr) -> c_int {
     if !text.is_null() {
-        // SAFETY: `text` is not null, so the caller promises that it is valid.
+        // SAFETY: `text` is not null, so the caller guarantees that it is valid.
         unsafe { text.write(words.as_ptr()) };
     }
     SUCCESS

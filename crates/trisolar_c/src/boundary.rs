@@ -14,12 +14,12 @@ pub(crate) type Status = i32;
 
 /// The reason why a call failed.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     status: Status,
     message: String,
 }
 
-impl Failure {
+impl CallFailure {
     /// `TRISOLAR_BAD_INPUT`.
     pub(crate) fn input(message: String) -> Self {
         Self { status: 2, message }
@@ -31,7 +31,7 @@ impl Failure {
     }
 }
 
-impl From<EngineError> for Failure {
+impl From<EngineError> for CallFailure {
     fn from(error: EngineError) -> Self {
         let status = match error {
             EngineError::Cancelled => 130,
@@ -45,7 +45,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl From<IoError> for Failure {
+impl From<IoError> for CallFailure {
     fn from(error: IoError) -> Self {
         match error {
             IoError::UnknownFormat { .. } => Self::input(error.to_string()),
@@ -60,14 +60,14 @@ thread_local! {
 
 /// The text of this thread's last failure.
 pub(crate) fn last_error() -> *const c_char {
-    // A thread that is ending has none any more.
+    // A thread that is ending has no such text any more.
     LAST_ERROR
         .try_with(|text| text.borrow().as_ptr())
         .unwrap_or(c"".as_ptr())
 }
 
 /// Runs the body of a function of the interface, and catches panics.
-pub(crate) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
+pub(crate) fn guard(work: impl FnOnce() -> Result<(), CallFailure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return 0,
         Ok(Err(failure)) => failure,
@@ -77,14 +77,14 @@ pub(crate) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied())
                 .unwrap_or("no message");
-            Failure {
+            CallFailure {
                 status: 3,
                 message: format!("internal error: {said}"),
             }
         }
     };
     let message = c_string(&failure.message);
-    // Without a place for its text (the thread is ending) a failure still has its status.
+    // If the thread is ending, the text cannot be stored, but the status is still returned.
     let _ = LAST_ERROR.try_with(|text| text.replace(message));
     failure.status
 }
@@ -95,17 +95,20 @@ pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-fn null(name: &str) -> Failure {
-    Failure::input(format!(
+fn null(name: &str) -> CallFailure {
+    CallFailure::input(format!(
         "invalid value 'NULL' for '{name}': must point at something"
     ))
 }
 
-/// A text handed in.
+/// A text that the caller passes.
 ///
 /// # Safety
-/// `pointer` is NULL or a text that ends with NUL and stays as it is for `'a`.
-pub(crate) unsafe fn input<'a>(pointer: *const c_char, name: &str) -> Result<&'a CStr, Failure> {
+/// `pointer` is NULL or points at a text that ends with NUL and does not change during `'a`.
+pub(crate) unsafe fn input<'a>(
+    pointer: *const c_char,
+    name: &str,
+) -> Result<&'a CStr, CallFailure> {
     if pointer.is_null() {
         return Err(null(name));
     }
@@ -114,48 +117,49 @@ pub(crate) unsafe fn input<'a>(pointer: *const c_char, name: &str) -> Result<&'a
 }
 
 /// The text as UTF-8.
-pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, Failure> {
-    text.to_str()
-        .map_err(|e| Failure::input(format!("invalid value for '{name}': it is not UTF-8: {e}")))
+pub(crate) fn text<'a>(text: &'a CStr, name: &str) -> Result<&'a str, CallFailure> {
+    text.to_str().map_err(|e| {
+        CallFailure::input(format!("invalid value for '{name}': it is not UTF-8: {e}"))
+    })
 }
 
-/// An object of this library.
+/// An object of this library that the caller passes.
 ///
 /// # Safety
-/// `pointer` is NULL or points at a `T` that stays as it is for `'a`.
-pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
+/// `pointer` is NULL or points at a `T` that does not change during `'a`.
+pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, CallFailure> {
     // SAFETY: the caller guarantees this.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// A place for a value; what is there may not be one yet.
+/// Memory for a value, which may be uninitialised.
 ///
 /// # Safety
-/// `pointer` is NULL or points at room for a `T` that nothing else uses for `'a`.
+/// `pointer` is NULL or points at memory for a `T` that nothing else uses during `'a`.
 pub(crate) unsafe fn place<'a, T>(
     pointer: *mut T,
     name: &str,
-) -> Result<&'a mut MaybeUninit<T>, Failure> {
-    // SAFETY: the caller's promise; MaybeUninit has the layout of T and any contents.
+) -> Result<&'a mut MaybeUninit<T>, CallFailure> {
+    // SAFETY: the caller's promise; MaybeUninit has the layout of T and may have any contents.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(name))
 }
 
-/// A place for a pointer to a new object, NULL until there is one.
+/// Memory for a pointer to a new object, which is NULL until the object exists.
 ///
 /// # Safety
 /// The same as for [`place`].
 pub(crate) unsafe fn output<'a, T>(
     pointer: *mut *mut T,
     name: &str,
-) -> Result<&'a mut *mut T, Failure> {
+) -> Result<&'a mut *mut T, CallFailure> {
     // SAFETY: the caller guarantees this.
     Ok(unsafe { place(pointer, name) }?.write(null_mut()))
 }
 
-/// Ends an object. NULL is none.
+/// Frees an object; does nothing for NULL.
 ///
 /// # Safety
-/// `pointer` is NULL or from [`Box::into_raw`], and not used any more.
+/// `pointer` is NULL, or comes from [`Box::into_raw`] and is not used any more.
 pub(crate) unsafe fn free<T>(pointer: *mut T) {
     if !pointer.is_null() {
         // SAFETY: not NULL; otherwise the caller's promise.
@@ -183,10 +187,10 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_own_last_error() {
-        assert_eq!(guard(|| Err(Failure::failed("here".into()))), 1);
+        assert_eq!(guard(|| Err(CallFailure::failed("here".into()))), 1);
         let there = std::thread::spawn(|| {
             let before = said();
-            assert_eq!(guard(|| Err(Failure::input("there".into()))), 2);
+            assert_eq!(guard(|| Err(CallFailure::input("there".into()))), 2);
             (before, said())
         });
         assert_eq!(there.join().unwrap(), (String::new(), "there".to_owned()));

@@ -1,8 +1,8 @@
 //! Trisolar for C. The header `include/trisolar.h` documents the functions; this file converts pointers to references and failures
 //! to a status.
 //!
-//! The caller of every function satisfies the conditions of the header: pointers are NULL where that is allowed, otherwise they
-//! come from this library (and are not freed yet) or point at memory of their type.
+//! The caller of every function satisfies the conditions of the header: a pointer is NULL where that is allowed; otherwise it comes from
+//! this library and has not been freed, or points at memory of its type.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -26,7 +26,7 @@ mod boundary;
 mod encounters;
 mod monitor;
 
-use boundary::{Failure, Status, guard, input, text};
+use boundary::{CallFailure, Status, guard, input, text};
 use monitor::Callback;
 
 pub use encounters::{EncounterRecord, Encounters};
@@ -61,13 +61,13 @@ pub struct Options {
     pub threads: u32,
     /// Called during the run.
     pub progress: Progress,
-    /// Handed to `progress`.
+    /// Passed to `progress`.
     pub user: *mut c_void,
     /// Which GPUs, as on the command line; NULL for as many as the map can keep busy.
     pub gpus: *const c_char,
     /// How they are driven, as on the command line; NULL for `threads`.
     pub driver: *const c_char,
-    /// The share of unresolved pixels above which a map is a failure; 0 for what the specification says, or none.
+    /// The share of unresolved pixels above which a map is a failure; 0 for the limit of the specification, if it has one.
     pub max_error: f64,
 }
 
@@ -75,27 +75,27 @@ pub struct Options {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
-    /// Pixels.
+    /// Number of pixels along this axis.
     pub width: u32,
-    /// Pixels.
+    /// Number of pixels along this axis.
     pub height: u32,
-    /// Steps taken; of divergence the sum of `times`.
+    /// Steps taken; of divergence the sum of `steps_together`.
     pub pixel_steps: u64,
     /// Pixels whose twins never parted; 0 for other quantities.
     pub never_parted: u64,
-    /// Of the computation itself.
+    /// Time of the computation itself.
     pub seconds: f64,
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: *const c_char,
-    /// In words.
+    /// Description of the device.
     pub device: *const c_char,
-    /// A line each.
+    /// One per line.
     pub notes: *const c_char,
     /// Every value of the specification.
     pub spec_json: *const c_char,
     /// The share of unresolved pixels of a sample.
     pub unresolved: f64,
-    /// A line each.
+    /// One per line.
     pub warnings: *const c_char,
 }
 
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn trisolar_spec_from_toml(
         // SAFETY: the caller's promise, see the module.
         let (toml, out) = unsafe { (input(toml, "toml")?, boundary::output(spec, "spec")?) };
         let given =
-            config::parse(text(toml, "toml")?).map_err(|e| Failure::input(e.to_string()))?;
+            config::parse(text(toml, "toml")?).map_err(|e| CallFailure::input(e.to_string()))?;
         let max_error = given.checked_max_error().map_err(refused)?;
         let valid = Specification::from(given).validate().map_err(refused)?;
         *out = Box::into_raw(Box::new(Spec { valid, max_error }));
@@ -206,11 +206,11 @@ pub unsafe extern "C" fn trisolar_divergence_points(
         };
         let allowed = matches!(numbers, 3 | 9 | 18 | 21) && count <= isize::MAX as usize / (21 * 8);
         if !allowed {
-            return Err(Failure::input(format!(
+            return Err(CallFailure::input(format!(
                 "invalid value '{count} x {numbers}' for 'points': each point needs 3, 9, 18 or 21 numbers"
             )));
         }
-        // SAFETY: the caller's promise: count points of so many numbers each.
+        // SAFETY: the caller promises `count` points of this many numbers each.
         let values = unsafe { std::slice::from_raw_parts(points, count * numbers) };
         let states = Points::new(&[count, numbers], values.to_vec()).map_err(refused)?;
         let valid = spec.valid.specification().clone().validate_points(states);
@@ -224,7 +224,7 @@ fn compute(
     max_error: Option<f64>,
     options: Option<&Options>,
     out: &mut *mut Map,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let most = max_error_of(options, max_error)?;
     // SAFETY: the caller's promise, see the module.
     let (run, callback) = unsafe { run_and_monitor(options)? };
@@ -232,19 +232,19 @@ fn compute(
     let computed = divergence::run(spec, &run, &callback)?;
     let checked = Resolution::check(computed.resolution, most);
     *out = Box::into_raw(Box::new(Map::new(computed)?));
-    checked.map_err(Failure::failed)
+    checked.map_err(CallFailure::failed)
 }
 
-/// The error that is allowed: of the options, or else of the specification.
+/// The largest allowed error: that of the options, or else that of the specification.
 fn max_error_of(
     options: Option<&Options>,
     specification: Option<f64>,
-) -> Result<Option<f64>, Failure> {
+) -> Result<Option<f64>, CallFailure> {
     match options.map(|options| options.max_error) {
         None | Some(0.0) => Ok(specification),
         Some(most) => {
             let refused = |allowed| {
-                Failure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
+                CallFailure::input(format!("invalid value '{most}' for 'max_error': {allowed}"))
             };
             divergence::max_error(most).map_err(refused)?;
             Ok(Some(most))
@@ -252,11 +252,13 @@ fn max_error_of(
     }
 }
 
-/// How to compute, and who is told of it.
+/// The options of a computation, and the monitor that receives its progress.
 ///
 /// # Safety
-/// Texts are NULL or end with NUL; the header says how progress is called, and what it is called with comes with it.
-unsafe fn run_and_monitor(options: Option<&Options>) -> Result<(RunOptions, Callback), Failure> {
+/// Texts are NULL or end with NUL, and `progress` can be called with `user` as the header describes.
+unsafe fn run_and_monitor(
+    options: Option<&Options>,
+) -> Result<(RunOptions, Callback), CallFailure> {
     match options {
         None => Ok((RunOptions::default(), Callback::none())),
         // SAFETY: the caller guarantees this.
@@ -267,23 +269,23 @@ unsafe fn run_and_monitor(options: Option<&Options>) -> Result<(RunOptions, Call
     }
 }
 
-/// A value of a specification, under its key.
-fn refused(error: SpecError) -> Failure {
+/// An error of a specification's value, named by its key.
+fn refused(error: SpecError) -> CallFailure {
     let key = error.option.replace('-', "_");
     let SpecError { given, allowed, .. } = error;
-    Failure::input(format!("invalid value '{given}' for '{key}': {allowed}"))
+    CallFailure::input(format!("invalid value '{given}' for '{key}': {allowed}"))
 }
 
 /// # Safety
 /// The texts of `options` are NULL or end with NUL.
-unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
+unsafe fn run_options(options: &Options) -> Result<RunOptions, CallFailure> {
     let (backend, with_cpu) = match options.backend {
         0 => (Backend::Auto, false),
         1 => (Backend::Cpu, false),
         2 => (Backend::Gpu, false),
         3 => (Backend::Gpu, true),
         other => {
-            return Err(Failure::input(format!(
+            return Err(CallFailure::input(format!(
                 "invalid value '{other}' for 'backend': must be TRISOLAR_AUTO (0), TRISOLAR_CPU (1), \
                  TRISOLAR_GPU (2) or TRISOLAR_GPU_AND_CPU (3)"
             )));
@@ -292,7 +294,7 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
     let threads = match options.threads {
         0 => None,
         n => Some(divergence::threads(&n.to_string()).map_err(|allowed| {
-            Failure::input(format!(
+            CallFailure::input(format!(
                 "invalid value '{n}' for 'threads': {allowed}, or 0 for as many as the process may use"
             ))
         })?),
@@ -313,26 +315,26 @@ unsafe fn run_options(options: &Options) -> Result<RunOptions, Failure> {
     })
 }
 
-/// An option that is a text, if there is one.
+/// The value of an option that is a text; `None` for NULL.
 ///
 /// # Safety
 /// `pointer` is NULL or a text that ends with NUL.
 unsafe fn named<T: FromStr<Err = String>>(
     pointer: *const c_char,
     name: &str,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>, CallFailure> {
     if pointer.is_null() {
         return Ok(None);
     }
     // SAFETY: the caller guarantees this.
     let given = text(unsafe { input(pointer, name)? }, name)?;
     let refused =
-        |allowed| Failure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
+        |allowed| CallFailure::input(format!("invalid value '{given}' for '{name}': {allowed}"));
     given.parse().map(Some).map_err(refused)
 }
 
 impl Map {
-    fn new(map: DivergenceMap) -> Result<Self, Failure> {
+    fn new(map: DivergenceMap) -> Result<Self, CallFailure> {
         let json = map.specification_json();
         Ok(Self {
             engine: boundary::c_string(map.engine),
@@ -376,20 +378,20 @@ pub unsafe extern "C" fn trisolar_map_info(map: *const Map, info: *mut Info) -> 
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trisolar_map_times(map: *const Map) -> *const u32 {
+pub unsafe extern "C" fn trisolar_map_steps_together(map: *const Map) -> *const u32 {
     // SAFETY: the caller's promise, see the module.
     unsafe { values(map) }
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trisolar_map_copy_times(
+pub unsafe extern "C" fn trisolar_map_copy_steps_together(
     map: *const Map,
-    times: *mut u32,
+    steps_together: *mut u32,
     count: usize,
 ) -> Status {
     // SAFETY: the caller guarantees this.
-    guard(|| unsafe { copy_values(map, times, "times", count) })
+    guard(|| unsafe { copy_values(map, steps_together, "steps_together", count) })
 }
 
 /// See the header.
@@ -410,7 +412,7 @@ pub unsafe extern "C" fn trisolar_map_copy_values_f64(
     guard(|| unsafe { copy_values(map, to, "values", count) })
 }
 
-/// Where a map's values of this type are; null if they are of another one.
+/// The address of a map's values of this type; null if they are of another type.
 ///
 /// # Safety
 /// `map` is null or a map.
@@ -430,21 +432,21 @@ unsafe fn copy_values<T: Value>(
     to: *mut T,
     name: &str,
     count: usize,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     // SAFETY: the caller guarantees this.
     let (map, to) = unsafe { (boundary::object(map, "map")?, boundary::place(to, name)?) };
     let quantity = map.map.specification.quantity;
     let values = map.map.values.of::<T>().ok_or_else(|| {
         let (is, other) = match quantity.value_type() {
-            ValueType::U32 => ("uint32_t", "trisolar_map_copy_times"),
+            ValueType::U32 => ("uint32_t", "trisolar_map_copy_steps_together"),
             ValueType::F64 => ("double", "trisolar_map_copy_values_f64"),
         };
-        Failure::input(format!(
+        CallFailure::input(format!(
             "invalid value 'map' for 'map': the values of {quantity} are of type {is}; use {other}()"
         ))
     })?;
     if count < values.len() {
-        return Err(Failure::input(format!(
+        return Err(CallFailure::input(format!(
             "invalid value '{count}' for 'count': the map has {} values",
             values.len()
         )));

@@ -17,16 +17,16 @@ const MIN_CALL_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) struct Callback {
     progress: Progress,
     user: *mut c_void,
-    /// When it was called last; held during a call, as the function need not be ready for two at once.
+    /// The time of the last call. The lock is held during a call, because the function need not be reentrant.
     last: Mutex<Option<Instant>>,
     cancelled: AtomicBool,
 }
 
-// SAFETY: the header tells that the function is called from any thread, so `user` must bear it.
+// SAFETY: the header says that the function is called from any thread, so `user` must allow that.
 unsafe impl Sync for Callback {}
 
 impl Callback {
-    /// No function.
+    /// No function is called.
     pub(crate) fn none() -> Self {
         Self {
             progress: None,
@@ -37,7 +37,7 @@ impl Callback {
     }
 
     /// # Safety
-    /// `progress` can be called with `user` from any thread, one at a time, as long as this lives.
+    /// As long as this lives, `progress` can be called with `user` from any thread, by one thread at a time.
     pub(crate) unsafe fn new(progress: Progress, user: *mut c_void) -> Self {
         Self {
             progress,
@@ -59,7 +59,7 @@ impl Monitor for Callback {
         if done < total && last.is_some_and(|last| last.elapsed() < MIN_CALL_INTERVAL) {
             return;
         }
-        // SAFETY: promised to `new`; the lock keeps others out.
+        // SAFETY: the promise to `new`; the lock excludes concurrent calls.
         if unsafe { progress(done, total, self.user) } != 0 {
             self.cancelled.store(true, Ordering::Relaxed);
         }

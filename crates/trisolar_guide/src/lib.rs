@@ -3,6 +3,8 @@
 //! The pages are written for GitHub, where links name files. [`guide!`] makes them links between modules and puts pictures into the
 //! page itself, because rustdoc copies no files.
 
+mod code;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +15,18 @@ use proc_macro::{Ident, Literal, Span, TokenStream};
 /// whose manifest lies in the same folder as README.md.
 #[proc_macro]
 pub fn guide(_: TokenStream) -> TokenStream {
+    expanded(Pages::module)
+}
+
+/// The module `guide` with nothing but the Rust of the pages, a module for each page, so that `cargo test --doc` compiles it.
+#[proc_macro]
+pub fn guide_code(_: TokenStream) -> TokenStream {
+    expanded(Pages::code)
+}
+
+fn expanded(module: impl Fn(&Pages) -> Result<TokenStream, String>) -> TokenStream {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
-    match Pages::of(Path::new(&root)).and_then(|pages| pages.module()) {
+    match Pages::of(Path::new(&root)).and_then(|pages| module(&pages)) {
         Ok(module) => module,
         Err(message) => {
             let message = Literal::string(&message);
@@ -69,11 +81,22 @@ impl Pages {
         Ok(documented(&self.page("README.md")?, "guide", modules))
     }
 
+    fn code(&self) -> Result<TokenStream, String> {
+        let mut modules = TokenStream::new();
+        for (name, text) in code::tests(self)? {
+            modules.extend(documented(&text, &name, TokenStream::new()));
+        }
+        Ok(documented("", "guide", modules))
+    }
+
+    fn text(&self, file: &str) -> Result<String, String> {
+        let path = self.root.join(file);
+        fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+    }
+
     /// A page as rustdoc understands it.
     fn page(&self, file: &str) -> Result<String, String> {
-        let path = self.root.join(file);
-        let text = fs::read_to_string(&path)
-            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let text = self.text(file)?;
         let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
         self.for_rustdoc(&text, folder)
             .map_err(|e| format!("{file}: {e}"))

@@ -1,7 +1,7 @@
-//! Whether this GPU and the emulator agree on what kernels may use: every word that the kernels of `kernels/` find.
+//! Checks whether this GPU and the emulator agree on every word that the kernels of `kernels/` compute.
 //!
-//! cargo run --release -p device_check            every kernel
-//! cargo run --release -p device_check -- text    these alone
+//! cargo run --release -p device_check            all kernels
+//! cargo run --release -p device_check -- text    only the named kernels
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -15,17 +15,17 @@ use cust::prelude::*;
 use device_check_kernels::{self as kernels, BLOCK, Body, SCRATCH, WORDS};
 
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/check.ptx"));
-/// Blocks of a launch.
+/// Number of blocks of a launch.
 const BLOCKS: u32 = 6;
-/// Launches of each kernel, each with numbers of its own.
+/// Seeds of the launches of each kernel.
 const SEEDS: std::ops::Range<u64> = 1..9;
 
-/// Bytes of stack for a thread of the GPU.
-const STACK: usize = 1 << 15;
+/// Stack size of a thread of the GPU in bytes.
+const STACK_BYTES: usize = 1 << 15;
 
 type Kernel = unsafe fn(u64, *mut u64, *mut u64);
 
-/// The kernels by their names.
+/// Lists the kernels with their names.
 macro_rules! named {
     ($($name:ident)*) => {
         [$((stringify!($name), kernels::$name as Kernel)),*]
@@ -41,13 +41,13 @@ fn all() -> impl IntoIterator<Item = (&'static str, Kernel)> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     if PTX.is_empty() {
-        return Err("built without kernels, see the warnings of the build".into());
+        return Err("built without kernels: see the warnings of the build".into());
     }
-    // Finds the driver at run time; a program that links to it would not even start without.
+    // Finds the driver at run time; a program that is linked to the driver would not start without one.
     let gpu = match libcuda_lazy::load() {
         Ok(_) => Some(Gpu::open()?),
         Err(missing) => {
-            println!("no GPU here ({missing}): the emulator alone");
+            println!("no GPU here ({missing}): only the emulator runs");
             None
         }
     };
@@ -80,13 +80,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the comparison of a kernel's words came to.
+/// The result of comparing a kernel's words.
 struct Verdict {
     words: usize,
     different: usize,
-    /// Of the first that differs: seed, thread, word.
+    /// The first difference: seed, thread and word.
     first: Option<(u64, usize, usize)>,
-    /// Which words of a thread differ anywhere.
+    /// The words of a thread that differ in any thread.
     which: BTreeSet<usize>,
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Runs a kernel with every seed, and compares if there is a GPU.
+/// Runs a kernel with every seed, and compares the results if there is a GPU.
 fn compare(
     emulate: impl Fn(u64) -> Result<Vec<u64>, EmulatorError>,
     run: impl Fn(&Gpu, u64) -> Result<Vec<u64>, String>,
@@ -130,21 +130,21 @@ fn compare(
     Ok(gpu.map(|_| verdict))
 }
 
-/// The words of every thread, then those of the grid.
+/// Memory for the words of every thread, followed by those of the grid.
 fn room() -> Vec<u64> {
     vec![0; (BLOCKS * BLOCK) as usize * WORDS + SCRATCH]
 }
 
-/// The words that the emulator finds, its threads running in the order that `order` says.
+/// The words that the emulator computes; `order` is the seed of the order of its threads.
 fn emulate(kernel: Kernel, seed: u64, order: u64) -> Result<Vec<u64>, EmulatorError> {
     let mut words = room();
     let out = words.as_mut_ptr();
-    // SAFETY: the grid's words are the last SCRATCH.
+    // SAFETY: the last SCRATCH words are those of the grid.
     let scratch = unsafe { out.add(words.len() - SCRATCH) };
     let launch = Launch::new(BLOCKS, BLOCK)
         .shared_bytes(BLOCK as usize * 8)
         .seed(order);
-    // SAFETY: as many words as the kernels ask for, which nobody else uses.
+    // SAFETY: there are as many words as the kernels require, and nothing else uses them.
     unsafe { launch.run(|| kernel(seed, out, scratch)) }?;
     Ok(words)
 }
@@ -154,10 +154,10 @@ fn emulate(kernel: Kernel, seed: u64, order: u64) -> Result<Vec<u64>, EmulatorEr
 #[repr(transparent)]
 struct Shared<T>(T);
 
-// SAFETY: `Body` and the vectors in the arguments hold numbers alone, in the same layout on the device.
+// SAFETY: `Body` and the vectors in the arguments hold only numbers, with the same layout on the device.
 unsafe impl<T: Copy> DeviceCopy for Shared<T> {}
 
-/// The arguments of `by_value` besides the slice and where it writes.
+/// The arguments of `by_value` other than the slice and the output.
 fn values(seed: u64) -> (Body, Vec2, Vec4, DVec4, IVec4) {
     let x = seed as f32 * 0.75;
     (
@@ -169,7 +169,7 @@ fn values(seed: u64) -> (Body, Vec2, Vec4, DVec4, IVec4) {
     )
 }
 
-/// The structures of the slice.
+/// The structures in the slice.
 fn bodies(seed: u64) -> Vec<Body> {
     (0..5).map(|i| Body::new(seed * 10 + i)).collect()
 }
@@ -180,7 +180,7 @@ fn emulate_by_value(seed: u64) -> Result<Vec<u64>, EmulatorError> {
     let (body, corner, colour, spin, cell) = values(seed);
     let bodies = bodies(seed);
     let kernel = || {
-        // SAFETY: as many words as the kernels ask for, which nobody else uses.
+        // SAFETY: there are as many words as the kernels require, and nothing else uses them.
         unsafe { kernels::by_value(body, corner, colour, spin, cell, &bodies, out) }
     };
     // SAFETY: as above.
@@ -197,8 +197,8 @@ struct Gpu {
 impl Gpu {
     fn open() -> Result<Self, String> {
         let context = cust::quick_init().map_err(code)?;
-        // Recursion and formatting need more than the usual kilobyte.
-        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK).map_err(code)?;
+        // Recursion and formatting need more than the default stack of a kilobyte.
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES).map_err(code)?;
         Ok(Self {
             stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(code)?,
             module: Module::from_ptx(PTX, &[]).map_err(code)?,
@@ -212,7 +212,8 @@ impl Gpu {
         let memory = DeviceBuffer::from_slice(&words).map_err(code)?;
         let out = memory.as_device_ptr();
         let stream = &self.stream;
-        // SAFETY: as many words as the kernels ask for, the grid's behind those of the threads; nobody else uses them.
+        // SAFETY: there are as many words as the kernels require, with the grid's words after those of the threads; nothing else uses
+        // them.
         unsafe {
             let scratch = out.add(words.len() - SCRATCH);
             launch!(kernel<<<BLOCKS, BLOCK, BLOCK * 8, stream>>>(seed, out, scratch))
@@ -231,7 +232,7 @@ impl Gpu {
         let (body, corner, colour) = (Shared(body), Shared(corner), Shared(colour));
         let (spin, cell) = (Shared(spin), Shared(cell));
         let stream = &self.stream;
-        // SAFETY: as many words as the kernels ask for, and a slice of as many structures as its length says.
+        // SAFETY: there are as many words as the kernels require, and a slice of as many structures as its length says.
         unsafe {
             launch!(kernel<<<BLOCKS, BLOCK, 0, stream>>>(
                 body,
@@ -248,7 +249,7 @@ impl Gpu {
         self.words(name, &memory)
     }
 
-    /// The words that a kernel has written.
+    /// Reads the words that a kernel has written.
     fn words(&self, name: &str, memory: &DeviceBuffer<u64>) -> Result<Vec<u64>, String> {
         self.stream
             .synchronize()
@@ -257,7 +258,7 @@ impl Gpu {
     }
 }
 
-/// cust's errors ask the driver for their text, which needs one; the name of the code does not.
+/// cust asks the driver for the text of its errors, but the name of an error needs no driver.
 fn code(error: cust::error::CudaError) -> String {
     format!("CUDA error: {error:?}")
 }
@@ -267,13 +268,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_emulator_knows_the_shared_statics_of_all_crates() {
-        // TILE and SUM of the crate tiles; LINE, PAIR, PLACE, and those within functions: COUNT and OWN.
+    fn the_emulator_finds_the_shared_statics_of_all_crates() {
+        // The statics are TILE and SUM of the crate tiles; LINE, PAIR and PLACE; and COUNT and OWN within functions.
         assert_eq!(cuda_std::emulator::SHARED_STATICS.len(), 7);
     }
 
     #[test]
-    fn what_a_kernel_finds_does_not_depend_on_the_order_of_threads() {
+    fn results_do_not_depend_on_the_order_of_threads() {
         for (name, kernel) in all() {
             let words = emulate(kernel, 3, 1).unwrap();
             assert!(
@@ -288,7 +289,7 @@ mod tests {
     fn every_thread_sees_the_arguments() {
         let words = emulate_by_value(3).unwrap();
         let first = |seed: u64| (seed & 255) << 32 | (1000 + seed);
-        // The 36th word is the first of the structure in the slice.
+        // The 36th word is the first word of the structure in the slice.
         for (t, own) in (0..).zip(words[..words.len() - SCRATCH].chunks(WORDS)) {
             assert_eq!((own[0], own[35]), (first(3), first(30 + t % 5)));
         }

@@ -1,5 +1,5 @@
-//! The whole way of a GPU kernel in Rust: `kernels/` holds it, `build.rs` builds it to PTX, `kernels/tests/` tests it under the
-//! emulator, and this program launches it, on a GPU or else in the emulator, and checks the result against the CPU.
+//! The complete path of a GPU kernel in Rust: `kernels/` contains the kernel, `build.rs` compiles it to PTX, `kernels/tests/` tests it
+//! under the emulator, and this program launches it, on a GPU or otherwise in the emulator, and checks the result against the CPU.
 //!
 //! cargo run --release -p hello_kernel
 
@@ -21,10 +21,10 @@ static KERNELS: Module = Module {
 
 fn main() -> Result<(), Box<dyn Error>> {
     if PTX.is_empty() {
-        return Err("built without kernels, see the warnings of the build".into());
+        return Err("built without kernels: see the warnings of the build".into());
     }
     let device: Arc<dyn Device> = open(0).unwrap_or_else(|missing| {
-        println!("{missing}; the emulator of the grid computes");
+        println!("{missing}; using the emulator of the grid instead");
         Arc::new(Emulator::new("emulated grid".into()))
     });
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let on_device = Buffer::of(&device, &x)?;
     let grid = Grid::covering(x.len() as u32, BLOCK);
     let block_sums = Buffer::<f32>::filled(&device, grid.blocks as usize, 0)?;
-    // SAFETY: there is a sum for each block.
+    // SAFETY: there is one sum for each block.
     unsafe { device.launch::<BlockSums>(grid, (on_device.slice(), block_sums.as_mut_ptr()))? };
     let mut sums = vec![0.0; block_sums.len()];
     block_sums.download(&mut sums)?;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The sum of up to [`BLOCK`] numbers in the kernel's order.
+/// The sum of up to [`BLOCK`] numbers, in the kernel's order.
 fn sum_in_halves(x: &[f32]) -> f32 {
     let mut a = [0.0; BLOCK as usize];
     a[..x.len()].copy_from_slice(x);

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How long a CPU's limit is measured.
+/// Duration of the measurement of a CPU's limit.
 const PEAK_TIME: Duration = Duration::from_millis(300);
 
 fn runs(text: &str) -> Result<u64, String> {
@@ -77,11 +77,11 @@ struct Rate {
     seconds: f64,
     encounters_per_second: f64,
     kicks_per_second: f64,
-    /// Kicks per second as a share of the machine's limit, at which its `f64` units have no pause; none if the limit is not known.
+    /// Kicks per second as a share of the machine's limit, which would keep its `f64` units always busy; `None` if the limit is not known.
     of_limit: Option<f64>,
-    /// Kicks of an encounter on average.
+    /// Mean number of kicks of an encounter.
     kicks: f64,
-    /// Records that differ from those of the engine before, among those that both computed; `None` for the first.
+    /// Number of records that differ from those of the previous engine, among those that both computed; `None` for the first engine.
     different: Option<u64>,
     compared: u64,
 }
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                     add(
                         simd.to_string(),
                         &engine,
-                        // The compiler puts scalar code into vectors, so that the scalar peak is no limit.
+                        // The compiler vectorises scalar code, so the scalar peak is not a limit.
                         (simd != Simd::Scalar).then(|| engine.kicks_limit(PEAK_TIME)),
                         args.cpu_n,
                     )?;

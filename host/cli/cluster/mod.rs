@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use trisolar::accuracy::{EnergyError, no_energy};
 use trisolar::hermite::files::{Checkpoint, FileError, write_snapshot};
-use trisolar::hermite::{Cluster, Devices, GivenError, LAGRANGE_FRACTIONS, Scheme, Star, Times};
+use trisolar::hermite::{
+    Cluster, LAGRANGE_FRACTIONS, OpenDevices, OverridesError, Scheme, Star, Times,
+};
 use trisolar::io::atomic;
 use trisolar::io::npz::NpzWriter;
 use trisolar::io::plot::{self, Division, LinePlot, Marks, PlotAxis, Series};
@@ -22,7 +24,7 @@ mod begin;
 mod options;
 mod outputs;
 
-use begin::{Begun, REPORT, State, WORST};
+use begin::{Begun, InitialState, REPORT, WORST};
 pub(crate) use options::Args;
 use outputs::{OutputArgs, plot_path};
 
@@ -48,9 +50,9 @@ const COLUMNS: [&str; 11] = [
 pub(crate) fn run(args: Args, typed: &Typed) -> Result<(), Failure> {
     Workers::limit_process(args.threads);
     let begun = match &args.resume {
-        // Before anything is read, as far as it is known.
+        // The options are checked before anything is read, as far as they are known.
         None => {
-            args.options(args.given.values.scheme)?;
+            args.options(args.overrides.values.scheme)?;
             Begun::begin(&args)?
         }
         Some(path) => Begun::resume(&args, typed, path)?,
@@ -82,7 +84,7 @@ struct Run<'a> {
     /// The energy error, after its first evaluation.
     error: Option<EnergyError>,
     began: Instant,
-    /// Operations and blocks before this process.
+    /// Operations and block steps before this process.
     before: (f64, u64, u64),
     /// The record of the run for the checkpoint, if there is one.
     record: Option<run::Record>,
@@ -93,7 +95,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a Args, begun: Begun, devices: &'a Devices) -> Result<Self, Failure> {
+    fn start(args: &'a Args, begun: Begun, devices: &'a OpenDevices) -> Result<Self, Failure> {
         let Begun {
             state,
             times,
@@ -106,8 +108,8 @@ impl<'a> Run<'a> {
         let engine = devices.engine()?;
         let by = devices.block_steps(engine.as_ref(), state.specification());
         let (mut cluster, series) = match state {
-            State::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
-            State::Resumed(checkpoint, worst) => {
+            InitialState::Start(start) => (Cluster::new(&start, engine)?, Vec::new()),
+            InitialState::Resumed(checkpoint, worst) => {
                 let Checkpoint {
                     specification,
                     stars,
@@ -147,7 +149,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Steps from line to line.
+    /// Advances the cluster from one line of diagnostics to the next.
     fn go(&mut self) -> Result<(), Failure> {
         let args = self.args;
         if !args.json && !args.quiet {
@@ -175,7 +177,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Steps to a line, and renews the checkpoint on the way.
+    /// Advances the cluster to a line of diagnostics, and renews the checkpoint meanwhile.
     fn advance(&mut self, time: f64) -> Result<(), Failure> {
         loop {
             let due = self.record.as_ref().map(|_| &self.renewal);
@@ -265,7 +267,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes files of which the checkpoint knows before they appear.
+    /// Writes files, after their checksums have been stored in the checkpoint.
     fn put(&mut self, write: impl FnOnce(&Self) -> Result<(), Failure>) -> Result<(), Failure> {
         let _busy = interrupt::patient();
         let mut renewal = std::mem::take(&mut self.renewal);
@@ -352,7 +354,7 @@ impl<'a> Run<'a> {
             _ => self.cluster.at(self.times.end)?,
         };
         self.put(|run| run.write_results(&stars))?;
-        // So that the last checkpoint is the same, whatever happened on the way.
+        // The last checkpoint is then the same whether or not the run was interrupted.
         if self.record.as_mut().is_some_and(run::Record::settle) {
             self.save()?;
         }
@@ -484,7 +486,7 @@ impl<'a> Run<'a> {
         )?;
         let names = LAGRANGE_FRACTIONS.map(|f| format!("{} %", 100.0 * f));
         let mut columns: Vec<(&str, Vec<f64>)> = vec![("core", self.column(COLUMNS.len() - 1))];
-        // As many lines as there are colours.
+        // There are as many lines as colours.
         for k in [0, 2, 3, 4, 5, 7] {
             let name = names[k].as_str();
             columns.push((name, self.column(COLUMNS.len() + k)));
@@ -657,7 +659,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The error of the energy in what was recorded before.
+/// The energy error in the lines that were recorded before.
 fn error_of(series: &[Vec<f64>]) -> Option<EnergyError> {
     let first = series.first()?;
     let mut error = EnergyError::new(first[1] + first[2], first[1].abs() + first[2].abs());
@@ -688,10 +690,10 @@ fn file_failed(error: FileError) -> Failure {
 }
 
 /// A refused start, with the names of the options on the command line.
-fn refused_given(args: &Args, error: GivenError) -> Failure {
-    match (error, &args.given.values.input) {
-        (GivenError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
-        (GivenError::File(e), Some(path)) => refused(path, "--input", &e),
+fn refused_overrides(args: &Args, error: OverridesError) -> Failure {
+    match (error, &args.overrides.values.input) {
+        (OverridesError::Value(e), _) => Failure::value(&e.given, e.option, &e.allowed),
+        (OverridesError::File(e), Some(path)) => refused(path, "--input", &e),
         (error, _) => Failure::Failed(error.to_string()),
     }
 }

@@ -10,7 +10,7 @@ use trisolar::run::{self, Names, Paths, Record, Refused};
 use super::refused;
 use crate::Failure;
 
-/// What the run writes: a checkpoint holds all of it.
+/// The options of the run's outputs, all of which a checkpoint holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
     /// Write the particles at the end to .npz or .txt; can be repeated

@@ -1,4 +1,4 @@
-//! What is said about a map that was computed: the summary and the JSON object.
+//! The report on a computed map: the summary and the JSON object.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,32 +9,32 @@ use trisolar::gpu::Energy;
 use crate::report::{self, Lines};
 
 /// A map without its values.
-pub(super) struct Outcome {
+pub(super) struct MapOutcome {
     pub specification: serde_json::Value,
     pub pixels: u64,
-    /// Whether its pixels are points of the user's.
+    /// Whether its pixels are points that the user gave.
     pub of_points: bool,
     pub engine: &'static str,
     pub device: String,
     pub elapsed: Duration,
     pub quantity: Quantity,
-    /// Of the whole map.
+    /// The statistics of the whole map.
     pub statistics: Statistics,
-    /// Of those, what this run has computed.
+    /// The number of pixel-steps that this run computed.
     pub computed_steps: u64,
-    /// Pixels that were there before this run, if it goes on with an earlier one.
+    /// Number of pixels that an earlier run computed, if this run resumes it.
     pub resumed: Option<u64>,
-    /// How many pixels have a step that is too long, if it was looked for.
+    /// The share of pixels for which the step is too long, if it was determined.
     pub resolution: Option<Resolution>,
-    /// Why the map may not be what was meant.
+    /// Warnings: reasons why the map may not be what the user intended.
     pub warnings: Vec<String>,
     pub notes: Vec<String>,
     pub portions: Vec<Portion>,
     pub energy: Option<Energy>,
 }
 
-impl Outcome {
-    /// Of a map that was computed at once.
+impl MapOutcome {
+    /// The report on a map that one run computed in memory.
     pub fn of(map: &DivergenceMap) -> Self {
         Self {
             specification: serde_json::from_str(&map.specification_json()).unwrap_or_default(),
@@ -55,7 +55,7 @@ impl Outcome {
         }
     }
 
-    /// Takes note of the steps that are too long.
+    /// Adds the share of pixels for which the step is too long.
     pub fn found(&mut self, resolution: Option<Resolution>) {
         self.resolution = resolution;
         self.warnings.extend(resolution.and_then(|r| r.warning()));
@@ -162,7 +162,7 @@ impl Outcome {
             let label = if i == 0 { "files" } else { "" };
             lines.add_whole(label, &file.display().to_string());
         }
-        // Those that were known before have been said before.
+        // Warnings that were known before the run have been printed already.
         if let Some(warning) = self.resolution.and_then(|r| r.warning()) {
             lines.add("warning", &warning);
         }
@@ -172,12 +172,12 @@ impl Outcome {
         lines.as_str().to_owned()
     }
 
-    /// Who did how much, if there are several.
+    /// The share of each device, if there are several.
     fn shares(&self) -> Option<String> {
         let all: u64 = self.portions.iter().map(|p| p.pixels).sum();
         let share = |p: &Portion| {
             let percent = 100.0 * p.pixels as f64 / all.max(1) as f64;
-            // `GPU 0, its name` is known by its number.
+            // A GPU is identified by its number; its name is left out.
             let name = p.device.split(',').next().unwrap_or_default();
             format!("{name} {percent:.1} %")
         };

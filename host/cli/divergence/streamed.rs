@@ -1,4 +1,4 @@
-//! `trisolar divergence --stream` and `--resume`: the map grows in a file, not in memory, and an interrupted run goes on.
+//! `trisolar divergence --stream` and `--resume`: the map grows in a file, not in memory, and an interrupted run can be resumed.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use trisolar::output::{Output, Values};
 use trisolar::run;
 use trisolar::store::{self, COMMAND, Store, StoreError};
 
-use super::outcome::Outcome;
-use super::{Job, OUTPUT};
+use super::outcome::MapOutcome;
+use super::{MapJob, OUTPUT};
 use crate::progress::{Progress, Rest};
 use crate::unfinished::{count, ended, kept, refuse};
 use crate::{Failure, interrupt};
@@ -20,16 +20,15 @@ use crate::{Failure, interrupt};
 /// Interval at which finished pixels are saved: the most work that is lost if the program is killed.
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
-/// Computes a map in the file that the first npy output, or else the first output, has beside it; then writes the
-/// outputs from there.
+/// Computes a map in a file beside the first npy output, or else beside the first output; then writes the outputs from that file.
 pub(super) fn run(
     executor: &dyn Executor,
-    job: &Job,
+    job: &MapJob,
     resume: bool,
     options: &RunOptions,
     quiet: bool,
-) -> Result<Outcome, Failure> {
-    let Job { valid, outputs, .. } = job;
+) -> Result<MapOutcome, Failure> {
+    let MapJob { valid, outputs, .. } = job;
     let main = outputs.iter().find(|o| o.is_npy()).unwrap_or(&outputs[0]);
     let (store, resumed) = open(main, job, resume)?;
     let missing = store.missing();
@@ -61,7 +60,7 @@ pub(super) fn run(
     };
     let style = job.output.style();
     let others = outputs.iter().filter(|o| o.path() != main.path());
-    // The record knows each file before it appears.
+    // The record holds the checksum of each file before the file appears.
     for output in others.chain((!main.is_npy()).then_some(main)) {
         interrupt::check()?;
         let written = stage(|| output.write_values(&values, &style));
@@ -76,7 +75,7 @@ pub(super) fn run(
 }
 
 /// The map's file, and whether an earlier run has begun it.
-fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
+fn open(main: &Output, job: &MapJob, resume: bool) -> Result<(Store, bool), Failure> {
     let path = main.path();
     let outputs = || job.outputs.iter().map(Output::path);
     if resume && let Some(store) = Store::resume(path, &job.valid).map_err(refuse)? {
@@ -96,7 +95,7 @@ fn open(main: &Output, job: &Job, resume: bool) -> Result<(Store, bool), Failure
     Ok((store, false))
 }
 
-/// Computes what is missing.
+/// Computes the missing pixels.
 fn compute(
     executor: &dyn Executor,
     valid: &Validated,
@@ -104,8 +103,8 @@ fn compute(
     missing: &[Range<u64>],
     options: &RunOptions,
     quiet: bool,
-) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome {
+) -> Result<MapOutcome, Failure> {
+    let mut outcome = MapOutcome {
         specification: serde_json::from_str(&valid.json()).unwrap_or_default(),
         pixels: valid.pixels(),
         engine: "none",

@@ -8,7 +8,7 @@ use trisolar::divergence::{EngineError, Points, RunOptions};
 use trisolar::encounters::files::Format;
 use trisolar::encounters::store::{self, Begun, StoreError};
 use trisolar::encounters::{
-    self, Ensemble, Executor, Given, Portion, Summary, Validated, pictures,
+    self, Ensemble, Executor, Overrides, Portion, Summary, Validated, pictures,
 };
 use trisolar::io::IoError;
 use trisolar::run::{self, Claim, RecordError};
@@ -28,33 +28,33 @@ mod zoom;
 pub(crate) use options::Args;
 use options::{OutputArgs, Sequence, validated};
 
-/// Their group in the record of an unfinished computation.
+/// The group of these options in the record of an unfinished computation.
 const OUTPUT: &str = "output";
 
 fn refuse(path: &Path, option: &str, reason: &str) -> Failure {
     Failure::value(&path.display().to_string(), option, reason)
 }
 
-/// Which of the files the records grow beside: the first npz file, or else the first.
+/// The file beside which the records grow: the first npz file, or else the first file.
 fn main_of(out: &[PathBuf]) -> Option<&Path> {
     let is_npz = |path: &&PathBuf| path.extension().is_some_and(|e| e == "npz");
     let main = out.iter().find(is_npz).or(out.first());
     main.map(PathBuf::as_path)
 }
 
-/// Encounters, their files, and what was begun of them.
-struct Job {
+/// An ensemble, its files, and its unfinished computation.
+struct EncountersJob {
     valid: Validated,
     output: OutputArgs,
     /// The files of `--out`.
     out: Vec<(PathBuf, Format)>,
-    /// The file that the records grow beside, if they do.
+    /// The file beside which the records grow, if they are streamed.
     streamed: Option<PathBuf>,
     /// Whether an earlier run has begun it.
     begun: bool,
 }
 
-impl Job {
+impl EncountersJob {
     fn new(args: &Args, typed: &Typed) -> Result<Self, Failure> {
         let begun = args.begun()?;
         let mut output = OutputArgs {
@@ -78,14 +78,14 @@ impl Job {
                     "config",
                 ],
             )?;
-            // Other points are told by what they are.
+            // Changed points are recognised by their checksum, not by the name of their file.
             let points = args.points.clone().or(had.points);
             output = OutputArgs { points, ..had };
         }
         let under = begun.as_ref().map(|begun| &begun.contents.specification);
         let config = args.config.as_deref();
         let points = output.points.as_deref();
-        let (valid, most) = validated(&args.given.values, config, under, points)?;
+        let (valid, most) = validated(&args.overrides.values, config, under, points)?;
         output.max_error = most.or(output.max_error);
         let mut out = Vec::new();
         for path in &output.out {
@@ -103,7 +103,7 @@ impl Job {
         })
     }
 
-    /// The pictures that it may draw.
+    /// The pictures that `--plots` may draw.
     fn plots(&self) -> Vec<PathBuf> {
         let prefix = self.output.plots.iter();
         prefix.flat_map(|p| pictures::histogram_paths(p)).collect()
@@ -137,7 +137,7 @@ impl Job {
         Ok(declared.claim()?)
     }
 
-    /// Writes the specification, unless an earlier run has, whose user may have changed the file since.
+    /// Writes the specification, unless an earlier run has written it: its user may have changed the file since.
     fn save_config(&self) -> Result<(), Failure> {
         let Some(path) = &self.output.save_config else {
             return Ok(());
@@ -145,16 +145,16 @@ impl Job {
         if self.begun && path.exists() {
             return Ok(());
         }
-        let given = Given {
+        let overrides = Overrides {
             max_error: self.output.max_error,
-            ..Given::of(self.valid.specification())
+            ..Overrides::of(self.valid.specification())
         };
-        let text = given.to_toml();
+        let text = overrides.to_toml();
         let text = text.map_err(|reason| refuse(path, "--save-config", &reason))?;
         config::write(path, &text)
     }
 
-    /// Writes the files that are made of the records, each by `write`; returns those that were written.
+    /// Writes the files that are made from the records, each by `write`, and returns those that were written.
     fn write(
         &self,
         ensemble: &Ensemble,
@@ -183,7 +183,7 @@ impl Job {
 }
 
 impl Args {
-    /// The file of points, also of a computation that goes on.
+    /// The file of points, also that of a resumed computation.
     fn points_of_the_run(&self) -> Option<PathBuf> {
         let of_the_begun = || {
             let begun = self.begun().ok().flatten()?;
@@ -193,7 +193,7 @@ impl Args {
         self.points.clone().or_else(of_the_begun)
     }
 
-    /// The computation that is to go on, if it has been begun; see `--resume`.
+    /// The computation to resume, if it exists; see `--resume`.
     fn begun(&self) -> Result<Option<Begun>, Failure> {
         let Some(name) = &self.resume else {
             return match self.output.out.is_empty() && self.stream {
@@ -209,7 +209,7 @@ impl Args {
         };
         let refused = |e: StoreError| refuse(&main, "--resume", &e.to_string());
         let run = match Begun::read(&main) {
-            // With all options given again it can do without.
+            // If all options are given again, no record is needed.
             Err(StoreError::Run(RecordError::None { .. })) if given.is_none() => None,
             begun => begun.map_err(refused)?,
         };
@@ -229,12 +229,12 @@ impl Args {
 const NO_OUT: &str =
     "--stream and --resume keep records beside a file that is to be written: --out is missing";
 
-/// Encounters with what is to be said about this run.
-struct Outcome {
+/// Integrated encounters, with the figures of this run for the report.
+struct EncountersOutcome {
     ensemble: Ensemble,
-    /// The runs that were computed now.
+    /// The encounters that this run integrated.
     computed: Vec<Range<u64>>,
-    /// How many were there before, if this run goes on with an earlier one.
+    /// Number of encounters that an earlier run integrated, if this run resumes it.
     resumed: Option<u64>,
     written: Vec<PathBuf>,
 }
@@ -269,7 +269,7 @@ fn run_on(
     executor: &dyn Executor,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    let job = Job::new(args, typed)?;
+    let job = EncountersJob::new(args, typed)?;
     let _claim = job.claim(args)?;
     interrupt::watch()?;
     job.save_config()?;
@@ -287,7 +287,7 @@ fn run_on(
             })?;
             progress.finish();
             let written = job.write(&ensemble, |write| Ok(write().map(drop)?))?;
-            Outcome {
+            EncountersOutcome {
                 ensemble,
                 computed: vec![0..job.valid.runs()],
                 resumed: None,
@@ -311,7 +311,7 @@ fn run_on(
     checked.map_err(Failure::Failed)
 }
 
-impl Outcome {
+impl EncountersOutcome {
     /// Seconds of this run, and encounters and kicks per second.
     fn rates(&self) -> [f64; 3] {
         let seconds = self.ensemble.streamed.elapsed.as_secs_f64();
@@ -321,13 +321,13 @@ impl Outcome {
         [seconds, rate(runs as f64), rate(kicks)]
     }
 
-    /// Who did how much, if there are several.
+    /// The share of each device, if there are several.
     fn shares(&self) -> Option<String> {
         let portions = &self.ensemble.streamed.portions;
         let all: u64 = portions.iter().map(|p| p.runs).sum();
         let share = |p: &Portion| {
             let percent = 100.0 * p.runs as f64 / all.max(1) as f64;
-            // `GPU 0, its name` is known by its number.
+            // A GPU is identified by its number; its name is left out.
             let name = p.device.split(',').next().unwrap_or_default();
             format!("{name} {percent:.1} %")
         };
@@ -336,9 +336,9 @@ impl Outcome {
     }
 }
 
-/// Everything as one object.
-fn object(outcome: &Outcome, summary: &Summary) -> serde_json::Value {
-    let Outcome {
+/// The JSON object.
+fn object(outcome: &EncountersOutcome, summary: &Summary) -> serde_json::Value {
+    let EncountersOutcome {
         ensemble, written, ..
     } = outcome;
     let [seconds, encounters, kicks] = outcome.rates();
@@ -362,8 +362,8 @@ fn object(outcome: &Outcome, summary: &Summary) -> serde_json::Value {
 }
 
 /// The summary.
-fn text(outcome: &Outcome, summary: &Summary) -> String {
-    let Outcome {
+fn text(outcome: &EncountersOutcome, summary: &Summary) -> String {
+    let EncountersOutcome {
         ensemble, written, ..
     } = outcome;
     let spec = &ensemble.specification;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::{MapBackend, Points, SpecError};
-use trisolar::encounters::{Given, Validated};
+use trisolar::encounters::{Overrides, Validated};
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::spec::Parameters as _;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Start", conflicts_with_all = ["setup", "n", "draw", "map", "size", "seed"])]
     pub(super) points: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) given: ParameterArgs<Given, Accuracy>,
+    pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     pub(super) gpus: Option<u32>,
 
     #[command(flatten)]
-    accuracy: PlacedArgs<Given, Accuracy>,
+    accuracy: PlacedArgs<Overrides, Accuracy>,
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report")]
     pub(super) json: bool,
@@ -79,7 +79,7 @@ pub(crate) enum Sequence {
     Sweep(Box<sweep::Args>),
 }
 
-/// What is written: the record of an unfinished computation holds all of it.
+/// The options of outputs, all of which the record of an unfinished computation holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
     /// Write the records to .npz or .csv, or the map of outcomes to .png; can be repeated
@@ -97,7 +97,7 @@ pub(crate) struct OutputArgs {
     /// The file of points.
     #[arg(skip)]
     pub(super) points: Option<PathBuf>,
-    /// The energy error that is allowed.
+    /// The largest allowed energy error.
     #[arg(skip)]
     pub(super) max_error: Option<f64>,
 }
@@ -110,20 +110,20 @@ impl Paths for OutputArgs {
     }
 }
 
-/// What options ask for, checked: those of the command line over the configuration file over `under`, the computation that is gone on
-/// with, or else the defaults. Starts are those of the file of `points`, if there is one.
+/// The validated specification and the largest allowed energy error. The command line (`own`) overrides the configuration file, which
+/// overrides `under` (a resumed computation) or the defaults. The start states are those of `points`, if there are any.
 pub(super) fn validated(
-    own: &Given,
+    own: &Overrides,
     config: Option<&Path>,
-    under: Option<&Given>,
+    under: Option<&Overrides>,
     points: Option<&Path>,
 ) -> Result<(Validated, Option<f64>), Failure> {
-    let mut given = own.clone();
+    let mut overrides = own.clone();
     if let Some(path) = config {
-        given = given.over(crate::config::load(path)?);
+        overrides = overrides.merged_over(crate::config::load(path)?);
     }
     if let Some(under) = under {
-        given = given.over(under.clone());
+        overrides = overrides.merged_over(under.clone());
     }
     let points = match points {
         None => None,
@@ -133,6 +133,6 @@ pub(super) fn validated(
         let on_command_line = own.has(e.option) || e.option == "points";
         Failure::specification(&e, on_command_line, config)
     };
-    let valid = given.validated(points.as_ref()).map_err(refused)?;
-    Ok((valid, given.max_error))
+    let valid = overrides.validated(points.as_ref()).map_err(refused)?;
+    Ok((valid, overrides.max_error))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trisolar::divergence::{MapBackend, RunOptions};
-use trisolar::encounters::{self, Executor, Given, Specification, store};
+use trisolar::encounters::{self, Executor, Overrides, Specification, store};
 use trisolar::io::plot::Theme;
 use trisolar::run::{Paths, Record};
 use trisolar::zoom::{self, EncounterFrame, EncounterSettings, EncounterSummary, Folder, Outcome};
@@ -23,7 +23,7 @@ use crate::{Failure, interrupt, report, sequence, values};
 #[derive(Debug, clap::Args)]
 pub(crate) struct SequenceArgs {
     #[command(flatten)]
-    pub(super) given: ParameterArgs<Given, Accuracy>,
+    pub(super) overrides: ParameterArgs<Overrides, Accuracy>,
     #[command(flatten)]
     pub(super) folder: FolderArgs,
     /// Write the records of every frame as well (.npz)
@@ -46,7 +46,7 @@ pub(crate) struct SequenceArgs {
     checkpoint: Duration,
 
     #[command(flatten)]
-    accuracy: PlacedArgs<Given, Accuracy>,
+    accuracy: PlacedArgs<Overrides, Accuracy>,
     /// Print one JSON object instead of the summary
     #[arg(long, help_heading = "Report")]
     pub(super) json: bool,
@@ -64,7 +64,7 @@ pub(super) struct Base {
 /// The description of a sequence, which `sequence.json` holds.
 pub(super) trait Description: Paths {
     /// The specification of which the frames are variations.
-    fn base(&self) -> &Given;
+    fn base(&self) -> &Overrides;
 
     /// The largest energy error that is allowed.
     fn max_error(&mut self) -> &mut Option<f64>;
@@ -90,9 +90,9 @@ impl SequenceArgs {
 
     /// The base of every frame: the command line overrides the configuration file, which overrides `under`, the sequence that is
     /// resumed, or else the defaults.
-    pub(super) fn base(&self, under: Option<&Given>) -> Result<Base, Failure> {
+    pub(super) fn base(&self, under: Option<&Overrides>) -> Result<Base, Failure> {
         let config = self.folder.config.as_deref();
-        let (valid, max_error) = validated(&self.given.values, config, under, None)?;
+        let (valid, max_error) = validated(&self.overrides.values, config, under, None)?;
         Ok(Base {
             specification: valid.specification().clone(),
             max_error,
@@ -106,11 +106,11 @@ impl SequenceArgs {
         command: &str,
         typed: &Typed,
         out: &Path,
-        describe: impl Fn(&Given, Option<f64>) -> D,
+        describe: impl Fn(&Overrides, Option<f64>) -> D,
     ) -> Result<(D, PathBuf, Option<Record>), Failure> {
         let Some(path) = &self.folder.resume else {
             let base = self.base(None)?;
-            let sequence = describe(&Given::of(&base.specification), base.max_error);
+            let sequence = describe(&Overrides::of(&base.specification), base.max_error);
             return Ok((sequence, out.to_owned(), None));
         };
         let (record, mut sequence): (_, D) = self.folder.resumed(command, path)?;
@@ -118,7 +118,7 @@ impl SequenceArgs {
         let most = sequence.max_error();
         *most = base.max_error.or(*most);
         let most = *most;
-        let given = Given::of(&base.specification);
+        let given = Overrides::of(&base.specification);
         let differences = store::differences(sequence.base(), &given);
         if !differences.is_empty() {
             return Err(FolderArgs::differs(path, &differences.join(", ")));

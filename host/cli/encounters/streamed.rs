@@ -1,4 +1,4 @@
-//! `trisolar encounters --stream` and `--resume`: the records grow in a file, not in memory, and an interrupted computation goes on.
+//! `trisolar encounters --stream` and `--resume`: the records grow in a file, not in memory, and an interrupted computation can be resumed.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,23 +11,23 @@ use trisolar::encounters::{Ensemble, Executor, Records, Streamed, Task};
 use trisolar::io::atomic::stage;
 use trisolar::run;
 
-use super::{Args, Job, OUTPUT, Outcome};
+use super::{Args, EncountersJob, EncountersOutcome, OUTPUT};
 use crate::progress::{Progress, Rest};
 use crate::unfinished::{count, ended, kept, refuse};
 use crate::{Failure, interrupt};
 
-/// How often what is done is made safe: at most this is computed again after the program was killed.
+/// Interval at which records are saved: the most work that is lost if the program is killed.
 const RECORDS: Duration = Duration::from_secs(4);
 
-/// Computes records in the file beside `main`, one of the files that are to be written; then writes the outputs from there.
+/// Integrates encounters into a file beside the output `main`; then writes the outputs from that file.
 pub(super) fn run(
     executor: &dyn Executor,
-    job: &Job,
+    job: &EncountersJob,
     main: &Path,
     args: &Args,
     options: &RunOptions,
     quiet: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<EncountersOutcome, Failure> {
     let (store, resumed) = open(main, job, args.resume.is_some())?;
     let missing = store.missing();
     let there = job.valid.runs() - count(&missing);
@@ -41,7 +41,7 @@ pub(super) fn run(
         records: Records::File(Arc::new(store.records()?)),
         streamed,
     };
-    // The record knows each file before it appears.
+    // The record holds the checksum of each file before the file appears.
     let written = job.write(&ensemble, |write| {
         let staged = stage(write).map_err(StoreError::from);
         staged
@@ -49,7 +49,7 @@ pub(super) fn run(
             .map_err(|e| kept(e, &how_to_go_on(&store)))
     })?;
     store.finish(main)?;
-    Ok(Outcome {
+    Ok(EncountersOutcome {
         ensemble,
         computed: missing,
         resumed: resumed.then_some(there),
@@ -58,7 +58,7 @@ pub(super) fn run(
 }
 
 /// The file of records, and whether an earlier run has begun it.
-fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> {
+fn open(main: &Path, job: &EncountersJob, resume: bool) -> Result<(Store, bool), Failure> {
     let plots = job.plots();
     let out = job.output.out.iter().map(|path| ("--out", path));
     let outputs = out.chain(plots.iter().map(|path| ("--plots", path)));
@@ -80,10 +80,10 @@ fn open(main: &Path, job: &Job, resume: bool) -> Result<(Store, bool), Failure> 
     Ok((store, false))
 }
 
-/// Computes what is missing.
+/// Integrates the missing runs.
 fn compute(
     executor: &dyn Executor,
-    job: &Job,
+    job: &EncountersJob,
     store: &Store,
     missing: &[Range<u64>],
     options: &RunOptions,
@@ -96,7 +96,7 @@ fn compute(
     let progress = Progress::new("encounters", quiet);
     let rest = Rest::new(&progress, job.valid.runs() - count(missing));
     let task = Task::new(&job.valid, missing, store);
-    // After Ctrl-C what has ended is brought back from the devices and written down.
+    // After Ctrl-C, the records of ended runs are copied from the devices and saved.
     let patient = interrupt::patient();
     let (streamed, recorded) = store.recording(RECORDS, || executor.stream(&task, options, &rest));
     drop(patient);

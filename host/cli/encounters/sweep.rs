@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::RunOptions;
-use trisolar::encounters::{Adjustable, Executor, Given, Share};
+use trisolar::encounters::{Adjustable, Executor, Overrides, Share};
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::{
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 /// The description of a sweep, which `sequence.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Sweep {
-    base: Given,
+    base: Overrides,
     max_error: Option<f64>,
     vary: Vec<String>,
     npz: bool,
@@ -74,7 +74,7 @@ impl Paths for Sweep {
 }
 
 impl Description for Sweep {
-    fn base(&self) -> &Given {
+    fn base(&self) -> &Overrides {
         &self.base
     }
 
@@ -96,7 +96,7 @@ fn run_on(
     options: RunOptions,
 ) -> Result<(), Failure> {
     let sequence = &args.sequence;
-    let describe = |base: &Given, max_error| Sweep {
+    let describe = |base: &Overrides, max_error| Sweep {
         base: base.clone(),
         max_error,
         vary: args.vary.iter().map(Vary::to_string).collect(),

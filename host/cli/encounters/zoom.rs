@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trisolar::divergence::RunOptions;
-use trisolar::encounters::{Adjustable, Executor, Given, Specification};
+use trisolar::encounters::{Adjustable, Executor, Overrides, Specification};
 use trisolar::io::plot::Theme;
 use trisolar::run::Paths;
 use trisolar::zoom::animation::Animation;
@@ -78,7 +78,7 @@ fn formulas() -> String {
 /// The description of a zoom, which `sequence.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Zoom {
-    base: Given,
+    base: Overrides,
     max_error: Option<f64>,
     to: Vec<f64>,
     frames: u32,
@@ -96,7 +96,7 @@ impl Paths for Zoom {
 }
 
 impl Description for Zoom {
-    fn base(&self) -> &Given {
+    fn base(&self) -> &Overrides {
         &self.base
     }
 
@@ -118,7 +118,7 @@ fn run_on(
     options: RunOptions,
 ) -> Result<(), Failure> {
     let sequence = &args.sequence;
-    let describe = |base: &Given, max_error| Zoom {
+    let describe = |base: &Overrides, max_error| Zoom {
         base: base.clone(),
         max_error,
         to: args.to.clone(),
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn the_usual_rule_halves_the_span_every_ten_frames() {
-        let given = Given {
+        let given = Overrides {
             map: vec!["phase=0:360".into(), "inclination=0:180".into()],
-            ..Given::default()
+            ..Overrides::default()
         };
         let zoom = Zoom {
             base: given,

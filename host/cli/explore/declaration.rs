@@ -1,8 +1,8 @@
-//! What the page needs to know of parameters, and a specification in the forms that users copy. Names, units
-//! and help are those of the parameters' declarations, as on the command line.
+//! Describes the parameters for the page, and writes a specification in the forms that users copy. Names, units and help are those of the
+//! parameters' declarations, as on the command line.
 
 use serde_json::{Map, Value, json};
-use trisolar::divergence::{Given, Integrator, OneOrTwo, Preset, Specification};
+use trisolar::divergence::{Integrator, OneOrTwo, Overrides, Preset, Specification};
 use trisolar::io::colour::ColourMap;
 use trisolar::spec::{Declaration, Parameters as _};
 use trisolar::zoom;
@@ -10,7 +10,7 @@ use trisolar::zoom;
 /// The parameters that the view sets.
 pub(super) const RECTANGLE: [&str; 3] = ["size", "center", "span"];
 
-/// What is not on the page: it shows maps of divergence.
+/// A parameter that is not on the page, which shows maps of divergence only.
 const QUANTITY: &str = "quantity";
 
 /// Whether a parameter is on the page.
@@ -18,7 +18,7 @@ fn is_shown(name: &str) -> bool {
     !RECTANGLE.contains(&name) && name != QUANTITY
 }
 
-/// Where on the page a parameter is.
+/// The part of the page on which a parameter appears.
 fn group(name: &str) -> &'static str {
     match name {
         "masses" | "positions" | "velocities" | "g" | "softening" => "Bodies",
@@ -29,7 +29,7 @@ fn group(name: &str) -> &'static str {
 
 /// The parameters on the page.
 fn shown() -> impl Iterator<Item = &'static Declaration> {
-    let all = Given::DECLARATIONS.iter();
+    let all = Overrides::DECLARATIONS.iter();
     all.filter(|parameter| is_shown(parameter.name))
 }
 
@@ -38,7 +38,7 @@ pub(super) fn names() -> Vec<String> {
     shown().map(|parameter| parameter.name.into()).collect()
 }
 
-/// The values a parameter can have, if they can be counted.
+/// The allowed values of a parameter, if they can be listed.
 fn choices(parameter: &Declaration, default: &Value) -> Option<Vec<Value>> {
     let value = |text: String| match default {
         Value::Number(_) => text.parse().map_or(Value::Null, Value::Number),
@@ -47,7 +47,7 @@ fn choices(parameter: &Declaration, default: &Value) -> Option<Vec<Value>> {
     Some((parameter.choices?)().into_iter().map(value).collect())
 }
 
-/// What kind of value it is, by its default.
+/// The kind of its values, which its default shows.
 fn kind(default: &Value) -> &'static str {
     match default {
         Value::Number(number) if number.is_u64() => "integer",
@@ -58,7 +58,7 @@ fn kind(default: &Value) -> &'static str {
     }
 }
 
-/// Everything.
+/// The whole description.
 pub(super) fn of(device: &str, has_gpu: bool) -> Value {
     let defaults = json!(Specification::default());
     let parameters: Vec<Value> = shown()
@@ -84,18 +84,18 @@ pub(super) fn of(device: &str, has_gpu: bool) -> Value {
         "parameters": parameters,
         "quantities": [{
             "name": "divergence", "type": "u32", "label": "time left when the twins part", "unit": "steps",
-            // What is shown is the parameter `steps` less the value.
+            // The page shows the parameter `steps` minus the value.
             "shown_from": "steps",
         }],
         "presets": presets(),
-        // A laptop shows something sharp in seconds.
+        // With this preset a laptop shows a sharp picture within seconds.
         "start": if has_gpu { "headline" } else { "quick" },
         "zoom": zoom_rates(),
         "palettes": palettes,
     })
 }
 
-/// Rectangles and values to begin with.
+/// The presets: rectangles, and values in which they differ from the headline map.
 fn presets() -> Vec<Value> {
     let headline = json!({ "center": [0.0, 0.0], "span": Specification::default().span });
     let mut presets = vec![json!({
@@ -104,9 +104,9 @@ fn presets() -> Vec<Value> {
         "specification": { "integrator": Integrator::Leapfrog, "dt": 0.02, "steps": 2500 },
     })];
     for preset in Preset::ALL {
-        let given = preset.given();
+        let overrides = preset.overrides();
         let mut specification = json!({});
-        if let Some(steps) = given.steps {
+        if let Some(steps) = overrides.steps {
             specification["steps"] = steps.into();
         }
         presets.push(json!({
@@ -116,7 +116,7 @@ fn presets() -> Vec<Value> {
                 Preset::Headline => "The map of Badger's study: explicit Euler, 50000 steps.",
                 Preset::Panorama => "The repetitions of the structure to the right, 200000 steps.",
             },
-            "view": view_of(&given).unwrap_or_else(|| headline.clone()),
+            "view": view_of(&overrides).unwrap_or_else(|| headline.clone()),
         }));
     }
     if let Some(center) = zoom::Preset::Document.center() {
@@ -155,14 +155,16 @@ fn zoom_rates() -> Value {
 /// The values that differ from their defaults, in the order of the options.
 fn differing(specification: &Specification) -> Map<String, Value> {
     let (values, defaults) = (json!(specification), json!(Specification::default()));
-    let names = Given::DECLARATIONS.iter().map(|parameter| parameter.name);
+    let names = Overrides::DECLARATIONS
+        .iter()
+        .map(|parameter| parameter.name);
     names
         .filter(|name| values[name] != defaults[name] || RECTANGLE.contains(name))
         .map(|name| (name.to_owned(), values[name].clone()))
         .collect()
 }
 
-/// As the command line takes it.
+/// The value in the form of the command line.
 fn word(name: &str, value: &Value) -> String {
     match value {
         Value::Array(rows) => {
@@ -201,10 +203,10 @@ pub(super) fn python(specification: &Specification) -> String {
     )
 }
 /// The rectangle that a preset gives, if it gives one.
-fn view_of(given: &Given) -> Option<Value> {
-    let span = match given.span? {
+fn view_of(overrides: &Overrides) -> Option<Value> {
+    let span = match overrides.span? {
         OneOrTwo::One(span) => [span; 2],
         OneOrTwo::Two(span) => span,
     };
-    Some(json!({ "center": given.center.unwrap_or_default(), "span": span }))
+    Some(json!({ "center": overrides.center.unwrap_or_default(), "span": span }))
 }

@@ -5,10 +5,10 @@ use trisolar::divergence::{Specification, TwinOrbits, Validated, twin_orbits};
 use trisolar::nbody::{Bodies, Diagnostics};
 use trisolar_explore::{Cancel, Ended, Orbit};
 
-/// Steps between two questions whether anybody still waits: some milliseconds.
+/// Number of steps between two checks whether the client still waits: some milliseconds.
 const STEPS_PER_SLICE: u64 = 1 << 14;
 
-/// The orbit of the map's only pixel, with so many samples.
+/// The orbit of the map's only pixel, with this number of samples.
 ///
 /// # Errors
 /// [`Ended::Cancelled`].
@@ -16,7 +16,7 @@ pub(super) fn of(map: &Validated, samples: usize, cancel: &dyn Cancel) -> Result
     Trace::new(map, samples, cancel).follow(&mut *twin_orbits(map))
 }
 
-/// The centre of mass of a system: where it is at the start, and its velocity.
+/// The centre of mass of a system: its position at the start, and its velocity.
 #[derive(Clone, Copy)]
 struct Centre {
     position: [f64; 3],
@@ -32,12 +32,12 @@ struct Trace<'a> {
     order: [usize; 3],
     /// Units of the job's lengths in one of the specification's.
     unit: f64,
-    /// Of the system and its twin.
+    /// The centres of mass of the system and its twin.
     centres: [Centre; 2],
     /// Energies at the start.
     energies: [Option<f64>; 2],
     numbers: Vec<f64>,
-    /// Squared distance of the closest pair, when, and which.
+    /// The closest approach of two bodies: squared distance, time and pair.
     closest: (f64, u64, usize),
 }
 
@@ -83,7 +83,8 @@ impl<'a> Trace<'a> {
 
     fn follow(mut self, orbits: &mut dyn TwinOrbits) -> Result<Orbit, Ended> {
         let steps = self.specification.steps;
-        // As the maps' engines count: the steps that began together, up to the first that did not.
+        // This counts as the maps' engines do: all steps at whose beginning the twins are together, up to the first at which they are
+        // not.
         let mut together = 0;
         let mut parted = false;
         let last = self.samples as u64 - 1;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trisolar::divergence::Backend;
 use trisolar::io::plot::{Theme, View};
-use trisolar::nbody::{Given, Partials, Schedule, steps};
+use trisolar::nbody::{Overrides, Partials, Schedule, steps};
 use trisolar::run::Paths;
 
 use super::super::explore::live::LiveArgs;
@@ -24,7 +24,7 @@ use super::super::values;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub given: ParameterArgs<Given>,
+    pub overrides: ParameterArgs<Overrides>,
     /// Resume the run of a checkpoint with all its options, outputs included; the files get the bytes of an uninterrupted run, and
     /// the checkpoint is renewed. Options of the run that are given again must have the same values; --steps extends the run
     #[arg(
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     pub quiet: bool,
 }
 
-/// What the run writes and prints: a checkpoint holds all of it.
+/// The options of the run's outputs, all of which a checkpoint holds.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub(crate) struct OutputArgs {
     /// Write start and integration to a TOML file, for --config
@@ -93,7 +93,7 @@ pub(crate) struct OutputArgs {
         help_heading = "Output",
         default_value = "summary"
     )]
-    pub format: Format,
+    pub format: OutputFormat,
     /// Write the last state to .csv, .npz or .txt; can be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Vec<PathBuf>,
@@ -118,8 +118,8 @@ pub(crate) struct OutputArgs {
     /// Write a checkpoint of the run to this file, about once a second and at the end; --resume continues from it
     #[arg(long, value_name = "FILE.npz", help_heading = "Output")]
     pub checkpoint: Option<PathBuf>,
-    /// Steps between two looks, as they follow from all of this: they do not change when the run is extended. None for looks
-    /// at the start and the end only.
+    /// Number of steps between two records, which follows from these options and does not change when the run is extended. `None` for
+    /// records at the start and at the end only.
     #[arg(skip)]
     pub spacing: Option<u64>,
 }
@@ -141,11 +141,11 @@ impl Paths for OutputArgs {
     }
 }
 
-/// What goes to the standard output.
+/// The text that is printed to the standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Format {
-    /// Times, energies, files.
+pub(crate) enum OutputFormat {
+    /// A summary with times, energies and files.
     Summary,
     /// States in the format of Pacheco & Malensek (2021).
     Textbook,

@@ -8,7 +8,7 @@ use trisolar::run;
 use super::super::Failure;
 use super::options::OutputArgs;
 
-/// The files to be written, their names checked.
+/// The files to be written, with checked names.
 pub(super) struct Outputs {
     pub states: Vec<(PathBuf, BodyFormat)>,
     pub series: Option<PathBuf>,
@@ -71,7 +71,7 @@ impl Outputs {
         })
     }
 
-    /// All of them, with the options that gave their names.
+    /// All files, with the options that gave their names.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let states = self.states.iter().map(|(path, _)| ("--out", path));
         let others = [
@@ -91,19 +91,19 @@ impl Outputs {
             .map(|(option, path)| (option, path.as_path()))
     }
 
-    /// All of them.
+    /// All files.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.named().map(|(_, path)| path)
     }
 
-    /// Those that are made of what was seen of the run.
+    /// The files that are made from the records of the run.
     pub(super) fn results(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let of_the_start = ["--checkpoint", "--save-config"];
         self.named()
             .filter(move |(option, _)| !of_the_start.contains(option))
     }
 
-    /// All of them, to be checked and locked.
+    /// All files, to be checked and locked.
     pub(super) fn declared(&self) -> run::Outputs {
         let mut outputs = run::Outputs::new();
         for (option, path) in self.named() {
@@ -112,12 +112,12 @@ impl Outputs {
         outputs
     }
 
-    /// Whether something is drawn or written that needs the positions of all looks.
+    /// Whether an output needs the positions of all records.
     pub(super) fn want_positions(&self) -> bool {
         self.trajectory.is_some() || self.orbit_plot.is_some() || self.animation.is_some()
     }
 
-    /// Whether something needs the energies of all looks.
+    /// Whether an output needs the energies of all records.
     pub(super) fn want_energy(&self) -> bool {
         self.series.is_some() || self.energy_plot.is_some()
     }

@@ -1,4 +1,4 @@
-//! How a run is gone through, the same on all ranks, and what a checkpoint keeps of that.
+//! The plan of a run, which is the same on all ranks: when it records and pauses, and the options that a checkpoint keeps.
 
 use std::path::PathBuf;
 
@@ -23,36 +23,36 @@ const LIVE_PAIRS_PER_PAUSE: [u64; 2] = [4_000_000, 4_000_000_000];
 pub(super) struct RecordPlan {
     /// Steps between records.
     pub every: u64,
-    /// Steps between pauses for checkpoints. Not a matter of time: all ranks pause together.
+    /// Number of steps between pauses for checkpoints. It does not depend on the clock, so that all ranks pause together.
     pub pause: u64,
-    /// What the last bits depend on.
-    pub bits: Bits,
+    /// The options on which the last bits depend.
+    pub bits: BitOptions,
 }
 
-/// How to compute, as far as the last bits depend on it: a checkpoint keeps it.
+/// The options of the computation on which the last bits depend, and which a checkpoint therefore keeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bits {
-    /// Always of importance.
+pub(super) struct BitOptions {
+    /// The last bits of the reduced solver on a CPU always depend on it.
     pub partials: Partials,
-    /// Of partial sums by thread.
+    /// Kept for partial sums by thread only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// Of partial sums by thread.
+    /// Kept for partial sums by thread only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    /// Of these, and of all precisions but f64: `cpu` or `gpu`.
+    /// `cpu` or `gpu`; kept for partial sums by thread, and for all precisions except f64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
 }
 
-impl Paths for Bits {
+impl Paths for BitOptions {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         Vec::new()
     }
 }
 
-impl Bits {
-    /// Of a run that begins, by the engine that was chosen for it.
+impl BitOptions {
+    /// The options of a new run, for the engine that was selected.
     pub(super) fn new(
         options: &Options,
         spec: &Specification,
@@ -64,7 +64,7 @@ impl Bits {
             _ => Backend::Cpu,
         };
         let by_threads = options.partials == Partials::Threads;
-        let few = bodies < trisolar::nbody::FEW;
+        let few = bodies < trisolar::nbody::MIN_BODIES_FOR_THREADS;
         let threads = || match options.threads {
             None if few => 1,
             given => given.unwrap_or_else(machine::threads),
@@ -77,7 +77,7 @@ impl Bits {
         }
     }
 
-    /// What was typed of it.
+    /// The options among these that the user typed.
     pub(super) fn typed(args: &Args) -> Self {
         Self {
             partials: args.partials,
@@ -87,7 +87,7 @@ impl Bits {
         }
     }
 
-    /// These go before what is given beside `--resume`.
+    /// `options` with these values, which override options that are given together with `--resume`.
     pub(super) fn over(&self, options: Options) -> Options {
         Options {
             partials: self.partials,
@@ -100,7 +100,7 @@ impl Bits {
 }
 
 impl RecordPlan {
-    /// Steps between looks, and between pauses for checkpoints and the pictures of a live run.
+    /// Number of steps between records, and between pauses for checkpoints and for the pictures of a live run.
     pub(super) fn pauses(
         &self,
         live: LiveArgs,
@@ -118,7 +118,7 @@ impl RecordPlan {
 }
 
 impl OutputArgs {
-    /// Steps between looks that these outputs need; `None` for looks at the start and the end only.
+    /// Number of steps between the records that these outputs need; `None` for records at the start and at the end only.
     pub(super) fn spacing(&self, steps: u64) -> Option<u64> {
         let over_time = self.series.is_some()
             || self.trajectory.is_some()
@@ -128,7 +128,7 @@ impl OutputArgs {
             .or_else(|| over_time.then(|| steps.div_ceil(DEFAULT_RECORDS)))
     }
 
-    /// Steps between pauses for checkpoints.
+    /// Number of steps between pauses for checkpoints.
     pub(super) fn pause(&self, spec: &Specification, n: usize) -> u64 {
         if self.checkpoint.is_none() {
             return u64::MAX;
@@ -137,9 +137,9 @@ impl OutputArgs {
     }
 }
 
-/// Steps that take as long as so many pulls, at least one.
+/// The number of steps (at least 1) that take as long as this number of pairs.
 fn steps_of(pulls: u64, spec: &Specification, n: usize) -> u64 {
-    // Not even two bodies are integrated in less than some hundred cycles.
+    // A step takes at least some hundred cycles, even for two bodies.
     let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.evaluations());
     (pulls / step).max(1)
 }

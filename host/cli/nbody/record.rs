@@ -1,4 +1,4 @@
-//! What is seen of a run on its way, and what is made of it: printed states, files, plots, the summary.
+//! Records a run and makes its outputs: printed states, files, plots and the summary.
 
 use std::path::Path;
 
@@ -15,35 +15,35 @@ use trisolar::run::{self, Renewal};
 use super::super::report::{self, Lines};
 use super::super::{Failure, interrupt};
 use super::energy::Energy;
-use super::options::{Args, Format};
+use super::options::{Args, OutputFormat};
 use super::outputs::Outputs;
 
-/// Bodies whose orbits are drawn at most.
-const MOST_ORBITS: usize = 100;
+/// Largest number of bodies whose orbits are drawn.
+const MAX_DRAWN_ORBITS: usize = 100;
 
-/// What is seen on the way.
+/// The records of a run.
 pub(super) struct Record<'a> {
     pub args: &'a Args,
     pub problem: &'a Validated,
     pub outputs: &'a Outputs,
     pub wants_diagnostics: bool,
     pub energy: Energy<'a>,
-    /// Steps between looks.
+    /// Number of steps between records.
     pub every: u64,
     pub start_energy: Option<f64>,
     pub history: History,
     pub last: Snapshot,
     pub last_lower: Option<LowerParts>,
-    /// What a checkpoint says of the run, if there is to be one.
+    /// The record of the run for the checkpoint, if one is requested.
     pub run: Option<run::Record>,
-    /// When the checkpoint is due.
+    /// Decides when a checkpoint is due.
     pub renewal: Renewal,
 }
 
 impl Record<'_> {
-    /// Looks at the bodies, of the start or of a regular step.
+    /// Records the bodies at the start or at a regular step.
     pub(super) fn look(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
-        if self.args.output.format == Format::Textbook {
+        if self.args.output.format == OutputFormat::Textbook {
             self.print(snapshot)?;
         }
         if self.wants_diagnostics {
@@ -67,7 +67,7 @@ impl Record<'_> {
         Ok(())
     }
 
-    /// Evaluates the energy if it is due and no diagnostics have it.
+    /// Evaluates the energy if it is due and the diagnostics do not contain it.
     pub(super) fn look_at_energy(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
         if !self.wants_diagnostics
             && self.energy.is_due(snapshot)
@@ -91,13 +91,13 @@ impl Record<'_> {
                 bodies: &snapshot.bodies,
             }
             .to_string();
-            // `to_stdout` ends the last line itself.
+            // `to_stdout` adds the end of the last line.
             report::to_stdout(state.strip_suffix('\n').unwrap_or(&state))?;
         }
         Ok(())
     }
 
-    /// Takes note of where the run is, and renews the checkpoint if it is old.
+    /// Stores the state of the run, and renews the checkpoint if it is due.
     pub(super) fn pause(
         &mut self,
         snapshot: Snapshot,
@@ -105,7 +105,7 @@ impl Record<'_> {
     ) -> Result<(), Failure> {
         self.last = snapshot;
         self.last_lower = lower;
-        // After the last step all files are written.
+        // After the last step, all files are written anyway.
         let last = self.last.step == self.problem.specification().steps;
         if last || !self.renewal.is_due() {
             return Ok(());
@@ -113,7 +113,7 @@ impl Record<'_> {
         self.save()
     }
 
-    /// Writes the checkpoint and the series so far, if there are to be any.
+    /// Writes the checkpoint and the series so far, if they are requested.
     pub(super) fn save(&mut self) -> Result<(), Failure> {
         let _busy = interrupt::patient();
         let mut renewal = std::mem::take(&mut self.renewal);
@@ -122,10 +122,10 @@ impl Record<'_> {
         result
     }
 
-    /// Writes all files of the end.
+    /// Writes all final files.
     pub(super) fn finish(&mut self) -> Result<(), Failure> {
         self.put(Self::write_results)?;
-        // So that the last checkpoint is the same, whatever happened on the way.
+        // The last checkpoint is then the same whether or not the run was interrupted.
         let news = self.run.as_mut().is_some_and(run::Record::settle);
         if news {
             self.write_checkpoint()
@@ -134,7 +134,7 @@ impl Record<'_> {
         }
     }
 
-    /// Writes files of which the checkpoint knows before they appear.
+    /// Writes files, after their checksums have been stored in the checkpoint.
     fn put(&mut self, write: impl FnOnce(&Self) -> Result<(), Failure>) -> Result<(), Failure> {
         let ((), staged) = atomic::stage(|| write(self))?;
         if let Some(run) = &mut self.run {
@@ -144,7 +144,7 @@ impl Record<'_> {
         Ok(staged.commit()?)
     }
 
-    /// Writes the checkpoint as the run is now, if there is to be one.
+    /// Writes the checkpoint of the current state, if one is requested.
     pub(super) fn write_checkpoint(&mut self) -> Result<(), Failure> {
         let Some(path) = &self.outputs.checkpoint else {
             return Ok(());
@@ -237,9 +237,9 @@ impl Record<'_> {
         )?)
     }
 
-    /// Does something with the paths of the bodies.
+    /// Calls `work` with the paths of the bodies.
     fn with_orbits<T>(&self, work: impl FnOnce(&[Trajectory<'_>], &Orbits) -> T) -> T {
-        let n = self.last.bodies.len().min(MOST_ORBITS);
+        let n = self.last.bodies.len().min(MAX_DRAWN_ORBITS);
         let points: Vec<Vec<[f64; 3]>> = (0..n)
             .map(|i| self.history.positions.iter().map(|p| p[i]).collect())
             .collect();
@@ -315,7 +315,7 @@ impl Record<'_> {
         if self.args.quiet {
             return Ok(());
         }
-        if self.args.output.format == Format::Textbook {
+        if self.args.output.format == OutputFormat::Textbook {
             if let Some(warning) = self.energy.warning() {
                 report::to_stderr(&format!("warning: {warning}"));
             }
@@ -351,7 +351,7 @@ impl Record<'_> {
         if let Some(energy) = self.energy.in_words(self.last.time) {
             lines.add("energy", &energy);
         }
-        // Those that were known before have been said before.
+        // Warnings that were known before the run have been printed already.
         if let Some(warning) = self.energy.warning() {
             lines.add("warning", &warning);
         }

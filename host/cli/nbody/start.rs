@@ -1,53 +1,55 @@
-//! From what is given to a problem: the model or file it starts from, or the checkpoint it goes on from.
+//! Makes the problem of a run from its options: from a model, a file or a checkpoint.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use trisolar::nbody::files::{Checkpoint, FileError, History};
 use trisolar::nbody::{
-    Bodies, Given, GivenError, Integrator, LowerParts, Snapshot, SpecError, Specification,
+    Bodies, Integrator, LowerParts, Overrides, OverridesError, Snapshot, SpecError, Specification,
     Validated,
 };
 use trisolar::spec::Parameters as _;
 
 use super::super::Failure;
-use super::given;
-use super::options::{Args, Format};
+use super::options::{Args, OutputFormat};
+use super::overrides;
 use super::plan::RecordPlan;
 
-/// A problem and where in it to begin.
+/// A problem, and the state from which the run begins.
 pub(super) struct Start {
     pub problem: Validated,
     pub from: Snapshot,
-    /// What its numbers cannot hold.
+    /// The lower parts of pairs, which `f64` numbers cannot hold.
     pub lower: Option<LowerParts>,
     pub start_energy: Option<f64>,
-    /// What was seen before.
+    /// The records so far.
     pub history: History,
-    /// What it starts from, in words.
+    /// The start in words.
     pub name: String,
-    /// All that was given or decided, to be saved.
-    pub given: Given,
+    /// All values of the run, given or default, for files.
+    pub overrides: Overrides,
 }
 
 impl Args {
-    /// The largest energy error that is allowed, if one is given.
+    /// The largest allowed energy error, if one is given.
     pub(super) fn max_error(&self) -> Result<Option<f64>, Failure> {
-        let given = &self.given.values;
-        let checked = given.check_max_error();
+        let overrides = &self.overrides.values;
+        let checked = overrides.check_max_error();
         checked.map_err(|error| refused(error, |option| format!("--{option}")))?;
-        Ok(given.max_error)
+        Ok(overrides.max_error)
     }
 
-    /// The start that the options, a configuration file, or both ask for.
+    /// The start from the options and the configuration file.
     pub(super) fn start(&self) -> Result<Start, Failure> {
-        let here = &self.given.values;
-        let mut given = match &self.config {
-            Some(path) => here.clone().over(given::load(path)?),
+        let here = &self.overrides.values;
+        let mut overrides = match &self.config {
+            Some(path) => here.clone().merged_over(overrides::load(path)?),
             None => here.clone(),
         };
-        if self.output.format == Format::Textbook {
-            given.integrator.get_or_insert(Integrator::ExplicitEuler);
+        if self.output.format == OutputFormat::Textbook {
+            overrides
+                .integrator
+                .get_or_insert(Integrator::ExplicitEuler);
         }
         let place = |option: &str| match &self.config {
             Some(path) if !here.has(option) => {
@@ -55,10 +57,10 @@ impl Args {
             }
             _ => format!("--{option}"),
         };
-        let (problem, given) = given.problem().map_err(|error| refused(error, place))?;
-        let name = match &given.input {
+        let (problem, overrides) = overrides.problem().map_err(|error| refused(error, place))?;
+        let name = match &overrides.input {
             Some(path) => path.display().to_string(),
-            None => given.model.unwrap_or_default().to_string(),
+            None => overrides.model.unwrap_or_default().to_string(),
         };
         let from = Snapshot {
             step: 0,
@@ -72,15 +74,15 @@ impl Args {
             start_energy: None,
             history: History::default(),
             name,
-            given,
+            overrides,
         })
     }
 }
 
-/// The library's error under the names that the user gave the values by.
-fn refused(error: GivenError, place: impl Fn(&str) -> String) -> Failure {
+/// An error of the library, with the names that the user knows.
+fn refused(error: OverridesError, place: impl Fn(&str) -> String) -> Failure {
     match error {
-        GivenError::Value {
+        OverridesError::Value {
             option,
             given,
             allowed,
@@ -90,11 +92,11 @@ fn refused(error: GivenError, place: impl Fn(&str) -> String) -> Failure {
 }
 
 impl Start {
-    /// From a checkpoint, to go on for so many steps in all. What was seen at the end of a run that is extended is kept only if it is
-    /// `regular`: a step at which a run that was as long from the start is looked at.
+    /// The start from a checkpoint, for this total number of steps. If a run is extended, the record of its former end is kept only if that
+    /// step is `regular`, that is, if a run with the new length from the start would also be recorded there.
     pub(super) fn resumed(
         path: &Path,
-        given: Given,
+        overrides: Overrides,
         steps: Option<u64>,
         regular: impl Fn(u64) -> bool,
     ) -> Result<Self, Failure> {
@@ -130,7 +132,7 @@ impl Start {
             start_energy,
             history,
             name: path.display().to_string(),
-            given,
+            overrides,
         })
     }
 }
@@ -139,9 +141,9 @@ fn file(error: FileError) -> Failure {
     Failure::BadInput(error.to_string())
 }
 
-/// All that ranks other than the first need of a start, beside the bodies.
+/// The values of a start, besides its bodies, that the other ranks need.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct StartHead {
     specification: Specification,
     step: u64,
     name: String,
@@ -151,7 +153,7 @@ struct Head {
 impl Start {
     /// As bytes for other processes.
     pub(super) fn to_bytes(&self, plan: &RecordPlan) -> Vec<u8> {
-        let head = Head {
+        let head = StartHead {
             specification: self.problem.specification().clone(),
             step: self.from.step,
             name: self.name.clone(),
@@ -168,14 +170,14 @@ impl Start {
         bytes
     }
 
-    /// From [`to_bytes`](Self::to_bytes) of the same program.
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) of the same program made.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, RecordPlan), Failure> {
         let broken = || Failure::Failed("what rank 0 sent is incomplete".into());
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
         let (head, numbers) = rest
             .split_at_checked(u64::from_le_bytes(*length) as usize)
             .ok_or_else(broken)?;
-        let head: Head = serde_json::from_slice(head).map_err(|_| broken())?;
+        let head: StartHead = serde_json::from_slice(head).map_err(|_| broken())?;
         let (numbers, _) = numbers.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
         let n = numbers.len() / 7;
@@ -198,12 +200,12 @@ impl Start {
         let start = Self {
             problem,
             from,
-            // Ranks compute on CPUs, which have none.
+            // Ranks compute on CPUs, which have no lower parts.
             lower: None,
             start_energy: None,
             history: History::default(),
             name: head.name,
-            given: Given::default(),
+            overrides: Overrides::default(),
         };
         Ok((start, head.plan))
     }

@@ -11,9 +11,9 @@ use trisolar::simd::Simd;
 
 use super::{Failure, Outcome, interrupt};
 
-/// More than get a block each on a GPU, so that the kernels with tiles run as well.
+/// Number of particles: more than get a block each on a GPU, so that the kernels with tiles run as well.
 const PARTICLES: usize = 700;
-/// Block steps, most of which have few active particles.
+/// Number of block steps, most of which have few active particles.
 const BLOCKS: usize = 6;
 
 /// A run to compare.

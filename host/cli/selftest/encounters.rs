@@ -11,10 +11,10 @@ use trisolar::simd::Simd;
 
 use super::{Failure, Outcome, interrupt};
 
-/// Runs of a case; the emulator, which is slow, computes the first few where the first of many are the same as few.
+/// Number of runs of a case. The emulator, which is slow, computes only the first ones where these do not depend on the number of runs.
 const RUNS: u64 = 600;
 const EMULATED: u64 = 20;
-/// Given points, all of which the emulator computes.
+/// Number of points, all of which the emulator computes.
 const POINTS: u64 = 40;
 
 /// Encounters to compare.
@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
         },
         ..usual.clone()
     };
-    // Burrau's triangle with its third body elsewhere.
+    // Burrau's triangle with its third body displaced.
     let mut values = Vec::new();
     for i in 0..POINTS {
         let shift = i as f64 * 1e-3;
@@ -139,7 +139,7 @@ pub(super) fn outcomes() -> Result<Vec<Outcome>, Failure> {
             let engine = CpuEngine::with_simd(Some(2), simd)?;
             add(format!("cpu, {simd}, 2 threads"), Ok(&engine), &valid)?;
         }
-        // Points come as they are; of the others the first runs are the same, however many there are.
+        // All points are computed. Of the other cases, the first runs do not depend on the number of runs.
         if case.points.is_none() && case.specification.size.is_none() {
             let few = Specification {
                 n: EMULATED,

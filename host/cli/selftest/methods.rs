@@ -1,4 +1,5 @@
-//! Every quantity in every precision and by every integrator that it is compiled for, of grids, of points and of points with masses of their own.
+//! Maps of every quantity in every precision and with every integrator for which it is compiled, of grids, of points, and of points with
+//! masses of their own.
 
 use glam::DVec3;
 use trisolar::divergence::{

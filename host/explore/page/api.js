@@ -1,4 +1,4 @@
-// What the page asks of the server, and the binary forms of its answers (see tile.rs and server.rs).
+// The requests of the page, and the binary forms of the server's answers (see tile.rs and server.rs).
 
 const token = new URLSearchParams(location.search).get("token");
 
@@ -34,7 +34,7 @@ export class Bytes {
       this.#pieces.push(value);
       this.#length += value.length;
     }
-    // A copy of its own: typed arrays of 4 and 8 bytes need to be aligned.
+    // Copied, because typed arrays of 4 and 8 bytes must be aligned.
     const bytes = new Uint8Array(count);
     let filled = 0;
     while (filled < count) {

@@ -1,4 +1,4 @@
-// From values to colours: range, division of the scale, palette. Raw values stay as the server sent them.
+// Turns values into colours: range, scale, palette. The values stay as the server sent them.
 
 const BINS = 4096;
 

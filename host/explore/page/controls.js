@@ -36,7 +36,7 @@ export class Controls {
   }
 
   view() {
-    // One at a time: what the others show is rounded.
+    // Fields are changed one at a time, because the other fields show rounded numbers.
     const input = (label, id, key) => {
       const made = element("input", { type: "text", id, inputMode: "decimal", autocomplete: "off", spellcheck: false, onchange: () => {
         const value = number(made.value), bad = value === null || (key === "span" && value <= 0);
@@ -176,7 +176,7 @@ export class Controls {
 
   warn(warnings) { this.warnings.replaceChildren(...warnings.map((text) => element("p", { className: "warning", textContent: text }))); }
 
-  // Taking along
+  // Copying and saving
 
   copies() {
     this.general = element("p", { className: "error", hidden: true, aria: { role: "alert" } });

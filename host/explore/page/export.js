@@ -1,4 +1,4 @@
-// What users take along: texts, files, a picture with axes.
+// The texts and files that users can save: a command, a specification, a picture with axes.
 
 import { digits, ticks } from "./plot.js";
 

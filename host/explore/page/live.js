@@ -1,4 +1,4 @@
-// A live run: bodies in three dimensions by WebGL, with its energy error, its radii, its progress.
+// Shows a live run: the bodies in three dimensions by WebGL, the energy error, the radii and the progress.
 
 import * as api from "./api.js";
 import { brief, lines } from "./plot.js";

@@ -1,4 +1,4 @@
-// The page: what is shown, and what the user does to it.
+// The page: its state, and the actions of the user.
 
 import * as api from "./api.js";
 import { Colours, swatch } from "./colour.js";
@@ -110,7 +110,7 @@ function startMap() {
   });
   controls.theme.value = remembered();
 
-  // What a window shows beside and below the panels is the map's too: `span` is what the shorter side of the window shows.
+  // The map also fills the window beside and below the panels. `span` is the extent along the shorter side of the window.
   const scaleOf = (span) => span / Math.min(...map.size);
   function frame() { map.show([state.x, state.y], scaleOf(state.span), family(), `${family()} ${halvings()}`); }
 
@@ -168,7 +168,7 @@ function startMap() {
     const response = await api.post("/api/describe", { specification: specification(), view });
     described = await response.json();
     controls.refused(null);
-    // That pixels are square to rounding is seen.
+    // A deviation of the pixels from squares beyond rounding would be visible.
     controls.warn(described.warnings.filter((text) => !(map.atLimit && text.includes("64-bit"))));
     $("legend-name").textContent = described.labels.value;
     return described;
@@ -187,7 +187,7 @@ function startMap() {
   // Marks: the pixel whose orbit is shown, and the line.
   let drawnLine = null;
   function marks() {
-    // In software: Chromium without a GPU does not show that an accelerated canvas has been cleared.
+    // Drawn in software, because Chromium without a GPU does not show that an accelerated canvas has been cleared.
     const c = map.marks.getContext("2d", { willReadFrequently: true }), r = map.ratio;
     c.reset();
     c.scale(r, r);
@@ -339,6 +339,6 @@ function startMap() {
   if (!location.hash) Object.assign(state, fitted(first.view));
   limit();
   apply("");
-  // For tests: what is shown, and whether it is complete.
+  // For tests: the state of the page, and whether the view is complete.
   window.trisolar = { map, colours, orbitCard, lineCard, get state() { return state; } };
 }

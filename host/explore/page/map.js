@@ -1,4 +1,4 @@
-// The map: which tiles are on the screen, in which detail, and how they are drawn.
+// The map: the tiles on the screen, their level of detail, and how they are drawn.
 
 import * as api from "./api.js";
 
@@ -76,7 +76,7 @@ export class MapView {
   valueAt(place) {
     const at = this.toMap(place);
     let best = null;
-    // Of the present map before others, then of the detail nearest to the screen's.
+    // Tiles of the present map come before others, and then those whose detail is nearest to that of the screen.
     const off = (tile, fineness) => Math.abs(Math.log2(fineness * this.scale)) + (tile.exact === this.exact ? 0 : 100);
     for (const tile of this.tiles.values()) {
       if (tile.family !== this.family) continue;
@@ -130,7 +130,7 @@ export class MapView {
     });
     let busy = this.requests.size > 0;
     for (const pixels of ladder) {
-      // A step of the ladder begins when nothing is missing of the one before.
+      // A finer level begins when the previous one is complete.
       let wanted = missing(shown, pixels);
       const waits = [...this.requests].some((r) => !r.ahead && r.pixels < pixels);
       while (wanted.length && !waits && this.requests.size < FLYING) {
@@ -143,7 +143,7 @@ export class MapView {
       if (wanted.length || [...this.requests].some((r) => !r.ahead)) break;
     }
     if (!this.requests.size) {
-      // Nothing to do: what may be wanted next, coarser on a CPU.
+      // While there is nothing else to do, prefetches the tiles that may be needed next; coarser ones on a CPU.
       const pixels = ladder[ladder.length - (this.about.map.gpu ? 1 : 2)];
       const wanted = missing(ring, pixels);
       if (wanted.length && !this.pressed) this.ask(wanted.slice(0, this.groupSize(level, pixels)), pixels, true);
@@ -193,7 +193,7 @@ export class MapView {
       const side = this.side(tile.level), [left, top] = this.toScreen([tile.x * side, tile.y * side]), length = side / this.scale;
       if (left < this.width && top < this.height && left + length > 0 && top + length > 0 && length < 1e6) found.push({ key, tile, left, top, length });
     }
-    // Those of the present map and level last, whatever their detail.
+    // Tiles of the present map and level are drawn last, whatever their detail.
     const off = (t) => Math.abs(t.level - this.level) * (t.level > this.level ? 1.01 : 1) + (t.exact === this.exact ? 0 : 0.5);
     return found.sort((p, q) => off(q.tile) - off(p.tile) || p.tile.pixels - q.tile.pixels);
   }
@@ -206,7 +206,7 @@ export class MapView {
     for (const { tile, left, top, length } of this.uncovered(drawn)) {
       tile.used = this.clock += 1;
       this.paint(tile);
-      // Edges at whole pixels: neither gaps nor overlaps of neighbours.
+      // Edges are at whole pixels, so that neighbours neither overlap nor leave gaps.
       const [x, y] = [left, top].map((v) => Math.round(v * ratio)), [x2, y2] = [left, top].map((v) => Math.round((v + length) * ratio));
       const texel = (length * ratio) / tile.pixels;
       context.imageSmoothingEnabled = Math.abs(texel - 1) > 0.001 && (texel < 3 || tile.pixels < TILE);
@@ -252,7 +252,7 @@ export class MapView {
 
   recolour(drawn, force = false) {
     const now = performance.now();
-    // Not with every tile that comes: colours would flicker.
+    // The colours are not updated with every tile that arrives, because they would flicker.
     if (!force && !this.stale && !(this.dirty && now - (this.coloured ?? 0) > 140) && this.colours.key) {
       if (this.dirty && !this.later) this.later = setTimeout(() => { this.later = 0; this.refresh(); }, 150);
       return;

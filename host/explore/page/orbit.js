@@ -1,4 +1,4 @@
-// The orbit of a pixel and of its twin: three dimensions on a canvas, with trails, and what can be said of them.
+// Shows the orbit of a pixel and of its twin: three dimensions on a canvas, with trails and figures.
 
 import * as api from "./api.js";
 import { brief, fit, lines, style } from "./plot.js";
@@ -11,7 +11,7 @@ const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14M16 5
 /** How far the view reaches at each row: as far as the bodies do before and after it, without haste. */
 function smooth(radii) {
   const reach = Math.max(20, Math.floor(radii.length / 16)), out = Float64Array.from(radii);
-  // What lies ahead is seen coming, what is over is left behind slowly.
+  // The view widens before the bodies move apart, and narrows slowly after they have come together.
   for (let k = 1; k < out.length; k += 1) out[k] = Math.max(out[k], out[k - 1] * (1 - 2 / reach));
   for (let k = out.length - 2; k >= 0; k -= 1) out[k] = Math.max(out[k], out[k + 1] * (1 - 8 / reach));
   return out.map((r) => r || 1);
@@ -87,7 +87,7 @@ export class OrbitCard {
     const n = orbit.columns.length, column = (name) => { const k = orbit.columns.indexOf(name); return Float64Array.from({ length: orbit.rows }, (_, row) => orbit.samples[row * n + k]); };
     [this.times, this.separation, this.error, this.errorTwin] = ["time", "separation", "energy_error", "energy_error_twin"].map(column);
     this.paths = ["", "_twin"].map((twin) => [1, 2, 3].map((body) => ["x", "y", "z"].map((axis) => column(`${axis}${body}${twin}`))));
-    // What is shown is centred on the middle of the bodies, and as large as they are far apart.
+    // The view is centred on the middle of the bodies and scaled to their distances.
     this.middle = Array.from({ length: orbit.rows }, (_, row) => [0, 1, 2].map((k) => {
       const masses = orbit.summary.masses, total = masses.reduce((a, b) => a + b, 0);
       const weights = total > 0 ? masses.map((m) => m / total) : [1 / 3, 1 / 3, 1 / 3];
@@ -122,7 +122,7 @@ export class OrbitCard {
       const tick = (now) => {
         this.frame = 0;
         if (!this.playing || this.root.hidden) return;
-        // The whole in 20 seconds at speed 1.
+        // At speed 1 the whole orbit takes 20 seconds.
         this.at = Math.min(end, this.at + ((now - then) / 20000) * end * this.speed);
         then = now;
         this.draw();

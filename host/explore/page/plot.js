@@ -81,7 +81,7 @@ export function lines(canvas, { series, label, log = false, mark = null, from, t
   for (const { color, x, y, dash = [] } of series) {
     c.strokeStyle = color; c.lineWidth = 1.5; c.setLineDash(dash);
     c.beginPath();
-    // No more points than the screen can show: the extremes of each column.
+    // Only the extremes of each column are drawn, because the screen cannot show more points.
     const columns = Math.max(1, Math.floor(y.length / (2 * width)));
     let open = false;
     for (let k = 0; k < y.length; k += columns) {

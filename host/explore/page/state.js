@@ -1,4 +1,4 @@
-// What the page shows, in one object; in the address, and in the past.
+// The state of the page in one object, in the address bar, and in the history for undo.
 
 /** What differs from these is in the link. */
 export const DEFAULTS = Object.freeze({

@@ -7,7 +7,7 @@ use std::time::Instant;
 use kernels_gpu::Vec3;
 use kernels_gpu::device::hermite::steps::{
     ACTIVE, AT_END, BLOCKS, CLAMPED, CONTROL, CYCLES, ENDED, FOR_HOST, LENGTHS, LEVELS, NOISY,
-    REPORT, REST, STEPS, Steps, TIME, moved_width,
+    REPORT, REST_WIDTH, STEPS, Steps, TIME, moved_width,
 };
 use kernels_gpu::device::hermite::{lanes, star_width, tiles};
 use kernels_gpu::hermite::arithmetic::{Plain, SplitF32};
@@ -41,7 +41,7 @@ pub(super) struct Resident {
 impl Resident {
     fn new(device: &Arc<dyn Device>, order: usize, bodies: usize) -> Result<Self, EngineError> {
         Ok(Self {
-            rest: Array::new(device, bodies * REST, false)?,
+            rest: Array::new(device, bodies * REST_WIDTH, false)?,
             moved: Array::new(device, bodies * moved_width(order), false)?,
             levels: Array::new(device, LEVELS as usize, true)?,
             control: Array::new(device, CONTROL, true)?,
@@ -79,7 +79,7 @@ fn steps_entry(order: Order, precision: Precision) -> Entry<StepsArguments> {
 
 /// Numbers of a star beyond its record: its step, and the two vectors after the first `order`.
 fn rest_of(stars: &[Star], order: usize) -> Vec<f64> {
-    let mut host = Vec::with_capacity(stars.len() * REST);
+    let mut host = Vec::with_capacity(stars.len() * REST_WIDTH);
     for star in stars {
         host.push(star.step);
         super::extend(&mut host, &star.taylor[order..order + 2]);
@@ -142,14 +142,14 @@ impl DeviceEngine {
         };
         let p = memory.order.number() as usize;
         let mut numbers = vec![0.0; stars.len() * star_width(p)];
-        let mut rest = vec![0.0; stars.len() * REST];
+        let mut rest = vec![0.0; stars.len() * REST_WIDTH];
         memory.stars.ask(numbers.len())?;
         resident.rest.ask(rest.len())?;
         memory.stars.get(&mut numbers)?;
         resident.rest.get(&mut rest)?;
         let records = numbers
             .chunks_exact(star_width(p))
-            .zip(rest.chunks_exact(REST));
+            .zip(rest.chunks_exact(REST_WIDTH));
         for (star, (record, rest)) in stars.iter_mut().zip(records) {
             star.time = record[1];
             star.step = rest[0];

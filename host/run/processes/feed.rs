@@ -17,7 +17,7 @@ const REQUEST_REPEAT_INTERVAL: Duration = Duration::from_millis(8);
 /// Interval at which a rank reports its progress to rank 0.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// When to ask for more: when half of what there was is used up.
+/// Decides when to ask for more items: when half of the available items are used up.
 #[derive(Default)]
 struct RefillRule {
     enough: u64,
@@ -46,7 +46,7 @@ pub struct FromShare<'a> {
 impl Supply for FromShare<'_> {
     fn feed(&self, queue: &Queue<'_>) {
         if queue.wait_for_start() && self.try_feed(queue).is_err() {
-            // What it was is known to the queue of all ranks.
+            // The queue of all ranks knows the error.
             queue.end_with(EngineError::Cancelled);
         }
     }
@@ -77,7 +77,7 @@ impl FromShare<'_> {
     }
 }
 
-/// Watches rank 0's devices: how far they are, and whether the run has ended for all ranks.
+/// The monitor of rank 0's devices, which passes on their progress and tells them when the run has ended for all ranks.
 #[allow(missing_debug_implementations)]
 pub struct ToShare<'a>(pub Share<'a>);
 
@@ -91,15 +91,15 @@ impl Monitor for ToShare<'_> {
     }
 }
 
-/// Another rank's devices, whose items rank 0 grants and whose results it gets.
+/// The devices of another rank, which compute items that rank 0 grants and send it the results.
 #[allow(missing_debug_implementations)]
 pub struct Granted<'a> {
     channel: &'a Channel<'a>,
     /// Items that the devices take as one piece.
     unit: u64,
-    /// Results to be sent.
+    /// Results that wait to be sent.
     out: Mutex<Vec<Piece>>,
-    /// Whether nobody wants them any more.
+    /// Whether the run has ended, so that the results are not needed.
     unwanted: AtomicBool,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Granted<'a> {
         }
     }
 
-    /// Takes the results of `count` items from number `first` on, to be sent to rank 0.
+    /// Takes the results of `count` items from number `first` on, and sends them to rank 0.
     pub fn put(&self, first: u64, count: u64, bytes: &[u8]) {
         let mut out = self.out.lock().expect("nobody panics with it");
         match out.last_mut() {
@@ -140,7 +140,7 @@ impl Monitor for Granted<'_> {
 impl Supply for Granted<'_> {
     fn feed(&self, queue: &Queue<'_>) {
         let mut refill = RefillRule::default();
-        // When rank 0 was told something, when it was asked, and how often it gave.
+        // The times of the last report and of the last request to rank 0, and the number of grants.
         let (mut told, mut asked, mut grants) = (None, None, 0);
         let lately = |then: Option<Instant>, most| then.is_some_and(|then| then.elapsed() < most);
         while queue.end().is_none() {
@@ -182,7 +182,7 @@ impl Supply for Granted<'_> {
 }
 
 impl Granted<'_> {
-    /// What has been computed, to rank 0.
+    /// Sends the computed results to rank 0.
     fn send(&self) {
         let out = std::mem::take(&mut *self.out.lock().expect("nobody panics with it"));
         if !out.is_empty() {

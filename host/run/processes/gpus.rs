@@ -1,11 +1,11 @@
-//! Which GPUs a rank uses, and how many threads.
+//! The GPUs and the number of threads that a rank uses.
 
 use crate::mpi::World;
 use crate::{Backend, GpuChoice, RunOptions};
 
-/// `options` for this rank: unless they say how many, the threads that this rank's processors can run are shared out among the
-/// ranks that have the same processors, and the GPUs of a machine among its ranks, by their number there. [`GpuChoice::All`] is left:
-/// every rank then uses all GPUs that it sees.
+/// The options for this rank. Unless `options` names a number of threads, the ranks that may run on the same processors divide the threads
+/// of these processors. The ranks of a machine divide its GPUs by number. [`GpuChoice::All`] is not divided: every rank then uses all GPUs
+/// that it sees.
 pub fn share(options: &RunOptions, world: &World) -> RunOptions {
     let threads = crate::machine::threads() / world.sharing_processors();
     RunOptions {
@@ -31,7 +31,7 @@ pub fn shared(options: &RunOptions, world: &World) -> bool {
         && (options.gpus == GpuChoice::All || visible < world.count_here())
 }
 
-/// One GPU after the other, a map each: a device works best on a whole map.
+/// Uses the GPUs in turn, each for a whole map, because a device works best on a whole map.
 pub fn in_turn(options: &RunOptions, turn: u64) -> RunOptions {
     let chosen = chosen(options.gpus, &visible());
     let one = match chosen.len() {
@@ -57,7 +57,7 @@ fn chosen(choice: GpuChoice, visible: &[u32]) -> Vec<u32> {
     }
 }
 
-/// Of the chosen GPUs those of rank number `rank` of `here` on a machine.
+/// The GPUs, out of those chosen, of the rank with the number `rank` among the `here` ranks of a machine.
 fn portion(choice: GpuChoice, visible: &[u32], rank: usize, here: usize) -> GpuChoice {
     let all = chosen(choice, visible);
     if choice == GpuChoice::All || here < 2 || all.is_empty() {
@@ -83,10 +83,10 @@ mod tests {
         assert_eq!(auto(&[0, 1, 2, 3], 1, 2), of(&[1, 3]));
         assert_eq!(auto(&[0, 1, 2], 0, 2), of(&[0, 2]));
         assert_eq!(auto(&[0, 1], 3, 4), of(&[1]), "more ranks than GPUs");
-        // One rank on the machine, or none to share: as without MPI.
+        // A single rank on the machine, or no GPU to divide: the options are those of one process.
         assert_eq!(auto(&[0, 1], 0, 1), GpuChoice::Auto);
         assert_eq!(auto(&[], 1, 2), GpuChoice::Auto);
-        // A list is of the machine's GPUs; what is not there is said by the engine.
+        // A list names GPUs of the machine. The engine reports numbers that do not exist.
         assert_eq!(portion(of(&[1, 3]), &[0, 1, 2, 3], 1, 2), of(&[3]));
         assert_eq!(portion(of(&[7]), &[0], 1, 2), of(&[7]));
         assert_eq!(portion(GpuChoice::All, &[0, 1], 1, 2), GpuChoice::All);

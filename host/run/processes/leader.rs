@@ -1,4 +1,4 @@
-//! The side of rank 0: all ranks as the devices of one run.
+//! The part of rank 0, which treats all ranks as the devices of one run.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,9 +16,9 @@ use crate::queue::{Pace, Share};
 use crate::scheduler::{self, Items, Worker};
 use crate::{EngineError, Monitor, Ranks as _};
 
-/// How long to wait for a message where nothing else can happen.
+/// Longest wait for a message while the rank has nothing else to do.
 const IDLE_WAIT: Duration = Duration::from_millis(20);
-/// The same while a rank waits for an answer.
+/// Longest wait for a message while a rank waits for an answer.
 const REQUEST_WAIT: Duration = Duration::from_millis(1);
 
 /// All ranks, on rank 0.
@@ -35,8 +35,9 @@ impl fmt::Debug for Leader {
     }
 }
 
-/// Runs `work` on rank 0 in a thread of its own, while this one, which has joined the world, talks to the other ranks, which
-/// [`serve`](super::serve). With `in_turn` ranks with several GPUs compute each task on one of them, in turn: for many tasks.
+/// Runs `work` on rank 0 in a new thread. The calling thread, which has joined the world, meanwhile exchanges messages with the other
+/// ranks, which [`serve`](super::serve). With `in_turn`, a rank with several GPUs computes each task on one of them, in turn, which suits
+/// runs of many tasks.
 ///
 /// A panic in `work` ends all ranks.
 pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) -> T + Send) -> T {
@@ -50,21 +51,21 @@ pub fn lead<T: Send>(world: &World, in_turn: bool, work: impl FnOnce(&Leader) ->
     std::thread::scope(|scope| {
         let work = scope.spawn(|| work(&leader));
         while !work.is_finished() {
-            // What comes for nobody is about tasks that have ended.
+            // Messages without a receiver belong to tasks that have ended.
             leader.mailbox.work(world, &given, |_, _, _| ());
         }
         work.join().unwrap_or_else(|_| world.abort(1))
     })
 }
 
-/// Tells the ranks that [`serve`](super::serve) to end with an exit code, and waits until they have ended.
+/// Tells the ranks in [`serve`](super::serve) to end with an exit code, and waits until they have ended.
 pub fn shutdown(world: &World, code: u8) {
     for rank in 1..world.size() {
         world.send_bytes(rank, Message::Quit(code).to_bytes(u32::MAX));
     }
     let mut gone = 1;
     while gone < world.size() {
-        // What they had to say before must arrive, wanted or not: MPI does not end before that.
+        // Their earlier messages must be received, even if they are not needed, because MPI does not end before that.
         match world.receive_bytes() {
             Some((_, bytes)) => {
                 let quit = matches!(Message::from_bytes(&bytes), Some((_, Message::Quit(_))));
@@ -78,30 +79,30 @@ pub fn shutdown(world: &World, code: u8) {
 /// A task for all ranks.
 #[allow(missing_debug_implementations)]
 pub struct Task<'a> {
-    /// Numbers of its items, in ascending order and without overlap.
+    /// Numbers of the items, in ascending order and without overlap.
     pub spans: &'a [Range<u64>],
-    /// Steps of each, as the monitor is told of them.
+    /// Number of steps of each item, which the monitor is told.
     pub steps: u64,
-    /// What they are, in words (`pixels`), and for the other ranks.
+    /// The word for the items in messages, such as `pixels`.
     pub name: &'static str,
-    /// The same for the other ranks, in the words of their system.
+    /// The specification of the items for the other ranks, as their system writes it.
     pub work: Value,
-    /// Computes on rank 0 out of its share of the queue of all ranks, of which it is expected to draw so many items.
+    /// Computes on rank 0, which draws from the queue of all ranks; the number is that of the items it is expected to draw.
     pub own: &'a (dyn Fn(Share<'_>, u64) -> Result<Report, EngineError> + Sync),
-    /// Stores what another rank has computed.
+    /// Stores results of another rank.
     pub put: &'a (dyn Fn(&Piece) -> Result<(), EngineError> + Sync),
 }
 
 impl Leader {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Computes a task on all ranks; says who did what, and how long it took.
+    /// Computes a task on all ranks, and reports the part of each rank and the time.
     ///
     /// # Errors
-    /// What ended the run: a rank that cannot go on ends it for all.
+    /// The error that ended the run. A rank that cannot go on ends it for all ranks.
     pub fn run(
         &self,
         task: &Task<'_>,
@@ -147,16 +148,16 @@ impl Leader {
     }
 }
 
-/// Ends the run on all ranks: other ranks do not silently take over the work of a rank that cannot go on.
+/// Ends the run on all ranks. Other ranks do not silently take over the work of a rank that cannot go on.
 fn fail(share: Share<'_>, error: EngineError) -> EngineError {
-    // Unless it is that it has ended already.
+    // A run that has ended already is not an error.
     share.check().err().unwrap_or_else(|| share.fail(error))
 }
 
 /// Rank 0's devices.
 struct Own<'a> {
     task: &'a Task<'a>,
-    /// Items that are expected to be theirs.
+    /// Number of items that they are expected to compute.
     expected: u64,
     report: Mutex<Report>,
 }
@@ -206,9 +207,9 @@ impl Worker<()> for RemoteDevices<'_> {
 }
 
 impl RemoteDevices<'_> {
-    /// Answers the rank until it has reported the end of the task.
+    /// Answers the rank until the rank has reported the end of the task.
     fn converse(&self, share: Share<'_>) -> Result<(), EngineError> {
-        // What it has asked for and not been given, and how often it was given something.
+        // The request that has not been answered, and the number of grants.
         let (mut asked, mut grants) = (None, 0);
         let (mut unit, mut over) = (1, false);
         loop {

@@ -1,4 +1,4 @@
-//! Messages between the threads that compute and the one that may call MPI.
+//! Passes messages between the threads that compute and the thread that may call MPI.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,26 +8,26 @@ use std::time::Duration;
 use super::message::Message;
 use crate::mpi::World;
 
-/// Time between two looks for messages from other ranks.
-const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
+/// Interval at which the thread checks for messages from other ranks.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 type Parcel = (usize, Vec<u8>);
 
-/// Takes messages for other ranks, and hands those that come from them to whom they are for.
+/// Sends messages to other ranks, and delivers received messages to their channels.
 pub(super) struct Mailbox {
     out: Sender<Parcel>,
     lines: Mutex<HashMap<(u32, usize), Sender<Message>>>,
 }
 
 impl Mailbox {
-    /// The mailbox, and what has been given to it.
+    /// The mailbox, and the messages that threads have put into it.
     pub fn new() -> (Self, Receiver<Parcel>) {
         let (out, given) = channel();
         let lines = Mutex::default();
         (Self { out, lines }, given)
     }
 
-    /// What is said about a task between here and `peer`.
+    /// Opens the channel for messages about a task between this rank and `peer`.
     pub fn channel(&self, task: u32, peer: usize) -> Channel<'_> {
         let (sender, inbox) = channel();
         self.lines().insert((task, peer), sender);
@@ -64,7 +64,7 @@ impl Mailbox {
         while let Some((from, bytes)) = world.receive_bytes() {
             idle = false;
             let Some((task, message)) = Message::from_bytes(&bytes) else {
-                // Another version of this program: its messages mean nothing here.
+                // The message comes from another version of this program and cannot be read.
                 eprintln!(
                     "error: rank {from} is not the same program as rank {}",
                     world.number()
@@ -73,19 +73,19 @@ impl Mailbox {
             };
             let channel = self.lines().get(&(task, from)).cloned();
             match channel {
-                // Who has gone does not want to know.
+                // A receiver that has gone needs no message.
                 Some(channel) => drop(channel.send(message)),
                 None => other(from, task, message),
             }
         }
         world.forget_delivered();
-        if idle && let Ok((to, bytes)) = given.recv_timeout(BETWEEN_LOOKS) {
+        if idle && let Ok((to, bytes)) = given.recv_timeout(POLL_INTERVAL) {
             world.send_bytes(to, bytes);
         }
     }
 }
 
-/// One end of what is said about a task between two ranks.
+/// One end of a channel for messages about a task between two ranks.
 #[allow(missing_debug_implementations)]
 pub struct Channel<'a> {
     mailbox: &'a Mailbox,
@@ -94,7 +94,7 @@ pub struct Channel<'a> {
     inbox: Mutex<Receiver<Message>>,
 }
 
-/// What there is on a channel.
+/// The state of a channel.
 #[derive(Debug)]
 pub(super) enum Received {
     Message(Message),
@@ -105,14 +105,14 @@ pub(super) enum Received {
 
 impl Channel<'_> {
     pub(super) fn send(&self, message: &Message) {
-        // Fails only when the run is over.
+        // This fails only when the run is over.
         let _ = self
             .mailbox
             .out
             .send((self.peer, message.to_bytes(self.task)));
     }
 
-    /// Waits for a message, but not for long.
+    /// Waits a short time for a message.
     pub(super) fn receive(&self, most: Duration) -> Received {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         match inbox.recv_timeout(most) {

@@ -8,48 +8,48 @@ use serde_json::Value;
 
 use super::report::Report;
 
-/// About a task, or all of them.
+/// A message about one task or about all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// To a rank: take part in this task.
     Begin {
-        /// What the items are, in the words of their system.
+        /// The specification of the items, as their system writes it.
         work: Value,
-        /// Items that a rank computes if all are equal.
+        /// Number of items that a rank computes if all ranks are equally fast.
         items: u64,
-        /// The task's number, if each is to be computed on one GPU, in turn.
+        /// The number of the task, if each task is to be computed on one GPU, in turn.
         turn: Option<u64>,
     },
     /// From a rank: its devices are ready.
     Ready { capacity: u64, unit: u64 },
-    /// From a rank: more items, please. Said again, with the same number and what is left then, until there is a grant.
+    /// From a rank: a request for more items. It is repeated, with the same number and the current rest, until there is a grant.
     Ask {
         backlog: u64,
         rate: f64,
         steps: u64,
-        /// Grants that it has had.
+        /// Number of grants that the rank has received.
         number: u64,
     },
-    /// From a rank: steps accounted for.
+    /// From a rank: the number of steps that it has accounted for.
     Steps(u64),
-    /// To a rank: compute these.
+    /// To a rank: items to compute.
     Grant(Vec<Range<u64>>),
     /// From a rank: results of items.
     #[serde(skip)]
     Results(Vec<Piece>),
     /// To a rank: there are no more items.
     End,
-    /// From a rank: all is done.
+    /// From a rank: the task is done.
     Ended(Report),
     /// From a rank: it cannot go on.
     Failed {
-        /// The value of `--gpus`, if it is that.
+        /// The value of `--gpus`, if that is the reason.
         gpus: Option<String>,
         reason: String,
     },
-    /// To a rank: nobody wants the results any more.
+    /// To a rank: the results are not needed any more.
     Cancel,
-    /// To a rank: end with this exit code. From a rank: it does.
+    /// To a rank: end with this exit code. From a rank: confirms that it ends.
     Quit(u8),
 }
 
@@ -58,9 +58,9 @@ pub(super) enum Message {
 pub struct Piece {
     /// The first item.
     pub first: u64,
-    /// How many items.
+    /// Number of items.
     pub count: u64,
-    /// Their results, in the form of their system.
+    /// Their results, as their system encodes them.
     pub bytes: Vec<u8>,
 }
 

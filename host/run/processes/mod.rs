@@ -1,10 +1,10 @@
-//! The items of a run on several MPI ranks: rank 0 has the queue of items, takes the results and writes them; every rank, including
-//! rank 0, draws items for its devices whenever it has few left, so that uneven items and unequal ranks finish together.
+//! Runs on several MPI ranks. Rank 0 has the queue of items, takes the results and writes them. Every rank, including rank 0, draws items
+//! for its devices whenever it has few left, so that all ranks end together even if items or ranks are unequal.
 //!
-//! [`lead`] runs what rank 0 does, with all ranks behind a [`Leader`]; meanwhile the others [`serve`], until rank 0 [`shutdown`]s
-//! them. What the items are, and what their results look like, is known to the system alone: it is JSON at the beginning of a task and
-//! bytes from then on. MPI is called by the thread that joined the [`World`](crate::mpi::World) only; the threads that compute leave
-//! their messages with the [`Mailbox`](mailbox::Mailbox).
+//! [`lead`] runs the work of rank 0, which reaches all ranks through a [`Leader`]. Meanwhile the other ranks [`serve`], until rank 0 calls
+//! [`shutdown`]. Only the system knows the items and the form of their results: here they are JSON at the beginning of a task and bytes
+//! from then on. Only the thread that joined the [`World`](crate::mpi::World) calls MPI; the threads that compute put their messages into
+//! the [`Mailbox`](mailbox::Mailbox).
 
 mod feed;
 mod gpus;

@@ -2,33 +2,33 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a rank did its part of a task.
+/// A rank's report on its part of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: String,
-    /// Its devices in words.
+    /// Description of its devices.
     pub device: String,
-    /// What the user should know.
+    /// Facts that the user should know.
     pub notes: Vec<String>,
-    /// Devices, and items that they computed.
+    /// Devices, each with the number of items that it computed.
     pub portions: Vec<(String, u64)>,
-    /// What its GPUs took, if it can be measured.
+    /// The energy that its GPUs used, if it can be measured.
     pub joules: Option<f64>,
 }
 
-/// All ranks' reports as one.
+/// The combined report of all ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
     /// `cpu`, `gpu` or `gpu+cpu`.
     pub engine: &'static str,
-    /// The devices in words.
+    /// Description of the devices.
     pub device: String,
-    /// What the user should know.
+    /// Facts that the user should know.
     pub notes: Vec<String>,
-    /// Devices with their ranks, and items that they computed.
+    /// Devices with their ranks, each with the number of items that it computed.
     pub portions: Vec<(String, u64)>,
-    /// What the GPUs took, if all ranks that have any know.
+    /// The energy that the GPUs used, if it is known of all ranks with GPUs.
     pub joules: Option<f64>,
 }
 
@@ -59,7 +59,7 @@ fn engine(reports: &[Report]) -> &'static str {
     }
 }
 
-/// Equal devices once.
+/// The descriptions of the devices, without repetitions.
 fn devices(reports: &[Report]) -> String {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for report in reports {
@@ -79,7 +79,7 @@ fn devices(reports: &[Report]) -> String {
     format!("{count} MPI ranks: {}", kinds.join(" + "))
 }
 
-/// Notes that all ranks have once, and the other notes with the numbers of their ranks.
+/// The notes of all ranks: those that all ranks have, once; the others with the numbers of their ranks.
 fn notes(reports: &[Report]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for (rank, report) in reports.iter().enumerate() {
@@ -98,7 +98,7 @@ fn notes(reports: &[Report]) -> Vec<String> {
     told
 }
 
-/// The sum over the ranks that use GPUs, if all of them know.
+/// The sum over the ranks that use GPUs, if all of them have measured it.
 fn joules(reports: &[Report]) -> Option<f64> {
     let with_gpu = reports.iter().filter(|r| r.engine != "cpu");
     let joules: Vec<f64> = with_gpu.map(|r| r.joules).collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! The side of the ranks other than rank 0, which compute the items that rank 0 grants.
+//! The part of the ranks other than rank 0, which compute the items that rank 0 grants.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,9 +13,9 @@ use crate::mpi::World;
 /// A task in which a rank is to take part.
 #[derive(Clone, Debug)]
 pub struct Begin {
-    /// What the items are, as rank 0 has said it.
+    /// The specification of the items, as rank 0 sent it.
     pub work: Value,
-    /// Items that are expected to be this rank's.
+    /// Number of items that this rank is expected to compute.
     pub items: u64,
     /// The task's number, if each is to be computed on one GPU, in turn.
     pub turn: Option<u64>,
@@ -26,7 +26,7 @@ pub struct Begin {
 pub enum Unable {
     /// Its devices cannot go on.
     Engine(EngineError),
-    /// Something else, in words.
+    /// Another reason, in words.
     Reason(String),
 }
 
@@ -38,14 +38,14 @@ impl From<EngineError> for Unable {
 
 /// What a rank other than rank 0 computes.
 pub trait Member: Sync {
-    /// Computes the items that rank 0 grants, until it has no more: those of [`Granted`](super::Granted).
+    /// Computes the items that rank 0 grants, through [`Granted`](super::Granted), until rank 0 has no more.
     ///
     /// # Errors
-    /// Why it cannot; it ends the run for all ranks.
+    /// The reason why it cannot go on, which ends the run for all ranks.
     fn compute(&self, begin: Begin, channel: &Channel<'_>) -> Result<Report, Unable>;
 }
 
-/// Computes for rank 0, which [`lead`](super::lead)s, until it [`shutdown`](super::shutdown)es this rank; the exit code.
+/// Computes for rank 0, which is in [`lead`](super::lead), until rank 0 calls [`shutdown`](super::shutdown). Returns the exit code.
 pub fn serve(world: &World, member: &dyn Member) -> u8 {
     let (mailbox, given) = Mailbox::new();
     let mut code = None;
@@ -58,11 +58,11 @@ pub fn serve(world: &World, member: &dyn Member) -> u8 {
                     scope.spawn(move || take_part(member, begin, &channel));
                 }
                 Message::Quit(given) => code = Some(given),
-                // About a task that has ended.
+                // The message belongs to a task that has ended.
                 _ => {}
             });
         }
-        // Whoever still computes hears that it is over.
+        // Threads that still compute learn that the run is over.
         mailbox.hang_up();
     });
     let code = code.unwrap_or_default();
@@ -70,12 +70,12 @@ pub fn serve(world: &World, member: &dyn Member) -> u8 {
     code
 }
 
-/// Computes until rank 0 has no more, and reports; or says why not.
+/// Computes until rank 0 has no more items, and returns a report, or the reason why it cannot.
 fn take_part(member: &dyn Member, begin: Begin, channel: &Channel<'_>) {
     let failed = |gpus, reason| Message::Failed { gpus, reason };
     let outcome = match catch_unwind(AssertUnwindSafe(|| member.compute(begin, channel))) {
         Ok(Ok(report)) => Message::Ended(report),
-        // Rank 0 knows.
+        // Rank 0 knows this already.
         Ok(Err(Unable::Engine(EngineError::Cancelled))) => return,
         Ok(Err(Unable::Engine(EngineError::Refused {
             option: "gpus",

@@ -50,7 +50,7 @@ pub struct Shared {
 }
 
 /// The most runs that a thread has in progress at a time.
-pub const RUNS: usize = 4;
+pub const RUNS_PER_THREAD: usize = 4;
 
 /// A run in progress, in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +83,7 @@ impl Run {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Thread {
-    runs: [Run; RUNS],
+    runs: [Run; RUNS_PER_THREAD],
 }
 
 #[derive(Clone, Copy)]
@@ -226,7 +226,7 @@ struct Places {
 
 impl Places {
     /// The places of a thread at the start of a launch.
-    fn of(runs: &[Run; RUNS]) -> Self {
+    fn of(runs: &[Run; RUNS_PER_THREAD]) -> Self {
         let mut this = Self {
             ready: 0,
             aside: 0,
@@ -235,7 +235,7 @@ impl Places {
             more: true,
         };
         let mut place = 0;
-        while place < RUNS {
+        while place < RUNS_PER_THREAD {
             match runs[place].state {
                 Run::FREE => this.free |= 1 << place,
                 Run::READY => this.ready |= 1 << place,
@@ -257,7 +257,12 @@ impl Places {
 /// # Safety
 /// The same as for [`integrate`]; `runs` must be the thread's.
 #[inline(never)]
-unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places: Places) -> Places {
+unsafe fn attend(
+    job: &Job,
+    shared: &Shared,
+    runs: *mut [Run; RUNS_PER_THREAD],
+    mut places: Places,
+) -> Places {
     // SAFETY: the caller guarantees this.
     let runs = unsafe { &mut *runs };
     let mut ended = 0;
@@ -266,7 +271,7 @@ unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places:
         let bit = 1 << place;
         places.aside ^= bit;
         // SAFETY: the caller guarantees this.
-        if unsafe { settled(job, &mut runs[place as usize % RUNS]) } {
+        if unsafe { settled(job, &mut runs[place as usize % RUNS_PER_THREAD]) } {
             places.free |= bit;
             ended += 1;
         } else {
@@ -278,7 +283,7 @@ unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places:
     }
     // The last runs go to threads that have no other, so that all threads finish at about the same time.
     let threads = thread::grid_dim_x() as u64 * thread::block_dim_x() as u64;
-    let last = RUNS as u64 * threads;
+    let last = RUNS_PER_THREAD as u64 * threads;
     while places.free != 0 && places.more {
         if places.goes_on() && shared.next.load(Ordering::Relaxed) + last >= job.count {
             break;
@@ -293,7 +298,7 @@ unsafe fn attend(job: &Job, shared: &Shared, runs: *mut [Run; RUNS], mut places:
         places.free ^= bit;
         places.ready |= bit;
         // SAFETY: the caller guarantees this.
-        unsafe { fetch(job, number, &mut runs[place as usize % RUNS]) };
+        unsafe { fetch(job, number, &mut runs[place as usize % RUNS_PER_THREAD]) };
     }
     places
 }

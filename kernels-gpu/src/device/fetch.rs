@@ -78,7 +78,7 @@ impl Default for Shared {
 }
 
 /// Rounds of steps between two readings of the clock.
-pub const ROUNDS: u32 = 256;
+pub const ROUNDS_PER_CLOCK_READING: u32 = 256;
 
 /// The state of a thread between launches, which is an unfinished pixel.
 pub type Thread<Q, I, R> = LaneState<Q, I, R>;
@@ -197,8 +197,10 @@ unsafe fn go<Q: Quantity, I: MapIntegrator, R: Real, const OWN_MASSES: bool>(
     let start = timer_ns();
     loop {
         match &mut own {
-            None => lanes.run(job, ROUNDS, &mut source),
-            Some(masses) => lanes.run_with_masses(job, ROUNDS, masses, &mut source),
+            None => lanes.run(job, ROUNDS_PER_CLOCK_READING, &mut source),
+            Some(masses) => {
+                lanes.run_with_masses(job, ROUNDS_PER_CLOCK_READING, masses, &mut source)
+            }
         };
         if lanes.pixel.as_ref()[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
             break;
@@ -303,7 +305,7 @@ pub unsafe fn resume<Q: Quantity, I: MapIntegrator, R: Real<Lane = R>>(
     let mut list = List { job, items, shared };
     let start = timer_ns();
     loop {
-        lanes.resume(job, ROUNDS, &mut list);
+        lanes.resume(job, ROUNDS_PER_CLOCK_READING, &mut list);
         if lanes.pixel.as_ref()[0] == IDLE || timer_ns().wrapping_sub(start) >= slice_ns {
             break;
         }

@@ -21,7 +21,7 @@ use crate::quantity::{self, Quantity};
 ///
 /// # Parameters
 /// - `job`: the map, by value; its `first` and `count` are not used
-/// - `slice_ns`: time after which a thread ends this launch, checked every [`ROUNDS`](fetch::ROUNDS) rounds of steps
+/// - `slice_ns`: time after which a thread ends this launch, checked every [`ROUNDS_PER_CLOCK_READING`](fetch::ROUNDS_PER_CLOCK_READING) rounds of steps
 /// - `ring`: tiles and values
 /// - `threads`: a [`MassiveThread`] for each thread of the grid; before the first launch they have [fresh](Thread::fresh) lanes or all
 ///   bits set

@@ -10,7 +10,7 @@ use crate::{Mask, PerLane, Real};
 
 mod source;
 
-pub use source::{Ended, Item, Pixel, PixelSource, ResumableSource};
+pub use source::{Ended, InProgress, Item, Pixel, PixelSource, ResumableSource};
 
 use source::FromStart;
 
@@ -52,7 +52,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
         }
     }
 
-    /// The same in every lane.
+    /// The masses of `one` lane in every lane.
     #[inline(always)]
     pub fn spread(one: &LaneMasses<Q, I, R::Lane>) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
         }
     }
 
-    /// Those of one lane.
+    /// The masses of one lane.
     #[inline(always)]
     pub fn lane(&self, lane: usize) -> LaneMasses<Q, I, R::Lane> {
         LaneMasses {
@@ -80,8 +80,8 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
 
 /// A pixel before its first step.
 ///
-/// On CPUs this, [`start`] and [`value`] are compiled for a single lane, whatever the instruction set: a pixel needs them once, and
-/// inlined they would be larger than the steps.
+/// On CPUs, this function, [`start`] and `value` work on a single lane and are not inlined: a pixel needs them only a few times, and
+/// inlined, their code would be larger than that of the steps.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 pub fn begin<Q: Quantity, I: MapIntegrator, R: Real>(
@@ -92,7 +92,7 @@ pub fn begin<Q: Quantity, I: MapIntegrator, R: Real>(
     Q::begin(point, job, masses)
 }
 
-/// One of the first steps of a multistep method.
+/// Takes one of the starting steps of a multistep method.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 pub fn start<Q: Quantity, I: MapIntegrator, R: Real>(
@@ -103,7 +103,7 @@ pub fn start<Q: Quantity, I: MapIntegrator, R: Real>(
     Q::start::<R, I>(state, job, masses);
 }
 
-/// The value of a pixel of which `counted` steps count.
+/// The value of a pixel whose first `counted` steps count.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
 fn value<Q: Quantity, I: MapIntegrator, R: Real>(
@@ -143,7 +143,6 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     ///
     /// Whether a pixel goes on is evaluated before each step, but acted on only after each round. With a stride of 2, a pixel that has
     /// ended or has taken all its steps may therefore take one step too many.
-    /// steps, may run ahead by a step, if the quantity's stride is 2.
     #[inline(always)]
     pub fn run<S: PixelSource<Q::Value>>(&mut self, job: &Job, budget: u32, source: &mut S) -> u32 {
         let mut masses = LaneMasses::new(&job.masses);

@@ -40,12 +40,15 @@ pub trait PixelSource<V> {
     }
 }
 
+/// The state of a pixel in one lane, and the number of steps that it has taken.
+pub type InProgress<Q, I, R> = (<Q as Quantity>::State<<R as Real>::Lane, I>, u32);
+
 /// A [`PixelSource`] whose pixels may already be in progress and that receives their final states, so that an interrupted computation
 /// gives the bits of an uninterrupted one.
 pub trait ResumableSource<Q: Quantity, I: MapIntegrator, R: Real>: PixelSource<Q::Value> {
-    /// The state of a pixel and the number of steps that it has taken; `None` for a pixel at its start.
+    /// The pixel in progress; `None` for a pixel at its start.
     #[inline(always)]
-    fn resume(&mut self, slot: u32) -> Option<(Q::State<R::Lane, I>, u32)> {
+    fn resume(&mut self, slot: u32) -> Option<InProgress<Q, I, R>> {
         let _ = slot;
         None
     }

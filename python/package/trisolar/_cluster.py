@@ -59,7 +59,7 @@ class ClusterState:
 
     @property
     def energy(self) -> float:
-        """The sum of both."""
+        """The sum of the kinetic and the potential energy."""
         return self._state.kinetic + self._state.potential
 
     @property
@@ -103,7 +103,7 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
     """A running integration, an iterator of :class:`ClusterState`. Made by :func:`cluster`.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
-    of a ``with`` block) or forgotten.
+    of a ``with`` block) or garbage-collected.
     """
 
     _name = "cluster"
@@ -123,7 +123,7 @@ class Cluster(Run[ClusterState, _trisolar.ClusterState]):
 
     @property
     def block_steps(self) -> str:
-        """Where block steps are computed: ``"host"`` or ``"device"``."""
+        """The place where block steps are computed: ``"host"`` or ``"device"``."""
         return self._block_steps
 
     def __repr__(self) -> str:
@@ -170,48 +170,49 @@ def cluster(
 
     Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second.
 
-    :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
+    :param spec: the source of values that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
-    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle a line, id mass x y z vx vy vz. The values
-        that it has are used unless an option overrides them: softening, time, names, and G, by which masses are multiplied.
+    :param input: start from a file: .npz, .csv, .tipsy, .bin, or text with a particle on each line, id mass x y z vx vy vz.
+        The values that it has are used unless an option overrides them: softening, time, names, and G, by which masses are
+        multiplied.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), in a mapping (such as what
         ``numpy.load`` makes of an npz) or an object with these names (such as a state of another run). Their values
         are used like those of a file.
     :param model: start model in Henon units: "plummer" or "king"; or a few bodies: "burrau" or
         "figure-eight" ["plummer"].
     :param w0: dimensionless central potential of the King model, 0.1 to 16 [6].
-    :param n: particles of the model [1024].
-    :param seed: of the model [1].
-    :param order: of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
+    :param n: number of particles of the model [1024].
+    :param seed: seed of the model [1].
+    :param order: order of the scheme: 4, 6 or 8 [6; 4 with ahmad-cohen].
     :param softening: softening length (length) [that of the file or bodies, or 4/n; 0 for a model of few bodies].
     :param eta: accuracy parameter of the time step [0.1, 0.5, 0.75 at order 4, 6, 8].
     :param eta_start: accuracy parameter of the first step [0.01, 0.1, 0.1 at order 4, 6, 8].
     :param max_step: longest step, a power of two (time) [0.0625].
     :param min_step: shortest step, a power of two (time); without it a step that is too small to advance the time is an error.
-    :param iterations: evaluations and corrections a step, 1 to 100 [1].
-    :param precision: of pairs: "f64", or "split-f32" (f32 pairs, positions and accelerations as sums of two f32)
+    :param iterations: evaluations and corrections per step, 1 to 100 [1].
+    :param precision: precision of pairs: "f64", or "split-f32" (f32 pairs, positions and accelerations as sums of two f32)
         ["f64"].
-    :param scheme: how forces are evaluated: "plain" (all at once) or "ahmad-cohen" (those of neighbours at shorter
-        steps, order 4) ["plain"].
-    :param neighbours: ahmad-cohen: neighbours a particle should have, 1 to 4096 [the root of n, 10 to 50].
+    :param scheme: how forces are evaluated: "plain" (all at the same steps) or "ahmad-cohen" (those of neighbours at
+        shorter steps, order 4) ["plain"].
+    :param neighbours: ahmad-cohen: number of neighbours that a particle should have, 1 to 4096 [the root of n, 10 to 50].
     :param eta_regular: ahmad-cohen: accuracy parameter of the steps of regular forces [0.1].
-    :param end: time to stop at [1 after the start].
-    :param every: time from state to state [0.25].
+    :param end: time at which the run ends [1 after the start].
+    :param every: time between two states [0.25].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
         [none; above 0.01 there is a warning].
-    :param backend: where to compute: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
+    :param backend: the engine: "auto" (a GPU, where there is one, for 512 particles or more, 8192 with
         ``scheme="ahmad-cohen"``), "cpu" or "gpu"; the bits are the same.
-    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param gpus: GPUs that share the work, all of which must be there; more than 1 with ``backend="gpu"``; the bits do not
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param gpus: number of GPUs that share the work, all of which must exist; more than 1 needs ``backend="gpu"``; the bits do not
         depend on it [1].
-    :param block_step: where particles are corrected and steps chosen: "host", "device" (one GPU performs whole block steps,
-        many in a launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
-    :param progress: a function that is called some times a second, in the thread that waits for a state, with the time
-        done and all time, in billionths of the run; an exception of it ends the run. ``True`` shows a bar (needs
+    :param block_step: the place where particles are corrected and steps chosen: "host", "device" (one GPU performs whole
+        block steps, many in a launch; with ``scheme="plain"``), or "auto" (the device, on one GPU); the bits are the same.
+    :param progress: a function that is called a few times a second, in the thread that waits for a state, with the time
+        done and the total time, in billionths of the run; an exception that it raises ends the run. ``True`` shows a bar (needs
         tqdm).
     :returns: the run, an iterator.
     :raises ValueError: a value that is not allowed, with the message of the command line.
-    :raises TypeError: a value of another kind.
+    :raises TypeError: a value of a wrong type.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, a step that became too small, or an

@@ -56,9 +56,10 @@ class DivergenceMap:
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The value of each pixel, (height, width) or of the shape in which the points were given: uint32 (:attr:`times`) of
-        divergence; float64 of the other quantities: the least distance of any two bodies during the run (length), or the
-        finite-time Lyapunov exponent (1 / time), NaN where there is none.
+        """The value of each pixel, (height, width) or of the shape in which the points were given.
+
+        A map of divergence has uint32 (:attr:`steps_together`). The other quantities have float64: the least distance of any two
+        bodies during the run (length), or the finite-time Lyapunov exponent (1 / time), NaN where there is none.
 
         Row 0 has the lowest second coordinate, column 0 the lowest first. The memory is the computation's own, not a copy; it
         is read-only, ``values.copy()`` is not.
@@ -66,12 +67,12 @@ class DivergenceMap:
         return self._values
 
     @property
-    def times(self) -> npt.NDArray[np.uint32]:
-        """Of a map of divergence, for each pixel, the number of steps that began with the twins together: uint32, (height, width), or of the
-        shape in which the points were given.
+    def steps_together(self) -> npt.NDArray[np.uint32]:
+        """The number of steps that each pixel of a divergence map took before its twins parted: uint32, (height, width), or of
+        the shape in which the points were given.
 
         Equal to ``spec["steps"]`` where the twins never parted. Row 0 has the lowest second coordinate, column 0
-        the lowest first. The memory is the computation's own, not a copy; it is read-only, ``times.copy()`` is not.
+        the lowest first. The memory is the computation's own, not a copy; it is read-only, ``steps_together.copy()`` is not.
 
         :raises AttributeError: a map of another quantity, which has :attr:`values` only.
         """
@@ -106,7 +107,7 @@ class DivergenceMap:
 
     @property
     def device(self) -> str:
-        """The device in words."""
+        """Description of the device."""
         return self._map.device
 
     @property
@@ -116,8 +117,8 @@ class DivergenceMap:
 
     @property
     def pixel_steps(self) -> int:
-        """Steps taken: of divergence the sum of :attr:`times`, each step by a pixel's both systems; of other quantities all steps
-        of all pixels."""
+        """Steps taken: of a divergence map the sum of :attr:`steps_together`, where a step is taken by both systems of a pixel; of
+        other quantities all steps of all pixels."""
         return self._map.pixel_steps
 
     @property
@@ -197,9 +198,9 @@ class DivergenceMap:
     ) -> None:
         """Writes the map, as the command line's ``--out`` does, byte for byte.
 
-        :param path: ``.png`` (picture of the values, of divergence of steps - times), ``.tif`` (picture without axes, for very large maps), ``.npy``
-            (array) or ``.npz`` (array ``times``, of other quantities ``values``, ``spec.json`` and, if there are any, ``points``). A file of that name is
-            replaced, once the new one is complete.
+        :param path: ``.png`` (picture of the values; of a divergence map, of steps - steps_together), ``.tif`` (picture without
+            axes, for very large maps), ``.npy`` (array) or ``.npz`` (array ``steps_together``, or ``values`` for other quantities;
+            ``spec.json``; and ``points``, if there are any). A file of that name is replaced, once the new one is complete.
         :param bare: the picture alone, a pixel of the map each, without axes and colour bar.
         :param colormap: of the picture: inferno, viridis, magma, plasma, cividis, grey or turbo.
         :param title: above the picture.
@@ -220,7 +221,7 @@ class DivergenceMap:
         title: Optional[str] = None,
         **imshow: Any,
     ) -> Axes:
-        """Draws the values (of divergence steps - times) with matplotlib, row 0 on top, and gives back the axes.
+        """Draws the values (of divergence steps - steps_together) with matplotlib, row 0 on top, and gives back the axes.
 
         Points that are not in rows and columns are dots at the grid body's start x and y.
 
@@ -325,69 +326,68 @@ def divergence(
     threads: Optional[int] = None,
     progress: Progress = None,
 ) -> DivergenceMap:
-    """Computes a map: for each start position of one body, how many steps until its trajectory and that
-    of a slightly shifted twin part, or another ``quantity``. The start states are those of a grid, or any that are given one by one.
+    """Computes a map: for each start position of one body, the number of steps until its trajectory and that of a slightly
+    shifted twin part, or another ``quantity``. The start states form a grid, or are given as points.
 
     Names and defaults are those of the command line ``trisolar divergence``; without options it is the headline map.
     Lengths, times and masses are in any consistent units: ``g`` ties them together. Numbers may be Python's or
-    NumPy's, sequences lists, tuples or arrays.
-    A map has the same bits on every CPU and GPU
-    (but for the precision "fast").
+    NumPy's, and sequences may be lists, tuples or arrays. A map has the same bits on every CPU and GPU (except with the precision
+    "fast").
 
     Other Python threads run meanwhile. Ctrl-C ends the run within a second with ``KeyboardInterrupt``.
 
-    :param spec: where values come from that are not given below: a mapping with the same names (such as another
+    :param spec: the source of values that are not given below: a mapping with the same names (such as another
         map's ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in
         ``.toml``).
-    :param preset: begin with the values of a map of Badger's study: "headline" or "panorama" (x from -40 to 470,
+    :param preset: start from the values of a map of Badger's study: "headline" or "panorama" (x from -40 to 470,
         10200 x 1600 pixels, 200000 steps); ``spec`` and options override them.
-    :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3), x, y, z of the
-        grid body; (..., 9), those of bodies 1, 2, 3; (..., 18), and their velocities; or (..., 21), and their masses (length,
-        length / time, mass). ``times`` has the shape of the leading axes. The grid's options (and what else the points
-        tell) are then not allowed here, and those of ``spec`` are not used.
+    :param points: start states instead of a grid, any number of them in an array of any shape: (..., 3) with x, y, z of
+        the grid body; (..., 9) with those of bodies 1, 2, 3; (..., 18) also with their velocities; or (..., 21) also with their
+        masses (length, length / time, mass). ``steps_together`` has the shape of the leading axes. The options of the grid, and
+        of values that the points contain, are then not allowed here, and those of ``spec`` are not used.
     :param size: pixels: (width, height), or one number for a square [300].
     :param center: centre of the map along the two spanned axes, 2 numbers (length) [(0, 0)].
     :param span: extent along the two spanned axes, 2 numbers, or one, which makes pixels square (length) [40].
-    :param plane: which two coordinates of the grid body the map spans: "xy", "xz" or "yz" ["xy"].
-    :param body: the grid body, which the pixel places and whose twin is shifted: 1, 2 or 3 [1].
-    :param masses: of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)]. With leading axes, (..., 3), they are
-        those of as many start states.
-    :param positions: at the start, 3 x 3: a row a body (length); of the grid body only the coordinate outside the
-        plane counts [((0, 0, -11), (0, 0, 0), (10, 10, 12))]. With leading axes, (..., 3, 3), they are those of as many
-        start states; of the grid body all coordinates count then.
-    :param velocities: at the start, 3 x 3: a row a body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))]. With
-        leading axes, (..., 3, 3), they are those of as many start states. The leading axes of points, masses, positions and
-        velocities are broadcast against each other, and ``times`` has their shape.
+    :param plane: the two coordinates of the grid body that the map spans: "xy", "xz" or "yz" ["xy"].
+    :param body: the grid body, whose start position depends on the pixel and whose twin is shifted: 1, 2 or 3 [1].
+    :param masses: masses of the bodies, 3 numbers (mass); 0 for a test body [(10, 20, 30)]. With leading axes, (..., 3), each
+        start state has masses of its own.
+    :param positions: start positions, 3 x 3, a row for each body (length); of the grid body only the coordinate outside the
+        plane is used [((0, 0, -11), (0, 0, 0), (10, 10, 12))]. With leading axes, (..., 3, 3), each start state has positions of
+        its own, and all coordinates of the grid body are used.
+    :param velocities: start velocities, 3 x 3, a row for each body (length / time) [((-3, 0, 0), (0, 0, 0), (3, 0, 0))]. With
+        leading axes, (..., 3, 3), each start state has velocities of its own. The leading axes of points, masses, positions and
+        velocities are broadcast against each other, and ``steps_together`` has their shape.
     :param g: gravitational constant (length^3 / mass / time^2) [9.8].
     :param softening: softening length (length) [0].
-    :param steps: after which a pixel counts as never parted, 1 to 4294967294 [50000].
+    :param steps: number of steps after which a pixel counts as never parted, 1 to 4294967294 [50000].
     :param dt: time step (time) [0.001].
-    :param shift: of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
-    :param critical_distance: up to which the grid body counts as together with its twin (length) [0.5].
-    :param quantity: what is computed of each pixel: "divergence" (steps until the twins part), "closest-approach" (least
+    :param shift: shift of the grid body's twin, 3 numbers, or one for all three axes (length) [0.001].
+    :param critical_distance: distance up to which the grid body counts as together with its twin (length) [0.5].
+    :param quantity: the quantity to compute for each pixel: "divergence" (steps until the twins part), "closest-approach" (least
         distance of any two bodies during the run, length) or "ftle" (finite-time Lyapunov exponent, 1 / time); the latter two in
         the precision "f64" ["divergence"].
     :param precision: the arithmetic: "f64", "fast", "mixed", "f32", "fixed", "fixed:BITS" (8 to 56 bits after the
         point) or "float-float" ["f64"].
-    :param integrator: what steps the trajectories (others than the default with "f64" only): "explicit-euler",
+    :param integrator: integrator of the trajectories (all except the default need "f64"): "explicit-euler",
         "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth", "adams-bashforth-2", "adams-bashforth-4",
         "runge-kutta-4" or "hermite-4" ["explicit-euler"].
-    :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which leaves order 2) or
+    :param start: how the Adams-Bashforth integrators take their first steps: "euler" (which reduces the order to 2) or
         "runge-kutta" ["euler"].
     :param max_error: the share of unresolved pixels (:attr:`DivergenceMap.unresolved`) above which the map is a failure, a
         ``RuntimeError`` [none; well above 0.1 there is a warning].
-    :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
+    :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu" (both
         together).
-    :param gpus: which GPUs: "all", or numbers as :func:`devices` has them, such as 0, (0, 2) or "0,2" [all, but only as
+    :param gpus: the GPUs: "all", or numbers as :func:`devices` shows them, such as 0, (0, 2) or "0,2" [all, but only as
         many as the map can keep busy].
-    :param driver: how several GPUs are driven: "threads" (a thread each, pixels handed out as they go, so that all finish
-        together) or "single" (one thread, an equal part each).
-    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param progress: a function that is called some times a second, in the calling thread, with the steps accounted
-        for and those of the whole map; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
-    :returns: the map; ``.times`` (of divergence) or ``.values`` (of any quantity) is the array.
+    :param driver: how several GPUs are driven: "threads" (a thread for each, with pixels handed out on demand, so that
+        all finish together) or "single" (one thread, with an equal part for each GPU).
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param progress: a function that is called a few times a second, in the calling thread, with the number of steps
+        accounted for and that of the whole map; an exception that it raises ends the run. ``True`` shows a bar (needs tqdm).
+    :returns: the map; ``.steps_together`` (of divergence) or ``.values`` (of any quantity) is the array.
     :raises ValueError: a value that is not allowed, with the message of the command line.
-    :raises TypeError: a value of another kind.
+    :raises TypeError: a value of a wrong type.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a share of unresolved pixels above
@@ -449,7 +449,8 @@ def _states(
 def _parts(
     points: npt.NDArray[np.float64], given: Dict[str, object], usual: Dict[str, Any]
 ) -> Dict[str, npt.NDArray[np.float64]]:
-    """The parts that points contain: 3 numbers are the position of the grid body; more numbers are all positions, velocities and masses."""
+    """The parts that points contain: 3 numbers are the position of the grid body; more numbers are all positions, velocities and
+    masses."""
     numbers = points.shape[-1] if points.ndim else 0
     if numbers == 3:
         placed = np.array(given.get("positions", usual["positions"]), np.float64)

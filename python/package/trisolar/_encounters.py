@@ -1,4 +1,4 @@
-"""Complete three-body encounters: who escapes, when and how fast, and which binary stays behind."""
+"""Complete three-body encounters: which body escapes, when and how fast, and which binary stays behind."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import xarray
 
 ENCOUNTER_OUTCOMES: Dict[int, str] = dict(_trisolar.encounter_outcomes())
-"""How runs end: the numbers in the column ``outcome`` of :attr:`Encounters.records` and what they stand for."""
+"""The outcomes of runs: the numbers in the column ``outcome`` of :attr:`Encounters.records`, with their names."""
 
 
 class Encounters:
-    """Encounters that have ended, a record for each. Made by :func:`encounters`.
+    """Computed encounters with a record for each. Made by :func:`encounters`.
 
     ``numpy.asarray(encounters)`` is :attr:`records`.
     """
@@ -56,8 +56,8 @@ class Encounters:
 
     @property
     def spec(self) -> Dict[str, Any]:
-        """Every value that the records depend on, under the names of :func:`encounters`, but for points. As ``spec=`` of another
-        call (with ``points``, if there were any) it gives the same records, to the bit."""
+        """Every value on which the records depend, under the names of :func:`encounters`, except points. As ``spec=`` of another
+        call (with ``points``, if there were any) it gives the same records, bit for bit."""
         return dict(self._spec)
 
     @property
@@ -67,8 +67,8 @@ class Encounters:
 
     @property
     def summary(self) -> Dict[str, Any]:
-        """Outcomes and escapers with their numbers, shares and 95 % intervals, lifetimes, and errors: what
-        ``trisolar encounters --json`` has as ``summary``."""
+        """Outcomes and escapers with their numbers, shares and 95 % intervals, lifetimes, and errors: the
+        member ``summary`` of ``trisolar encounters --json``."""
         summary: Dict[str, Any] = json.loads(self._found.summary)
         return summary
 
@@ -79,7 +79,7 @@ class Encounters:
 
     @property
     def device(self) -> str:
-        """The device in words."""
+        """Description of the device."""
         return self._found.device
 
     @property
@@ -89,12 +89,12 @@ class Encounters:
 
     @property
     def warnings(self) -> List[str]:
-        """Why the records may not be what was meant: energies that are wrong, runs that a limit ended."""
+        """Reasons why the records may not be what the user intended: large energy errors, and runs that a limit ended."""
         return self._found.warnings
 
     @property
     def notes(self) -> List[str]:
-        """What should be known, such as that no GPU could be used."""
+        """Notes, such as that no GPU could be used."""
         return self._found.notes
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> npt.NDArray[np.void]:
@@ -126,7 +126,7 @@ class Encounters:
         return frame
 
     def to_xarray(self) -> xarray.Dataset:
-        """The records as a dataset: of a map over its parameters as coordinates, otherwise over ``run``. ``attrs`` has the
+        """The records as a dataset, with the parameters of a map as coordinates, otherwise with ``run``. ``attrs`` has the
         specification as TOML text, and the numbers of outcomes.
 
         :raises ImportError: without xarray.
@@ -161,8 +161,8 @@ class Encounters:
 
         :param path: ``.npz`` or ``.csv``; ``.png`` for the picture of a map. A file of that name is replaced, once the new one is
             complete.
-        :param theme: of a picture: "dark" or "light".
-        :raises ValueError: another extension, or a picture of runs that are no map.
+        :param theme: theme of a picture: "dark" or "light".
+        :raises ValueError: another extension, or a picture of runs that are not a map.
         :raises OSError: the file cannot be written.
         """
         names(theme=theme)
@@ -204,62 +204,65 @@ def encounters(
     gpus: Optional[int] = None,
     progress: Progress = None,
 ) -> Encounters:
-    """Integrates three bodies to the end, run after run, G = 1: who escapes, when, how fast, and which binary stays behind.
+    """Integrates three-body encounters to their ends (G = 1): which body escapes, when and how fast, and which binary stays behind.
 
     >>> found = trisolar.encounters(n=10_000, draw="inclination=isotropic")
     >>> found.records["time"].mean()
     >>> found.to_pandas().groupby("body").size()
 
-    Names and defaults are those of the command line ``trisolar encounters``. Run i depends on the seed and i alone, with the same
-    bits on every CPU and GPU.
+    Names and defaults are those of the command line ``trisolar encounters``. Run i depends only on the seed and i, and has the
+    same bits on every CPU and GPU.
 
     Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second.
 
-    :param spec: where values come from that are not given below: a mapping with the same names (such as another result's
+    :param spec: the source of values that are not given below: a mapping with the same names (such as another result's
         ``spec``), TOML text, or the path of a TOML file.
-    :param setup: what three bodies start as: "binary-single", "free-fall" or "burrau" ["binary-single"].
-    :param points: start states: (n, 21), positions, velocities and masses of bodies 1, 2 and 3.
-    :param n: runs, 1 to 2**32 [10000; burrau: 1].
-    :param seed: of all draws [1].
-    :param masses: of bodies 1, 2 (the binary) and 3 [15, 17.5, 12.5; free-fall: 1, 1, 1].
+    :param setup: the kind of start: "binary-single", "free-fall" or "burrau" ["binary-single"].
+    :param points: start states, (n, 21): positions, velocities and masses of bodies 1, 2 and 3.
+    :param n: number of runs, 1 to 2**32 [10000; burrau: 1].
+    :param seed: seed of all draws [1].
+    :param masses: masses of bodies 1, 2 (the binary) and 3 (mass) [15, 17.5, 12.5; free-fall: 1, 1, 1].
     :param a: semi-major axis of the binary (length) [5].
-    :param e: its eccentricity [0].
-    :param inclination: of the binary to the direction in which the single comes in (degrees) [uniform; of a map: 90].
-    :param node: longitude of its ascending node (degrees) [0].
-    :param argument: argument of its pericentre (degrees) [0].
-    :param phase: its mean anomaly (degrees) [uniform; of a map: 0].
-    :param distance: of the single from the binary's centre of mass (length) [100].
-    :param v_inf: velocity of the single at infinity (length / time) [at rest at its distance].
-    :param impact: its impact parameter (length) [0].
-    :param x: free-fall: x of body 3 (length) [drawn in the region of Agekyan and Anosova (1967); of a map: 0.2].
-    :param y: free-fall: y of body 3 (length) [likewise; of a map: 0.5].
+    :param e: eccentricity of the binary [0].
+    :param inclination: angle between the binary's angular momentum and the direction in which the single body comes in (degrees)
+        [uniform; in a map 90].
+    :param node: longitude of the binary's ascending node (degrees) [0].
+    :param argument: argument of the binary's pericentre (degrees) [0].
+    :param phase: mean anomaly of the binary (degrees) [uniform; in a map 0].
+    :param distance: distance of the single body from the binary's centre of mass (length) [100].
+    :param v_inf: velocity of the single body at infinity (length / time) [at rest at its distance].
+    :param impact: impact parameter of the single body (length) [0].
+    :param x: free-fall: x of body 3 (length) [drawn in the region of Agekyan and Anosova (1967); in a map 0.2].
+    :param y: free-fall: y of body 3 (length) [likewise; in a map 0.5].
     :param draw: parameters that are drawn: "NAME=LAW" or "NAME=LAW:LOW:HIGH", one or a sequence, such as
         "inclination=isotropic", "e=thermal" or "impact=disc:0:20".
     :param map: a map over one or two parameters, columns first: "NAME" or "NAME=LOW:HIGH", such as "phase,inclination".
     :param size: pixels of the map: its width, or width and height [300].
-    :param order: of the integrator: 2, 6 or 8 [6].
+    :param order: order of the integrator: 2, 6 or 8 [6].
     :param steps_per_period: steps in a period of the tightest circular binary that the energy allows, 10 to 1e6
         [1000, 50, 35 at order 2, 6, 8].
     :param jump: tolerance of jumps over excursions, 1e-12 to 1e-4, or "off" [1e-6].
-    :param escape_radius: where an unbound body has escaped, 5 to 1e6 (semi-major axes of the binary) [20].
-    :param radii: of bodies 1, 2 and 3, which collide when they touch (length) [0, 0, 0].
-    :param max_time: when runs end that are still open (time) [never].
-    :param max_steps: steps after which they end, 1 to 4e9 [4000000].
+    :param escape_radius: distance at which an unbound body has escaped, 5 to 1e6 (semi-major axes of the binary) [20].
+    :param radii: radii of bodies 1, 2 and 3, which collide when they touch (length) [0, 0, 0].
+    :param max_time: time at which open runs end (time) [none].
+    :param max_steps: number of steps after which open runs end, 1 to 4e9 [4000000].
     :param max_error: the relative energy error of any run above which the computation fails with a ``RuntimeError``
         [none; above 1e-6 there is a warning].
-    :param backend: where to compute: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
+    :param backend: the engine: "auto" (GPUs, where there are any, for 20000 runs or more), "cpu", "gpu", or "gpu+cpu"
         (both together).
-    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param gpus: GPUs that share the work, which chooses ``backend="gpu"`` [all, but only as many as the runs can keep busy].
-    :param progress: a function that is called some times a second, in the calling thread, with the runs that have ended and all
-        runs; an exception of it ends the computation. ``True`` shows a bar (needs tqdm).
-    :returns: the records and what they come to.
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param gpus: number of GPUs that share the work, which chooses ``backend="gpu"`` [all, but only as many as the runs can
+        keep busy].
+    :param progress: a function that is called a few times a second, in the calling thread, with the number of runs that
+        have ended and the total number; an exception that it raises ends the computation. ``True`` shows a bar (needs
+        tqdm).
+    :returns: the records and their summary.
     :raises ValueError: a value that is not allowed, with the message of the command line.
-    :raises TypeError: a value of another kind.
+    :raises TypeError: a value of a wrong type.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or an energy error above ``max_error``.
 
-    Energies that are wrong by more than 1e-6 give an :class:`AccuracyWarning`, runs that a limit ended a
+    Energy errors above 1e-6 give an :class:`AccuracyWarning`, and runs that a limit ended give a
     :class:`TrisolarWarning`; both are subclasses of ``UserWarning``.
     """
     options = parameters("encounters", locals())

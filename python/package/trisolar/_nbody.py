@@ -24,7 +24,7 @@ class Diagnostics(TypedDict):
     potential: float
     """Potential energy, softened."""
     total: float
-    """The sum of both."""
+    """The sum of the kinetic and the potential energy."""
     momentum: List[float]
     """3 numbers (mass length / time)."""
     angular_momentum: List[float]
@@ -85,7 +85,7 @@ class Nbody(Run[NbodyState, _trisolar.NbodyState]):
     """A running integration, an iterator of :class:`NbodyState`. Made by :func:`nbody`.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
-    of a ``with`` block) or forgotten.
+    of a ``with`` block) or garbage-collected.
     """
 
     _name = "nbody"
@@ -144,29 +144,29 @@ def nbody(
     Other Python threads run meanwhile. Ctrl-C raises ``KeyboardInterrupt`` within a second, between the steps of a run
     and within one.
 
-    :param spec: where values come from that are not given below: a mapping with the same names (such as another run's
+    :param spec: the source of values that are not given below: a mapping with the same names (such as another run's
         ``spec``), TOML text, or the path of a TOML file (a ``pathlib.Path``, or a string that ends in ``.toml``).
     :param model: start model: "plummer", "cube", "sphere", "kepler", "burrau", "figure-eight", "lagrange", "line",
         "outer-planets" or "six-bodies" ["plummer"].
     :param input: start from a file of bodies: .csv, .npz, .tipsy, .bin, or text.
     :param bodies: start from arrays: ``mass`` (n,), ``position`` and ``velocity`` (n, 3), or (n, 2) in the plane, in a
         mapping (such as what ``numpy.load`` makes of an npz) or an object with these names (such as a state of another
-        run). The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step, names,
-        dimensions.
-    :param n: bodies of the model [1024; line: 4], or those that the file must have.
-    :param seed: of a random model [1].
-    :param half_width: cube: half its edge (length) [1].
+        run). The values that a state or an npz has are used unless an option overrides them: G, softening, time, time step,
+        names, dimensions.
+    :param n: number of bodies of the model [1024; line: 4], or the number that the file must have.
+    :param seed: seed of a random model [1].
+    :param half_width: cube: half the edge (length) [1].
     :param speed: cube: largest component of a velocity (length / time) [0].
-    :param masses: cube: least and greatest mass [all equal, 1 together].
-    :param radius: sphere: its radius (length) [1].
+    :param masses: cube: least and greatest mass [all equal, with the sum 1].
+    :param radius: sphere: the radius (length) [1].
     :param semi_major: kepler: half the major axis (length) [1].
     :param eccentricity: kepler: from 0 to below 1 [0.5].
-    :param mass_ratio: kepler: mass of the second body, that of the first being 1 [1].
+    :param mass_ratio: kepler: mass of the second body, relative to that of the first [1].
     :param g: gravitational constant (length^3 / mass / time^2) [that of the model's units or of the file or bodies;
         otherwise 6.673e-11 for text in the format of Pacheco & Malensek (2021) and 1 for others; ``notes`` says so].
     :param softening: softening length (length) [that of the file or bodies, or 0].
     :param dt: time step (time) [one that suits the model, that of the file or bodies, or 0.001].
-    :param steps: to take [1000].
+    :param steps: number of steps [1000].
     :param dimensions: 2 (the plane z = 0) or 3.
     :param integrator: "explicit-euler", "symplectic-euler", "leapfrog", "velocity-verlet", "forest-ruth",
         "adams-bashforth-2", "adams-bashforth-4" or "runge-kutta-4" ["velocity-verlet"].
@@ -177,21 +177,21 @@ def nbody(
         a time proportional to the square of the number of bodies) or "none" ["ends"].
     :param max_error: the relative energy error above which the run fails with a ``RuntimeError``, after its last state
         [none; above 0.01 there is a warning].
-    :param every: steps from state to state [all: the start and the end].
-    :param backend: where to compute: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
-    :param device: number of the GPU, or of the first of several; it must be there [0].
-    :param gpus: how many GPUs compute together, from ``device`` on, 1 to 64, all of which must be there; their number
+    :param every: number of steps between two states [all: the start and the end].
+    :param backend: the engine: "auto" (a GPU for 2048 bodies and more, if one can be used), "cpu" or "gpu".
+    :param device: number of the GPU, or of the first of several; it must exist [0].
+    :param gpus: number of GPUs that compute together, from ``device`` on, 1 to 64, all of which must exist; their number
         changes no bit [all from 131072 bodies on].
-    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
-    :param schedule: how threads share rows of bodies: "dynamic" (whoever is free takes the next), "block", "cyclic", or
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use; 1 for few bodies].
+    :param schedule: how threads share rows of bodies: "dynamic" (a free thread takes the next row), "block", "cyclic", or
         "cyclic-forces" (cyclic, but sums in blocks).
     :param partials: partial sums of the reduced solver on the CPU: "rows" (the same bits for any number of threads) or
         "threads" (less memory for many bodies, but the last bits depend on threads and schedule).
-    :param progress: a function that is called some times a second, in the thread that waits for a state, with the steps
-        done and all steps; an exception of it ends the run. ``True`` shows a bar (needs tqdm).
+    :param progress: a function that is called a few times a second, in the thread that waits for a state, with the number
+        of steps done and the total number; an exception that it raises ends the run. ``True`` shows a bar (needs tqdm).
     :returns: the run, an iterator.
     :raises ValueError: a value that is not allowed, with the message of the command line.
-    :raises TypeError: a value of another kind.
+    :raises TypeError: a value of a wrong type.
     :raises OSError: a file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, coordinates that are no longer finite

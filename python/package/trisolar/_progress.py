@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from typing import Callable, Iterator, Optional, Union
 
 Progress = Union[bool, Callable[[int, int], object], None]
-"""``True`` for a bar (needs tqdm), or a function that is called with the steps done and all steps."""
+"""``True`` for a bar (needs tqdm), or a function that is called with the number of steps done and the total number."""
 
 Tell = Callable[[int, int], object]
 """Called with the number of steps done and the total."""
 
 
 def checked(progress: Progress) -> Progress:
-    """The same, if it is one.
+    """Returns ``progress`` if it is valid.
 
-    :raises TypeError: otherwise.
+    :raises TypeError: if it is not.
     """
     if progress is None or isinstance(progress, bool) or callable(progress):
         return progress
@@ -24,7 +24,7 @@ def checked(progress: Progress) -> Progress:
 
 @contextmanager
 def watching(progress: Progress, name: str) -> Iterator[Optional[Tell]]:
-    """The function to be called with the steps done and all steps, if any."""
+    """The function that is called with the number of steps done and the total number, if there is one."""
     progress = checked(progress)
     if progress is None or progress is False:
         yield None

@@ -36,7 +36,7 @@ class Run(Iterator[State], Generic[State, Found]):
     """A running integration, an iterator of its states.
 
     It computes in a thread of its own, one state ahead. It ends when it is exhausted, closed (:meth:`close`, or the end
-    of a ``with`` block) or forgotten.
+    of a ``with`` block) or garbage-collected.
     """
 
     _name = "run"
@@ -72,7 +72,7 @@ class Run(Iterator[State], Generic[State, Found]):
 
     @property
     def device(self) -> str:
-        """The device in words."""
+        """Description of the device."""
         return self._computing.device
 
     @property

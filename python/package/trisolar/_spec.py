@@ -57,7 +57,7 @@ def parameters(system: str, arguments: Mapping[str, object]) -> Dict[str, object
 
 
 def bodies_of(bodies: Any) -> Tuple[npt.NDArray[np.float64], ...]:
-    """``mass`` (n), ``position`` and ``velocity`` (n, 3) or (n, 2): of a mapping, or of an object with these names."""
+    """``mass`` (n), ``position`` and ``velocity`` (n, 3) or (n, 2) from a mapping or from an object with these names."""
     arrays: List[npt.NDArray[np.float64]] = []
     for name in ("mass", "position", "velocity"):
         try:
@@ -105,21 +105,21 @@ def told_of(bodies: Any) -> Told:
 def options(
     backend: str, threads: Optional[int], gpus: Gpus, driver: str = "threads"
 ) -> _trisolar.Options:
-    """The options of computations, checked."""
+    """Checks the options of computations."""
     names(backend=backend, driver=driver)
     wholes(threads=threads)
     return _trisolar.Options(backend, threads, _gpus(gpus), driver)
 
 
 def names(**given: object) -> None:
-    """Raises a TypeError that names what is not a string."""
+    """Raises a TypeError that names the first argument that is not a string."""
     for name, value in given.items():
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a string, not {value!r}")
 
 
 def wholes(**given: object) -> None:
-    """Raises a TypeError that names what is neither a whole number nor None."""
+    """Raises a TypeError that names the first argument that is neither a whole number nor None."""
     for name, value in given.items():
         if value is not None and not _is_whole(value):
             raise TypeError(f"{name} must be a whole number, not {value!r}")

@@ -31,24 +31,24 @@ def sweep(
     ...     print(values["mass2"], values["dt"], map.never_parted)
 
     Names and defaults are those of the command line ``trisolar sweep``. Every map is checked before the first is computed.
-    The values of the second parameter run fastest. Ctrl-C raises ``KeyboardInterrupt`` within a second.
+    The second parameter varies fastest. Ctrl-C raises ``KeyboardInterrupt`` within a second.
 
-    :param spec: where values come from that are not given below, as for :func:`divergence`.
+    :param spec: the source of values that are not given below, as for :func:`divergence`.
     :param vary: one parameter or two, with their values: a mapping from names to sequences of numbers or to texts such as
         "5:40:16" (evenly spaced), "1e-6:1e-2:9:log" (of a constant ratio) or "1,2,5"; or texts as on the command line,
         "mass2=5:40:16". Names are mass1 to mass3, x1 to z3 (start positions), vx1 to vz3 (start velocities), center1,
         center2, span, shift, steps, dt, g, softening and critical-distance.
-    :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
-    :param gpus: which GPUs, as for :func:`divergence`.
+    :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
+    :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
-    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param progress: a function that is called after each map with the maps done and all maps; an exception of it ends the
-        sweep. ``True`` shows a bar (needs tqdm).
-    :param options: of every map, as for :func:`divergence`, such as ``size`` or ``max_error``.
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param progress: a function that is called after each map with the number of maps done and the total number; an
+        exception that it raises ends the sweep. ``True`` shows a bar (needs tqdm).
+    :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``.
     :returns: the values of the parameters by name, and the map, one after the other.
     :raises ValueError: a value that is not allowed, in any map, or a parameter that is varied twice; with the message of
         the command line.
-    :raises TypeError: a value of another kind.
+    :raises TypeError: a value of a wrong type.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a map whose share of unresolved

@@ -32,21 +32,22 @@ def zoom(
     Names and defaults are those of the command line ``trisolar zoom``. Every frame is checked before the first is
     computed. Ctrl-C raises ``KeyboardInterrupt`` within a second.
 
-    :param spec: where values come from that are not given below, as for :func:`divergence`.
+    :param spec: the source of values that are not given below, as for :func:`divergence`.
     :param preset: schedule: "document" (the zoom of Badger's study, 500 frames), "video" (from 1.28 km to 518 nm, 937 frames) or
         "none" (100 frames).
     :param frames: number of frames, 1 to 99999 [the preset's].
-    :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they go before the preset's.
-    :param backend: where to compute: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
-    :param gpus: which GPUs, as for :func:`divergence`.
+    :param set: a formula for a parameter, such as "span=40/2^(frame/30)", or several; they override the preset's.
+    :param backend: the engine: "auto" (GPUs if any can be used, otherwise the CPU), "cpu", "gpu", or "gpu+cpu".
+    :param gpus: the GPUs, as for :func:`divergence`.
     :param driver: how several GPUs are driven, as for :func:`divergence`.
-    :param threads: of the CPU engine, 1 to 4096 [as many as the process may use].
-    :param progress: a function that is called after each frame with the frames done and all frames; an exception of it
-        ends the zoom. ``True`` shows a bar (needs tqdm).
-    :param options: of every map, as for :func:`divergence`, such as ``size`` or ``max_error``; a center goes before the preset's.
+    :param threads: number of threads of the CPU engine, 1 to 4096 [as many as the process may use].
+    :param progress: a function that is called after each frame with the number of frames done and the total number; an
+        exception of it ends the zoom. ``True`` shows a bar (needs tqdm).
+    :param options: options of every map, as for :func:`divergence`, such as ``size`` or ``max_error``; ``center`` overrides
+        the preset's.
     :returns: the maps, one after the other.
     :raises ValueError: a value that is not allowed, in any frame, with the message of the command line.
-    :raises TypeError: a value of another kind.
+    :raises TypeError: a value of a wrong type.
     :raises OSError: a specification file that cannot be read.
     :raises MemoryError: too little memory, on the device or the host.
     :raises RuntimeError: no usable GPU (with ``backend="gpu"``), a GPU that failed, or a map whose share of unresolved

@@ -15,7 +15,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use super::context::{BarrierCall, BarrierKind, BlockContext, Context, Wait, set_current};
 use super::error::{EmulatorError, SendFault, Waiting};
 use super::launch::{AnyKernel, Launch, Random, Stats};
-use super::memory::{LIMIT, SharedMemory};
+use super::memory::{MAX_SHARED_BYTES, SharedMemory};
 use super::stacks::Stacks;
 use super::statics::Turn;
 use super::warp::{WarpCall, resolve};
@@ -118,11 +118,11 @@ impl<'a> Worker<'a> {
         shared.check(index)?;
         let statics = turn.as_ref().map_or(0, Turn::written);
         let shared_bytes = shared.total_bytes() + statics;
-        if shared_bytes > LIMIT {
+        if shared_bytes > MAX_SHARED_BYTES {
             return Err(EmulatorError::SharedMemory {
                 block: index,
                 bytes: shared_bytes,
-                limit: LIMIT,
+                limit: MAX_SHARED_BYTES,
             });
         }
         self.stats.blocks += 1;

@@ -68,7 +68,7 @@ struct Threads<'a>(&'a [u32]);
 
 impl fmt::Display for Threads<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 8;
+        const MAX_RANGES_SHOWN: usize = 8;
         let mut ranges: Vec<(u32, u32)> = Vec::new();
         for &thread in self.0 {
             match ranges.last_mut() {
@@ -82,14 +82,18 @@ impl fmt::Display for Threads<'_> {
             self.0.len(),
             if self.0.len() == 1 { "" } else { "s" }
         )?;
-        for (i, (first, last)) in ranges.iter().take(SHOWN).enumerate() {
+        for (i, (first, last)) in ranges.iter().take(MAX_RANGES_SHOWN).enumerate() {
             let comma = if i == 0 { "" } else { ", " };
             match first == last {
                 true => write!(f, "{comma}{first}")?,
                 false => write!(f, "{comma}{first}-{last}")?,
             }
         }
-        f.write_str(if ranges.len() > SHOWN { ", …)" } else { ")" })
+        f.write_str(if ranges.len() > MAX_RANGES_SHOWN {
+            ", …)"
+        } else {
+            ")"
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A launch: its dimensions, its options and their limits.
 
 use super::error::EmulatorError;
-use super::memory::LIMIT;
+use super::memory::MAX_SHARED_BYTES;
 
 /// Extent of a grid (in blocks) or a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,12 +180,12 @@ impl Launch {
                 "at most 1024",
             );
         }
-        if self.shared_bytes > LIMIT {
+        if self.shared_bytes > MAX_SHARED_BYTES {
             let block = [0; 3];
             return Err(EmulatorError::SharedMemory {
                 block,
                 bytes: self.shared_bytes,
-                limit: LIMIT,
+                limit: MAX_SHARED_BYTES,
             });
         }
         if self.workers == Some(0) {
@@ -209,7 +209,7 @@ pub(super) struct AnyKernel {
     pub(super) call: unsafe fn(*const ()),
 }
 
-// SAFETY: `Launch::run` makes its caller promise that the closure may be called from any thread.
+// SAFETY: `Launch::run` requires its caller to guarantee that the closure may be called from any thread.
 unsafe impl Send for AnyKernel {}
 // SAFETY: as above.
 unsafe impl Sync for AnyKernel {}

@@ -7,10 +7,10 @@ use std::ptr::NonNull;
 use super::error::{EmulatorError, Fault, fail};
 
 /// The largest shared memory of a block on any current GPU: 227 KiB.
-pub(crate) const LIMIT: usize = 232_448;
+pub(crate) const MAX_SHARED_BYTES: usize = 232_448;
 
-/// Bytes on either side of an array that are checked for stray writes.
-const GUARD: usize = 64;
+/// Number of bytes on either side of an array that are checked for stray writes.
+const GUARD_LENGTH: usize = 64;
 const GUARD_BYTE: u8 = 0xc5;
 /// The initial content of shared memory. As an f32 or f64 it is a huge number, so that results computed from it stand out.
 pub(super) const FRESH_BYTE: u8 = 0x7e;
@@ -37,8 +37,8 @@ struct Region {
 impl Region {
     fn new(key: Key, name: &'static str, bytes: usize, align: usize) -> Self {
         let align = align.max(ALIGNMENT);
-        let Ok(layout) = Layout::from_size_align(align + bytes + GUARD, align) else {
-            unreachable!("a shared array is within LIMIT, so its layout is valid")
+        let Ok(layout) = Layout::from_size_align(align + bytes + GUARD_LENGTH, align) else {
+            unreachable!("a shared array is within MAX_SHARED_BYTES, so its layout is valid")
         };
         // SAFETY: the layout has a size other than 0.
         let Some(base) = NonNull::new(unsafe { alloc(layout) }) else {
@@ -62,11 +62,13 @@ impl Region {
 
     fn refresh(&mut self) {
         let start = self.start().as_ptr();
-        // SAFETY: GUARD <= ALIGNMENT <= align bytes lie before the array, GUARD bytes after it.
+        // SAFETY: GUARD_LENGTH <= ALIGNMENT <= align bytes lie before the array, GUARD_LENGTH bytes after it.
         unsafe {
-            start.sub(GUARD).write_bytes(GUARD_BYTE, GUARD);
+            start
+                .sub(GUARD_LENGTH)
+                .write_bytes(GUARD_BYTE, GUARD_LENGTH);
             start.write_bytes(FRESH_BYTE, self.bytes);
-            start.add(self.bytes).write_bytes(GUARD_BYTE, GUARD);
+            start.add(self.bytes).write_bytes(GUARD_BYTE, GUARD_LENGTH);
         }
         self.live = true;
     }
@@ -76,8 +78,8 @@ impl Region {
         // SAFETY: as in `refresh`, which initialised these bytes.
         let (before, after) = unsafe {
             (
-                std::slice::from_raw_parts(start.sub(GUARD), GUARD),
-                std::slice::from_raw_parts(start.add(self.bytes), GUARD),
+                std::slice::from_raw_parts(start.sub(GUARD_LENGTH), GUARD_LENGTH),
+                std::slice::from_raw_parts(start.add(self.bytes), GUARD_LENGTH),
             )
         };
         let written = |guard: &[u8]| guard.iter().any(|&byte| byte != GUARD_BYTE);
@@ -161,10 +163,10 @@ impl SharedMemory {
             self.used += bytes;
         }
         let total = self.total_bytes();
-        if total > LIMIT {
+        if total > MAX_SHARED_BYTES {
             fail(Fault::SharedMemory {
                 bytes: total,
-                limit: LIMIT,
+                limit: MAX_SHARED_BYTES,
             });
         }
         let index = found.unwrap_or_else(|| {

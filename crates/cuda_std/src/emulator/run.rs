@@ -39,7 +39,7 @@ impl Launch {
         &self,
         arguments: K::Arguments,
     ) -> Result<Stats, EmulatorError> {
-        // SAFETY: the function belongs to these arguments; the caller promises the rest.
+        // SAFETY: the function belongs to these arguments; the caller guarantees the rest.
         unsafe { self.run_erased(std::ptr::from_ref(&arguments).cast(), one_thread::<K>) }
     }
 
@@ -120,7 +120,7 @@ pub unsafe fn launch<F: Fn()>(
     shared_bytes: usize,
     kernel: F,
 ) -> Result<Stats, EmulatorError> {
-    // SAFETY: the caller makes the same promise.
+    // SAFETY: the caller guarantees the same.
     unsafe {
         Launch::new(grid, block)
             .shared_bytes(shared_bytes)

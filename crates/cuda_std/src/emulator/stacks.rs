@@ -8,7 +8,7 @@ use corosensei::stack::DefaultStack;
 use super::error::EmulatorError;
 
 /// The largest number of kept stacks of one size.
-const KEPT: usize = 4096;
+const MAX_KEPT_STACKS: usize = 4096;
 
 static KEPT_STACKS: Mutex<Option<HashMap<usize, Vec<DefaultStack>>>> = Mutex::new(None);
 
@@ -51,7 +51,9 @@ impl Drop for Stacks {
     fn drop(&mut self) {
         let mut all = KEPT_STACKS.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get_or_insert_default().entry(self.bytes).or_default();
-        let room = KEPT.saturating_sub(kept.len()).min(self.free.len());
+        let room = MAX_KEPT_STACKS
+            .saturating_sub(kept.len())
+            .min(self.free.len());
         kept.extend(self.free.drain(..room));
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments by value and in slices: structures whose vectors lie at places of their own.
+//! Arguments by value and in slices: structures whose vectors have alignments of their own.
 
 use cuda_std::glam::Vec4Swizzles;
 use cuda_std::glam::{
@@ -12,25 +12,25 @@ use crate::Out;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Body {
-    /// Before a vector of 4 bytes' alignment.
+    /// Precedes a vector with an alignment of 4 bytes.
     pub kind: u8,
     /// Three numbers without padding.
     pub place: Vec3,
-    /// Of 8 bytes' alignment.
+    /// Has an alignment of 8 bytes.
     pub corner: Vec2,
-    /// Before one of 16 bytes' alignment.
+    /// Precedes a vector with an alignment of 16 bytes.
     pub alive: bool,
-    /// Of 16 bytes' alignment.
+    /// Has an alignment of 16 bytes.
     pub colour: Vec4,
-    /// Integers.
+    /// Consists of integers.
     pub cell: IVec2,
     /// Four numbers.
     pub turn: Quat,
-    /// Of 16 bytes' alignment, of two numbers.
+    /// Has an alignment of 16 bytes and two numbers.
     pub drift: DVec2,
-    /// Integers.
+    /// Consists of integers.
     pub span: UVec4,
-    /// Of 16 bytes' alignment, of four numbers.
+    /// Has an alignment of 16 bytes and four numbers.
     pub spin: DVec4,
     /// Three numbers and padding.
     pub axis: Vec3A,
@@ -40,12 +40,12 @@ pub struct Body {
     pub flags: BVec3,
     /// An array.
     pub corners: [I16Vec2; 3],
-    /// At the end, before padding.
+    /// The last field, before padding.
     pub id: u16,
 }
 
 impl Body {
-    /// One with different values in all places.
+    /// A value with different numbers in all fields.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let x = seed as f32;

@@ -1,4 +1,4 @@
-//! Atomics: results that do not depend on the order in which threads come.
+//! Atomics, with results that do not depend on the order of the threads.
 
 use core::sync::atomic::{
     AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
@@ -10,13 +10,13 @@ use cuda_std::shared_array;
 
 use crate::{Out, Random};
 
-/// Of 32 and 64 bits in the grid's scratch, and of a block in shared memory.
+/// Atomics of 32 and 64 bits in the grid's scratch memory, and of a block in shared memory.
 #[kernel]
 pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let word = random.bits();
-    // SAFETY: the caller guarantees SCRATCH words, which are atomics here and nothing else.
+    // SAFETY: the caller guarantees SCRATCH words, which only atomics access here.
     let (long, short, signed) = unsafe {
         (
             core::slice::from_raw_parts(scratch.cast::<AtomicU64>(), 8),
@@ -35,7 +35,7 @@ pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
     signed[0].fetch_min(word as i32, Ordering::Relaxed);
     signed[1].fetch_max(word as i32, Ordering::Relaxed);
     signed[2].fetch_sub(word as i32, Ordering::Relaxed);
-    // A sum by compare and exchange.
+    // Adds with a compare-and-exchange loop.
     let mut old = long[5].load(Ordering::Relaxed);
     while let Err(found) = long[5].compare_exchange_weak(
         old,
@@ -45,18 +45,18 @@ pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
     ) {
         old = found;
     }
-    // Tickets: each exactly once, so that their sum is known.
+    // Every ticket is drawn exactly once, so that the sum of all tickets is known.
     let ticket = short[3].fetch_add(1, Ordering::Relaxed);
     long[6].fetch_add(u64::from(ticket).pow(2), Ordering::Relaxed);
 
     let own = shared_array![AtomicU32; 4];
     let t = thread::thread_idx_x();
     if t < 4 {
-        // SAFETY: below the array's length, a thread each, before the barrier.
+        // SAFETY: the index is below the array's length, each thread writes one element, and a barrier follows.
         unsafe { own.add(t as usize).write(AtomicU32::new(0)) };
     }
     thread::sync_threads();
-    // SAFETY: written before the barrier; atomics from here on.
+    // SAFETY: the elements were written before the barrier; from here on, only atomics access them.
     let own = unsafe { core::slice::from_raw_parts(own, 4) };
     own[t as usize % 3].fetch_add(word as u32 & 0xffff, Ordering::Relaxed);
     own[3].fetch_or(1 << (t % 32), Ordering::Relaxed);
@@ -66,13 +66,13 @@ pub unsafe fn atomics_of_integers(seed: u64, out: *mut u64, scratch: *mut u64) {
     }
 }
 
-/// Of 8 and 16 bits, neighbours in one word.
+/// Atomics of 8 and 16 bits that share a word with others.
 #[kernel]
 pub unsafe fn small_atomics(seed: u64, out: *mut u64, scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let word = random.bits();
-    // SAFETY: the caller guarantees SCRATCH words, which are atomics here and nothing else.
+    // SAFETY: the caller guarantees SCRATCH words, which only atomics access here.
     let (bytes, shorts, flags) = unsafe {
         (
             core::slice::from_raw_parts(scratch.cast::<AtomicU8>(), 8),
@@ -92,13 +92,13 @@ pub unsafe fn small_atomics(seed: u64, out: *mut u64, scratch: *mut u64) {
     out.put(word);
 }
 
-/// Sums of whole numbers, which have no rounding: in any order the same.
+/// Sums of integers in floating point, which need no rounding and are the same in any order.
 #[kernel]
 pub unsafe fn atomics_of_floats(seed: u64, out: *mut u64, scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
     let number = random.below(1000) as f64 - 300.0;
-    // SAFETY: the caller guarantees SCRATCH words, which are atomics here and nothing else.
+    // SAFETY: the caller guarantees SCRATCH words, which only atomics access here.
     let (double, single) = unsafe {
         (
             core::slice::from_raw_parts(scratch.cast::<AtomicF64>(), 4),
@@ -112,11 +112,11 @@ pub unsafe fn atomics_of_floats(seed: u64, out: *mut u64, scratch: *mut u64) {
 
     let own = shared_array![BlockAtomicF64; 1];
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one thread, before the barrier.
+        // SAFETY: only one thread writes, before the barrier.
         unsafe { own.write(BlockAtomicF64::new(0.25)) };
     }
     thread::sync_threads();
-    // SAFETY: written before the barrier, atomic from here on, by the threads of one block.
+    // SAFETY: the value was written before the barrier; from here on, only atomics of the threads of one block access it.
     let own = unsafe { &*own };
     // SAFETY: as above.
     unsafe { own.fetch_add(number, Ordering::Relaxed) };
@@ -125,7 +125,7 @@ pub unsafe fn atomics_of_floats(seed: u64, out: *mut u64, scratch: *mut u64) {
     out.put_f64(unsafe { own.load(Ordering::Relaxed) });
 }
 
-/// Every operation on an atomic that is a thread's own or one of many, as the caller has it.
+/// Applies every operation to an atomic, which may be a thread's own or shared, as the caller chooses.
 macro_rules! every_operation {
     ($($function:ident $atomic:ty, $word:ty;)*) => {$(
         #[inline(never)]
@@ -158,7 +158,7 @@ every_operation! {
     operations_of_u16 AtomicU16, u16;
 }
 
-/// Atomics in a thread's own memory, which no instruction of the GPU knows: directly, and through references that could be of any
+/// Atomics in a thread's own memory, for which a GPU has no instructions: directly, and through references that may point to any
 /// memory.
 #[kernel]
 pub unsafe fn atomics_of_own_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
@@ -189,11 +189,11 @@ pub unsafe fn atomics_of_own_memory(seed: u64, out: *mut u64, _scratch: *mut u64
     out.put_f32(single.swap(1.5, Ordering::Relaxed) + single.load(Ordering::Acquire));
     out.put_f64(double.load(Ordering::SeqCst));
     let block = BlockAtomicF32::new(y as f32);
-    // SAFETY: no other thread knows of it.
+    // SAFETY: no other thread can access it.
     out.put_f32(unsafe { block.fetch_add(x as f32, Ordering::SeqCst) });
 
     let (mut short, mut long) = (word as u32 % 50, word as i64);
-    // SAFETY: the variables are this thread's.
+    // SAFETY: the variables belong to this thread.
     unsafe {
         out.put(mid::atomic_inc_bounded_relaxed_u32_device(&raw mut short, 30).into());
         out.put(mid::atomic_dec_bounded_relaxed_u32_block(&raw mut short, 20).into());

@@ -1,21 +1,21 @@
-//! Functions of floating-point numbers.
+//! Floating-point functions.
 
 use cuda_std::prelude::*;
 use cuda_std::{FloatExt, GpuFloat};
 
 use crate::{Out, Random};
 
-/// Appends each function of `x`.
+/// Appends the results of several functions of `x`.
 macro_rules! each {
     ($out:ident.$put:ident($x:expr): $($name:ident)*) => {{ $( $out.$put($x.$name()); )* }};
 }
 
-/// As `each!`, by the trait: on the host `std` may have some of these names one day.
+/// Does the same as `each!` with the trait's functions, because `std` may one day have functions with some of these names.
 macro_rules! further {
     ($out:ident.$put:ident($x:expr): $($name:ident)*) => {{ $( $out.$put(FloatExt::$name($x)); )* }};
 }
 
-/// What IEEE 754 defines: the same everywhere.
+/// Functions that IEEE 754 defines, which are the same everywhere.
 #[kernel]
 pub unsafe fn exact_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -51,13 +51,13 @@ pub unsafe fn exact_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
         out.put_f32(GpuFloat::round_ties_even(x));
         out.put_f32(GpuFloat::trunc(x));
         out.put_f32(GpuFloat::fract(x));
-        // Which of two zeros is the larger is nobody's promise.
+        // It is not defined which of two zeros is the larger one.
         out.put_f32(x.max(y).min(z) + 0.0);
         out.put(u64::from(x < y) | u64::from(x == y) << 1 | u64::from(x >= z) << 2);
     }
 }
 
-/// The transcendental functions that `std` has.
+/// The transcendental functions of `std`.
 #[kernel]
 pub unsafe fn functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -85,7 +85,7 @@ pub unsafe fn functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
-/// [`functions`] of `f32`.
+/// [`functions`] for `f32`.
 #[kernel]
 pub unsafe fn functions_f32(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -110,7 +110,7 @@ pub unsafe fn functions_f32(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
-/// Error functions, gamma, Bessel and the like.
+/// Error, gamma and Bessel functions and the like.
 #[kernel]
 pub unsafe fn further_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -130,9 +130,9 @@ pub unsafe fn further_functions(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
-/// The functions of a number by their names alone: `std` has methods of the same names on the host.
+/// Calls the functions of a number by name, because `std` has methods of the same names on the host.
 struct Number(f64);
-/// The same as for [`Number`].
+/// The same as [`Number`] for `f32`.
 struct Single(f32);
 
 macro_rules! by_name {

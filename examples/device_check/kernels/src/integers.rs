@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::{Out, Random};
 
-/// Arithmetic and bits.
+/// Arithmetic and operations on bits.
 #[kernel]
 pub unsafe fn integers(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -59,7 +59,7 @@ pub unsafe fn integers(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
-/// Between all kinds of numbers: rounding, saturation, sign.
+/// Conversions between all types of numbers: rounding, saturation and sign.
 #[kernel]
 pub unsafe fn conversions(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.

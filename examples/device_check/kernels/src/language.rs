@@ -1,4 +1,4 @@
-//! What the language and `alloc` have.
+//! Features of the language and of `alloc`.
 
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use core::fmt::Write;
@@ -150,7 +150,7 @@ pub unsafe fn sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
     short.iter().for_each(|x| out.put((*x).into()));
 }
 
-/// Longer slices and other elements: quick, merge and heap sort, partial orders.
+/// Longer slices and other element types: quicksort, merge sort, heapsort, partial orders.
 #[kernel]
 pub unsafe fn long_sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -209,7 +209,7 @@ pub unsafe fn long_sorting(seed: u64, out: *mut u64, _scratch: *mut u64) {
     out.put(wide.iter().map(|w| w.0 ^ (w.1 >> 9) as u64).fold(7, hash));
 }
 
-/// Layouts: packed and unaligned fields, unions, enums with niches, large moves, booleans, characters.
+/// Layouts: packed and unaligned fields, unions, enums with niches, large moves, Booleans, characters.
 #[kernel]
 pub unsafe fn layouts(seed: u64, out: *mut u64, _scratch: *mut u64) {
     #[derive(Clone, Copy)]
@@ -250,7 +250,7 @@ pub unsafe fn layouts(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
     let bytes: [u8; 24] = core::array::from_fn(|_| random.bits() as u8);
     for at in 0..5 {
-        // SAFETY: eight bytes from 3 · at on, of 24.
+        // SAFETY: the eight bytes from 3 · at on are within 24 bytes.
         out.put(unsafe { bytes.as_ptr().add(3 * at).cast::<u64>().read_unaligned() });
     }
     out.put(u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes")));
@@ -291,7 +291,7 @@ pub unsafe fn layouts(seed: u64, out: *mut u64, _scratch: *mut u64) {
     out.put(time.as_secs() ^ u64::from(time.subsec_micros()));
 }
 
-/// What moves the elements of slices.
+/// Functions that move the elements of slices.
 #[kernel]
 pub unsafe fn slices(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -354,7 +354,7 @@ pub unsafe fn text(seed: u64, out: *mut u64, _scratch: *mut u64) {
     let (n, x) = (random.below(100_000), random.moderate());
     let mut line = format!("{n:>8}|{n:x}|{x:.3}|{x:?}|{:5}", x > 0.0);
     write!(line, " {:?} {:e}", (n as u8, "é\n"), x).ok();
-    // FNV-1a of the bytes, and some of them.
+    // The FNV-1a hash of the bytes, and some of the bytes.
     let hash = line.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
     });

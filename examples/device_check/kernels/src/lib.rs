@@ -1,16 +1,16 @@
-//! A kernel for each group of what kernels may use. All but [`by_value`] take the same arguments, and each thread writes what it
-//! found to words of its own, so that a GPU and the emulator can be compared word for word.
+//! A kernel for each group of features that kernels may use. All but [`by_value`] take the same arguments, and each thread writes its
+//! results to words of its own, so that a GPU and the emulator can be compared word for word.
 //!
 //! # Parameters
-//! - `seed`: what the numbers are drawn from
-//! - `out`: [`WORDS`] for each thread of the grid
+//! - `seed`: the seed of the random numbers
+//! - `out`: [`WORDS`] words for each thread of the grid
 //! - `scratch`: [`SCRATCH`] words for the whole grid, 0 at the start
 //!
 //! # Thread mapping
 //! A one-dimensional grid of blocks of [`BLOCK`] threads.
 //!
 //! # Safety
-//! `out` and `scratch` must be valid for reads and writes of as many words, and not be used by anybody else meanwhile.
+//! `out` and `scratch` must be valid for reads and writes of these words, and nothing else may use them during the launch.
 #![allow(clippy::missing_safety_doc)]
 
 mod arguments;
@@ -31,14 +31,14 @@ pub use language::{
 pub use memory::{barriers, shared_memory, shared_statics};
 pub use warps::{shuffles, votes};
 
-/// Words of a thread's own.
+/// Number of words that each thread writes.
 pub const WORDS: usize = 96;
-/// Words of the whole grid.
+/// Number of scratch words of the whole grid.
 pub const SCRATCH: usize = 64;
-/// Threads of a block.
+/// Number of threads of a block.
 pub const BLOCK: u32 = 64;
 
-/// Where a thread writes.
+/// The words to which a thread writes.
 pub(crate) struct Out {
     at: *mut u64,
     used: usize,
@@ -48,7 +48,7 @@ impl Out {
     /// This thread's words.
     ///
     /// # Safety
-    /// `out` as for the kernels.
+    /// `out` must be as for the kernels.
     pub unsafe fn new(out: *mut u64) -> Self {
         let index = cuda_std::thread::index_1d() as usize;
         Self {
@@ -61,17 +61,17 @@ impl Out {
     /// Appends a word.
     pub fn put(&mut self, word: u64) {
         assert!(self.used < WORDS);
-        // SAFETY: below WORDS; the words are this thread's alone.
+        // SAFETY: the index is below WORDS, and only this thread uses these words.
         unsafe { *self.at.add(self.used) = word };
         self.used += 1;
     }
 
-    /// Appends a number's bits. One NaN is as good as another: their signs and payloads are not part of IEEE 754.
+    /// Appends the bits of a number. All NaNs count as equal, because IEEE 754 does not define their signs and payloads.
     pub fn put_f64(&mut self, x: f64) {
         self.put(if x.is_nan() { u64::MAX } else { x.to_bits() });
     }
 
-    /// The same as for [`put_f64`](Self::put_f64).
+    /// The same as [`put_f64`](Self::put_f64) for `f32`.
     pub fn put_f32(&mut self, x: f32) {
         self.put(if x.is_nan() {
             u64::MAX
@@ -81,11 +81,11 @@ impl Out {
     }
 }
 
-/// SplitMix64 (Steele, Lea & Flood 2014): a generator for each thread.
+/// SplitMix64 (Steele, Lea & Flood 2014), with a separate generator for each thread.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// This thread's.
+    /// This thread's generator.
     pub fn new(seed: u64) -> Self {
         let index = u64::from(cuda_std::thread::index_1d());
         Self(seed ^ index.wrapping_mul(0x2545_f491_4f6c_dd1d))
@@ -99,12 +99,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to below `n`.
+    /// A random integer from 0 to below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.bits() % n
     }
 
-    /// Of any magnitude and sign, now and then one of those that are special.
+    /// A random number of any magnitude and sign, and sometimes a special value.
     pub fn any_f64(&mut self) -> f64 {
         const SPECIAL: [f64; 8] = [
             0.0,
@@ -123,12 +123,12 @@ impl Random {
         }
     }
 
-    /// From -32 to 32.
+    /// A random number from -32 to 32.
     pub fn moderate(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (64.0 / (1u64 << 53) as f64) - 32.0
     }
 
-    /// From 0 to 1.
+    /// A random number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -18,7 +18,8 @@ use crate::{BLOCK, Out, Random};
 pub unsafe fn shared_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
-    // SAFETY: all elements are below BLOCK, the arrays' length; between two barriers a thread writes its own alone, or reads.
+    // SAFETY: all indices are below BLOCK, the arrays' length; between two barriers, a thread either writes only its own elements or
+    // reads.
     unsafe {
         let t = thread::thread_idx_x() as usize;
         let n = BLOCK as usize;
@@ -36,7 +37,7 @@ pub unsafe fn shared_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
         out.put_f64(tile.get((7 * t) % n));
         out.put(dynamic.get((t + 31) % n));
         thread::sync_threads();
-        // A sum in halves.
+        // A sum by repeated halving.
         let mut half = n / 2;
         while half > 0 {
             if t < half {
@@ -49,12 +50,12 @@ pub unsafe fn shared_memory(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
-/// Barriers that count and vote, in divergent code before and after.
+/// Barriers that count and vote, with divergent code before and after them.
 #[kernel]
 pub unsafe fn barriers(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
     let (mut out, mut random) = (unsafe { Out::new(out) }, Random::new(seed));
-    // SAFETY: all elements are below BLOCK, the array's length; a thread writes its own alone, after a barrier.
+    // SAFETY: all indices are below BLOCK, the array's length; a thread writes only its own element, after a barrier.
     unsafe {
         let words = shared_slice![u64; 64];
         let t = thread::thread_idx_x() as usize;
@@ -83,21 +84,21 @@ static mut LINE: [u64; 64] = [0; 64];
 #[address_space(shared)]
 static mut PAIR: (u32, f64) = (0, 0.0);
 
-/// An address of shared memory that lies in shared memory.
+/// An address in shared memory, stored in shared memory.
 #[address_space(shared)]
 static mut PLACE: MaybeUninit<*mut u64> = MaybeUninit::uninit();
 
-/// A word through an address of any memory.
+/// Exchanges a word through an address that may be in any memory.
 #[inline(never)]
 unsafe fn swapped(place: *mut u64, word: u64) -> u64 {
     // SAFETY: the caller guarantees this.
     unsafe { place.replace(word) }
 }
 
-/// A counter for all types together.
+/// A counter that all types share.
 #[allow(
     clippy::extra_unused_type_parameters,
-    reason = "a static of a generic function is one for all types"
+    reason = "a static of a generic function is shared by all types"
 )]
 fn count<T>() -> &'static AtomicU64 {
     #[address_space(shared)]
@@ -105,7 +106,7 @@ fn count<T>() -> &'static AtomicU64 {
     &COUNT
 }
 
-/// Statics in shared memory: of the kernel, of the module, of functions, and of another crate that two others use.
+/// Statics in shared memory: of the kernel, of the module, of functions, and of another crate that two further crates use.
 #[kernel]
 #[allow(static_mut_refs)]
 pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
@@ -119,14 +120,15 @@ pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
     if t == 0 {
         tiles::SUM.store(3, Ordering::Relaxed);
         count::<u8>().store(5, Ordering::Relaxed);
-        // SAFETY: one thread, before the barrier.
+        // SAFETY: only one thread writes, before the barrier.
         unsafe {
             PAIR = (seed as u32, random.moderate());
             PLACE.write(addr_of_mut!(LINE).cast::<u64>().add(9));
         }
     }
     thread::sync_threads();
-    // SAFETY: t is below BLOCK, the number of elements of each; between two barriers a thread writes its own alone, or reads.
+    // SAFETY: t is below BLOCK, the number of elements of each array; between two barriers, a thread either writes only its own
+    // elements or reads.
     unsafe {
         rows::put(t, word);
         LINE[t] = word ^ 7;
@@ -143,7 +145,7 @@ pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
         out.put(**PLACE.assume_init_ref());
         thread::sync_threads();
 
-        // Addresses of which only the run tells where they lie.
+        // Addresses whose memory is known only at run time.
         let mut own = word ^ 11;
         let mut places = [
             (&raw mut LINE).cast::<u64>().add(t),
@@ -156,7 +158,7 @@ pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
             *place ^= 1;
             out.put(*place);
         }
-        // Which of them is the word in LINE, and how far it is from the first.
+        // The index of the word in LINE that the address points to, and its distance from the first.
         let line = (&raw mut LINE).cast::<u64>();
         let found = places
             .iter()
@@ -165,7 +167,7 @@ pub unsafe fn shared_statics(seed: u64, out: *mut u64, _scratch: *mut u64) {
         out.put(found.map_or(-1, |i| places[i].offset_from(line)) as u64);
         thread::sync_threads();
         out.put(LINE.iter().fold(0, |sum, x| sum ^ x));
-        // As many words as a test wants to see of a kernel.
+        // Writes as many words as a test expects from a kernel.
         for i in 0..8 {
             out.put(*tiles::tile().add((t + 8 * i) % 64));
         }

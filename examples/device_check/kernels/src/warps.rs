@@ -15,7 +15,7 @@ pub unsafe fn shuffles(seed: u64, out: *mut u64, _scratch: *mut u64) {
     let word = random.bits();
     for width in [1, 4, 8, 32] {
         for b in [0, 1, 3, 17] {
-            // SAFETY: all lanes of the warp are here.
+            // SAFETY: all lanes of the warp call it.
             let found = unsafe {
                 [
                     warp::warp_shuffle_down(ALL, word as u32, b, width),
@@ -25,7 +25,7 @@ pub unsafe fn shuffles(seed: u64, out: *mut u64, _scratch: *mut u64) {
                 ]
             };
             for (value, valid) in found {
-                // The value of a lane that reads from outside its segment is its own.
+                // A lane that would read from outside of its segment gets its own value.
                 out.put(u64::from(value) << 1 | u64::from(valid));
             }
         }
@@ -43,7 +43,7 @@ pub unsafe fn shuffles(seed: u64, out: *mut u64, _scratch: *mut u64) {
     }
 }
 
-/// Votes and matches, of all lanes and of some.
+/// Votes and matches, of all lanes and of some lanes.
 #[kernel]
 pub unsafe fn votes(seed: u64, out: *mut u64, _scratch: *mut u64) {
     // SAFETY: the caller guarantees this.
@@ -51,7 +51,7 @@ pub unsafe fn votes(seed: u64, out: *mut u64, _scratch: *mut u64) {
     out.put(warp::lane_id().into());
     for modulus in [1, 2, 3, 50] {
         let value = random.below(modulus) as u32;
-        // SAFETY: all lanes of the warp are here.
+        // SAFETY: all lanes of the warp call it.
         unsafe {
             out.put(warp::warp_vote_all(ALL, value == 0).into());
             out.put(warp::warp_vote_any(ALL, value == 1).into());
@@ -62,11 +62,11 @@ pub unsafe fn votes(seed: u64, out: *mut u64, _scratch: *mut u64) {
             out.put(warp::warp_match_all(ALL, 3u64).unwrap_or(5).into());
         }
     }
-    // Every third lane by itself.
+    // Every third lane forms a group of its own.
     let lane = warp::lane_id();
     if lane.is_multiple_of(3) {
         const SOME: u32 = 0x4924_9249;
-        // SAFETY: the lanes of the mask are here.
+        // SAFETY: all lanes of the mask call it.
         unsafe {
             warp::sync_warp(SOME);
             out.put(warp::warp_vote_ballot(SOME, lane > 10).into());

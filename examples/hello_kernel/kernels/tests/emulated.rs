@@ -1,4 +1,4 @@
-//! The kernel on the CPU, under the emulator of the grid: works without a GPU.
+//! Runs the kernel on the CPU, under the emulator of the grid, without a GPU.
 
 use cuda_std::RawSlice;
 use cuda_std::emulator::Launch;
@@ -12,11 +12,11 @@ fn block_sums_are_right_for_any_order_of_threads() {
         let mut sums = vec![f32::NAN; blocks as usize];
         let arguments = (RawSlice::new(x.as_ptr(), x.len()), sums.as_mut_ptr());
         let launch = Launch::new(blocks, BLOCK).seed(seed);
-        // SAFETY: there is a sum for each block.
+        // SAFETY: there is one sum for each block.
         unsafe { launch.run_kernel::<BlockSums>(arguments) }
             .expect("every thread reaches every barrier");
         for (sum, part) in sums.iter().zip(x.chunks(BLOCK as usize)) {
-            // Quarters of small integers add up without rounding, in any order.
+            // Multiples of 1/4 with small magnitudes add up without rounding, in any order.
             assert_eq!(*sum, part.iter().sum::<f32>(), "seed {seed}");
         }
     }

@@ -63,7 +63,7 @@ pub struct Steps {
 pub struct State {
     /// Records of [`star_width`] numbers for sums · terms places.
     pub stars: *mut f64,
-    /// The other values of a star, [`REST`] numbers for each body.
+    /// The other values of a star, [`REST_WIDTH`] numbers for each body.
     pub rest: *mut f64,
     /// Corrected steps, [`moved_width`] numbers for each body.
     pub moved: *mut f64,
@@ -84,7 +84,7 @@ pub struct State {
 }
 
 /// Values of a star beyond its record: the next step, and the two highest derivatives of the interpolation.
-pub const REST: usize = 7;
+pub const REST_WIDTH: usize = 7;
 
 /// Values of a corrected step of order `p`: the next step, the events to count, and p + 2 vectors.
 pub const fn moved_width(p: usize) -> usize {
@@ -311,7 +311,7 @@ unsafe fn settle_star<const P: usize, const D: usize>(
         let mut from = star.add(2);
         let mut due = false;
         if place < job.bodies {
-            let rest = at.rest.add(index * REST);
+            let rest = at.rest.add(index * REST_WIDTH);
             let mut step = *rest;
             let moved = at.moved.add(index * const { moved_width(P) });
             if time + step == block.before {

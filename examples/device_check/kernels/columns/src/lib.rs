@@ -1,17 +1,17 @@
-//! Reads shared memory of another crate.
+//! Reads the shared memory of another crate.
 
 use core::sync::atomic::Ordering;
 
 use device_check_tiles as tiles;
 
-/// What lies across the diagonal from thread `t`'s words in each array, and the sum.
+/// The elements of each array that mirror those of thread `t` across the diagonal, and the sum.
 ///
 /// # Safety
-/// In a launch, for `t` below 64, after a barrier since the words were written.
+/// Must be called in a launch, with `t` below 64, and a barrier must separate it from the writes.
 #[inline(never)]
 pub unsafe fn get(t: usize) -> [u64; 5] {
     let across = t % 8 * 8 + t / 8;
-    // SAFETY: both are below 64, the number of elements of each, which have been written.
+    // SAFETY: both indices are below 64, the number of elements of each array, all of which have been written.
     unsafe {
         #[allow(static_mut_refs)]
         let tile = tiles::TILE.assume_init_ref();

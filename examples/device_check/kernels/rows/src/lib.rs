@@ -1,4 +1,4 @@
-//! Writes shared memory of another crate.
+//! Writes the shared memory of another crate.
 
 use core::ptr::addr_of_mut;
 use core::sync::atomic::Ordering;
@@ -8,10 +8,10 @@ use device_check_tiles as tiles;
 /// Writes a thread's words, one to each array, and adds to the sum.
 ///
 /// # Safety
-/// In a launch, for `t` below 64, a thread each.
+/// Must be called in a launch, with a `t` below 64 that is different for each thread.
 #[inline(never)]
 pub unsafe fn put(t: usize, word: u64) {
-    // SAFETY: t is below 64, the number of elements of each; the threads write different ones.
+    // SAFETY: t is below 64, the number of elements of each array, and each thread writes different elements.
     unsafe {
         *addr_of_mut!(tiles::TILE).cast::<u64>().add(t) = word;
         *tiles::words().add(t) = word.rotate_left(8);

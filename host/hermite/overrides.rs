@@ -1,4 +1,4 @@
-//! The start and the integration of a run as far as the user gives them: plain data from which a start is made.
+//! The values that a user gives for the start and the integration of a run: plain data, from which a start is made.
 
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ const START: &str = "Start";
 
 parameters! {
     /// Start and integration under the names of the options; what is not given has its default.
-    pub struct Given {
-        START {
+    pub struct Overrides {
+        START replaced by model, input {
             /// Read the start model from a file: .npz, .csv, .tipsy or .bin (TIPSY); any other name is text
             input: Option<PathBuf> = "FILE", where { conflicts: &["model", "w0", "n", "seed"] };
             /// Start model: plummer or king (with --w0) in Henon units; burrau or figure-eight, without softening
@@ -76,7 +76,7 @@ parameters! {
 /// A number of particles of a model.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn particles(text: &str) -> Result<usize, String> {
     read::whole(text, 2..=MAX_BODIES as u64)
 }
@@ -84,13 +84,13 @@ pub fn particles(text: &str) -> Result<usize, String> {
 /// The order of a scheme.
 ///
 /// # Errors
-/// What is allowed.
+/// A description of the allowed values.
 pub fn order(text: &str) -> Result<Order, String> {
     let order = text.parse().ok().and_then(|n: u32| Order::try_from(n).ok());
     order.ok_or_else(|| "must be 4, 6 or 8".into())
 }
 
-impl Paths for Given {
+impl Paths for Overrides {
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         self.input.iter_mut().collect()
     }
@@ -100,10 +100,10 @@ impl Paths for Given {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartModel {
-    /// Plummer's.
+    /// Plummer's sphere.
     #[default]
     Plummer,
-    /// King's.
+    /// King's model.
     King,
     /// Burrau's three bodies.
     Burrau,
@@ -139,10 +139,10 @@ impl StartModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
-    /// All at once.
+    /// All forces at the same steps.
     #[default]
     Plain,
-    /// Those of neighbours at shorter steps, see [`AhmadCohen`].
+    /// The forces of neighbours at shorter steps, see [`AhmadCohen`].
     AhmadCohen,
 }
 
@@ -161,7 +161,7 @@ impl Scheme {
 
 /// Why the given values do not make a start.
 #[derive(Debug, thiserror::Error)]
-pub enum GivenError {
+pub enum OverridesError {
     /// A value that is not allowed; the option as on the command line, or `body`.
     #[error("invalid value '{}' for '{}': {}", .0.given, .0.option, .0.allowed)]
     Value(SpecError),
@@ -178,44 +178,33 @@ pub enum GivenError {
 pub struct Times {
     /// Time to stop at.
     pub end: f64,
-    /// Time between two looks.
+    /// Time between two lines of diagnostics.
     pub every: f64,
 }
 
 /// Particles to start from.
 struct Started {
     bodies: Vec<Body>,
-    /// What is told of them.
+    /// The other values of their file.
     carried: Carried,
-    /// What should be known of it.
+    /// Notes for the user.
     notes: Vec<String>,
 }
 
-/// The most looks at the particles.
-const MOST_LOOKS: f64 = 1e7;
+/// Largest number of lines of diagnostics.
+const MAX_DIAGNOSTICS: f64 = 1e7;
 
-impl Given {
-    /// These values, and those of `under` where this has none; another start takes nothing of the start there.
-    #[must_use]
-    pub fn over(self, under: Self) -> Self {
-        let under = if self.input.is_some() || self.model.is_some() {
-            under.without_start()
-        } else {
-            under
-        };
-        self.merged_over(under)
-    }
-
-    /// That there can be such a limit of the error.
+impl Overrides {
+    /// Checks that the limit of the error is allowed.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn check_max_error(&self) -> Result<(), GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn check_max_error(&self) -> Result<(), OverridesError> {
         let Some(most) = self.max_error else {
             return Ok(());
         };
         max_error(most).map_err(|allowed| {
-            GivenError::Value(SpecError {
+            OverridesError::Value(SpecError {
                 option: "--max-error",
                 given: most.to_string(),
                 allowed: allowed.into(),
@@ -223,29 +212,31 @@ impl Given {
         })
     }
 
-    /// Without what belongs to a start.
+    /// These values without those of a start.
     #[must_use]
     pub fn without_start(self) -> Self {
         self.without(START)
     }
 
-    /// When to stop and how often to look, which a run that goes on from a checkpoint needs as well; from a start at time 0 on.
+    /// The end of the run and the interval of its diagnostics, for a start at time 0. A run that is resumed from a checkpoint needs them as
+    /// well.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn times(&self) -> Result<Times, GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn times(&self) -> Result<Times, OverridesError> {
         self.times_from(0.0)
     }
 
-    /// The same for a run whose clock shows `start_time` at its own time 0: the end is on that clock, the [`Times`] are the run's.
+    /// The same for a start whose file has the time `start_time`. The given end is on the clock of the file; the [`Times`] are on the run's
+    /// own clock, which begins at 0.
     ///
     /// # Errors
-    /// [`GivenError::Value`].
-    pub fn times_from(&self, start_time: f64) -> Result<Times, GivenError> {
+    /// [`OverridesError::Value`].
+    pub fn times_from(&self, start_time: f64) -> Result<Times, OverridesError> {
         let end = self.end.unwrap_or(start_time + 1.0);
         let every = self.every.unwrap_or(0.25);
         let value = |option, given: f64, allowed: &str| {
-            Err(GivenError::Value(SpecError {
+            Err(OverridesError::Value(SpecError {
                 option,
                 given: given.to_string(),
                 allowed: allowed.into(),
@@ -262,7 +253,7 @@ impl Given {
             return value(option, x, "must be a finite number above 0 (time)");
         }
         let end = end - start_time;
-        if end / every > MOST_LOOKS {
+        if end / every > MAX_DIAGNOSTICS {
             return value(
                 "--every",
                 every,
@@ -275,8 +266,8 @@ impl Given {
     /// The start from these bodies or from the given file or model, and all values of the run, including the defaults.
     ///
     /// # Errors
-    /// [`GivenError`].
-    pub fn start(self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), GivenError> {
+    /// [`OverridesError`].
+    pub fn start(self, bodies: Option<Vec<Body>>) -> Result<(Validated, Self), OverridesError> {
         self.start_with(bodies, Carried::default())
     }
 
@@ -284,12 +275,12 @@ impl Given {
     /// or missing.
     ///
     /// # Errors
-    /// [`GivenError`].
+    /// [`OverridesError`].
     pub fn start_with(
         mut self,
         bodies: Option<Vec<Body>>,
         carried: Carried,
-    ) -> Result<(Validated, Self), GivenError> {
+    ) -> Result<(Validated, Self), OverridesError> {
         self.check_max_error()?;
         let Started {
             bodies,
@@ -321,7 +312,9 @@ impl Given {
             ahmad_cohen,
             ..usual
         };
-        let start = specification.validate(bodies).map_err(GivenError::Value)?;
+        let start = specification
+            .validate(bodies)
+            .map_err(OverridesError::Value)?;
         let start = start.with_notes(notes);
         let s = start.specification();
         self.order = Some(s.order);
@@ -341,13 +334,13 @@ impl Given {
         Ok((start, self))
     }
 
-    /// The bodies given, of the file, or of the model.
+    /// The given bodies, or those of the file or of the model.
     fn bodies(
         &mut self,
         bodies: Option<Vec<Body>>,
         carried: Carried,
-    ) -> Result<Started, GivenError> {
-        let other = |text: &str| Err(GivenError::Other(text.into()));
+    ) -> Result<Started, OverridesError> {
+        let other = |text: &str| Err(OverridesError::Other(text.into()));
         let of_model = self.model.is_some() || self.w0.is_some();
         if (bodies.is_some() || self.input.is_some())
             && (of_model || self.n.is_some() || self.seed.is_some())
@@ -376,15 +369,15 @@ impl Given {
         }
     }
 
-    /// Bodies with what is told of them, in units in which G = 1.
+    /// Bodies with the other values of their file, in units in which G = 1.
     fn told(
         &self,
         mut bodies: Vec<Body>,
         carried: Carried,
         name: &str,
-    ) -> Result<Started, GivenError> {
+    ) -> Result<Started, OverridesError> {
         let told = carried.check(bodies.len());
-        told.map_err(|reason| GivenError::Other(format!("{name}: {reason}")))?;
+        told.map_err(|reason| OverridesError::Other(format!("{name}: {reason}")))?;
         let mut notes = Vec::new();
         let g = carried.g.unwrap_or(1.0);
         if g != 1.0 {
@@ -398,7 +391,7 @@ impl Given {
                 "--softening {given} overrides {name}, where it is {told}"
             )),
             (None, _, Some([least, greatest])) => {
-                return Err(GivenError::Value(SpecError {
+                return Err(OverridesError::Value(SpecError {
                     option: "--softening",
                     given: "not given".into(),
                     allowed: format!(
@@ -418,8 +411,8 @@ impl Given {
         })
     }
 
-    /// The Ahmad–Cohen scheme, if it is asked for.
-    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, GivenError> {
+    /// The parameters of the Ahmad–Cohen scheme, if it is selected.
+    fn ahmad_cohen(&self, particles: usize) -> Result<Option<AhmadCohen>, OverridesError> {
         let usual = AhmadCohen::new(particles);
         if self.scheme == Some(Scheme::AhmadCohen) {
             return Ok(Some(AhmadCohen {
@@ -437,7 +430,7 @@ impl Given {
         Ok(None)
     }
 
-    fn modelled(&mut self) -> Result<Vec<Body>, GivenError> {
+    fn modelled(&mut self) -> Result<Vec<Body>, OverridesError> {
         if let Some(problem) = self.model.and_then(StartModel::problem) {
             let surplus = [
                 ("--n", self.n.map(|n| n.to_string())),
@@ -448,11 +441,11 @@ impl Given {
                 let reason = format!("cannot be used with --model {}", problem.name());
                 refuse(option, given, &reason)?;
             }
-            return models::few(problem).map_err(GivenError::Value);
+            return models::few(problem).map_err(OverridesError::Value);
         }
         let n = *self.n.get_or_insert(1024);
         if !(2..=MAX_BODIES).contains(&n) {
-            return Err(GivenError::Value(SpecError {
+            return Err(OverridesError::Value(SpecError {
                 option: "--n",
                 given: n.to_string(),
                 allowed: format!("must be a whole number from 2 to {MAX_BODIES}"),
@@ -470,15 +463,15 @@ impl Given {
                 }),
             },
         };
-        bodies.map_err(GivenError::Value)
+        bodies.map_err(OverridesError::Value)
     }
 }
 
-/// An option that does not go with others must not be given.
-fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), GivenError> {
+/// Refuses an option that is incompatible with others.
+fn refuse(option: &'static str, given: Option<String>, reason: &str) -> Result<(), OverridesError> {
     match given {
         None => Ok(()),
-        Some(given) => Err(GivenError::Value(SpecError {
+        Some(given) => Err(OverridesError::Value(SpecError {
             option,
             given,
             allowed: reason.into(),
