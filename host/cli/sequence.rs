@@ -460,7 +460,7 @@ pub(crate) fn lines<S>(outcome: &Outcome<S>, maps: &str, steps: &str) -> Lines {
         lines.add(
             "time",
             &format!(
-                "{}, {} a map",
+                "{}, {} each",
                 report::seconds(seconds),
                 report::seconds(each)
             ),

@@ -235,7 +235,10 @@ fn what_cannot_be_a_sequence_is_refused_by_name() {
         ("sweep --vary span=1,2", &["--vary", "--map"]),
         ("sweep --vary e=0 --vary e=1", &["--vary", "varied twice"]),
         ("sweep --vary e=0,0.5 --n 0", &["--n"]),
-        ("sweep --resume none", &["--resume", "no sequence"]),
+        (
+            "sweep --resume none",
+            &["'none'", "--resume", "does not exist"],
+        ),
         ("--n 5 sweep --vary e=0", &["sweep"]),
     ] {
         let folder = tempfile::tempdir().unwrap();
