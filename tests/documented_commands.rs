@@ -155,6 +155,11 @@ const SCALED: &[Scale] = &[
         &[],
         &[("--size", "8"), ("--n", "50")],
     ),
+    scale(
+        "trisolar encounters zoom",
+        &[("--size", "8"), ("--frames", "3")],
+        &[],
+    ),
     scale("trisolar encounters $", &[("--n", "50")], &[]),
     scale(
         "trisolar encounters --setup free-fall",
