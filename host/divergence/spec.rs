@@ -541,7 +541,7 @@ impl Specification {
     }
 
     /// The numbers that the engines derive from masses must be finite and must not vanish.
-    fn check_weights(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
+    fn check_mass_terms(&self, masses: &[f64; 3]) -> Result<(), SpecError> {
         if !masses.iter().sum::<f64>().is_finite() {
             let allowed = "their sum must be a finite number";
             return Err(SpecError::new("masses", list(masses), allowed));
@@ -837,11 +837,11 @@ impl Validated {
         }
         let own = |pixel: u64| self.points.as_ref()?.masses(pixel as usize);
         if own(0).is_none() {
-            return s.check_weights(&s.masses);
+            return s.check_mass_terms(&s.masses);
         }
         for pixel in self.telling_pixels() {
-            let weights = s.check_weights(&own(pixel).unwrap_or(s.masses));
-            weights.map_err(|e| {
+            let checked = s.check_mass_terms(&own(pixel).unwrap_or(s.masses));
+            checked.map_err(|e| {
                 let given = format!("point {pixel}");
                 SpecError::new("points", given, format!("its masses: {}", e.allowed))
             })?;

@@ -58,10 +58,10 @@ fn accelerations(p: &[Vector; 3], m: &[f64; 3], g: f64, softening2: f64) -> [Vec
     };
     let cube = |r: f64| r * r * r;
     // Opaque, because the compiler would otherwise merge the divisions into SIMD divisions.
-    let pull = |i: usize, j: usize, axis: usize| {
+    let attraction = |i: usize, j: usize, axis: usize| {
         black_box(g * m[j] * (p[i][axis] - p[j][axis]) / cube(distance(p[i], p[j])))
     };
-    let component = |i, j, k, axis| -pull(i, j, axis) - pull(i, k, axis);
+    let component = |i, j, k, axis| -attraction(i, j, axis) - attraction(i, k, axis);
     let body = |i, j, k| {
         [
             component(i, j, k, 0),

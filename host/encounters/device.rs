@@ -509,17 +509,17 @@ mod tests {
             for number in 0..4 {
                 let found = Found::default();
                 let task = Task::new(&spec, &spans, &found);
-                let teams: [&[&dyn Worker<Task<'_>>]; 4] = [
+                let groups: [&[&dyn Worker<Task<'_>>]; 4] = [
                     &[&one, &other],
                     &[&one, &cpu],
                     &[&Failing, &one],
                     &[&cpu, &Failing, &other],
                 ];
-                let team = teams[number];
-                let ran = together(team, None, &task, &Unattended).unwrap();
+                let group = groups[number];
+                let ran = together(group, None, &task, &Unattended).unwrap();
                 let asked: Vec<u64> = spans.iter().cloned().flatten().collect();
                 assert_eq!(ran.portions.iter().map(|p| p.1).sum::<u64>(), task.runs());
-                let failed = team.iter().filter(|w| w.label() == "a bad GPU").count();
+                let failed = group.iter().filter(|w| w.label() == "a bad GPU").count();
                 assert_eq!(ran.notes.len(), failed);
                 let named =
                     |note: &String| note.starts_with("a bad GPU: launching a kernel failed");

@@ -27,22 +27,22 @@ impl Executor for Devices {
         options: &RunOptions,
         monitor: &dyn Monitor,
     ) -> Result<Streamed, EngineError> {
-        let (team, notes) = Team::open(task.runs(), options)?;
-        let ran = team.stream(task, monitor)?;
-        Ok(Streamed::of(&team, notes, ran))
+        let (devices, notes) = SelectedDevices::open(task.runs(), options)?;
+        let ran = devices.stream(task, monitor)?;
+        Ok(Streamed::of(&devices, notes, ran))
     }
 }
 
 /// The devices that integrate a task.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(super) struct SelectedDevices {
     gpus: Option<DeviceEngine>,
     cpu: Option<CpuEngine>,
     /// The CPU, which takes over if all GPUs fail.
     reserve: Option<CpuEngine>,
 }
 
-impl Team {
+impl SelectedDevices {
     /// The devices that `options` select for this number of runs, and notes for the user.
     ///
     /// # Errors
@@ -62,22 +62,22 @@ impl Team {
                     notes.extend(failed.into_iter().map(note));
                     let cpu = |wanted: bool| wanted.then(|| CpuEngine::new(options.threads));
                     let auto = options.backend == Backend::Auto && !options.with_cpu;
-                    let team = Self {
+                    let devices = Self {
                         gpus: Some(DeviceEngine::on(gpus)),
                         cpu: cpu(options.with_cpu).transpose()?,
                         reserve: cpu(auto).transpose()?,
                     };
-                    return Ok((team, notes));
+                    return Ok((devices, notes));
                 }
                 Err(error) => notes.extend(error.passed_over(options.backend)?),
             }
         }
-        let team = Self {
+        let devices = Self {
             gpus: None,
             cpu: Some(CpuEngine::new(options.threads)?),
             reserve: None,
         };
-        Ok((team, notes))
+        Ok((devices, notes))
     }
 }
 
@@ -121,7 +121,7 @@ fn open_gpus(options: &RunOptions, runs: u64) -> Result<Opened, EngineError> {
     }
 }
 
-impl Engine for Team {
+impl Engine for SelectedDevices {
     fn name(&self) -> &'static str {
         match (&self.gpus, &self.cpu) {
             (Some(_), Some(_)) => "gpu+cpu",

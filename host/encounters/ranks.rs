@@ -5,7 +5,7 @@ use std::fmt;
 use kernels_gpu::encounters::Record;
 use serde::{Deserialize, Serialize};
 
-use super::devices::Team;
+use super::devices::SelectedDevices;
 use super::engine::{Engine as _, Executor, Portion, Sink, Streamed, Task};
 use super::store::{bytes, records_of};
 use super::{Overrides, Validated};
@@ -85,10 +85,10 @@ fn put(task: &Task<'_>, piece: &Piece) -> Result<(), EngineError> {
 fn compute(
     options: &RunOptions,
     runs: u64,
-    stream: impl FnOnce(&Team) -> Result<Ran, EngineError>,
+    stream: impl FnOnce(&SelectedDevices) -> Result<Ran, EngineError>,
 ) -> Result<Report, EngineError> {
-    let (team, notes) = Team::open(runs, options)?;
-    let streamed = Streamed::of(&team, notes, stream(&team)?);
+    let (devices, notes) = SelectedDevices::open(runs, options)?;
+    let streamed = Streamed::of(&devices, notes, stream(&devices)?);
     let portions = streamed.portions.into_iter().map(|p| (p.device, p.runs));
     Ok(Report {
         engine: streamed.engine.into(),
@@ -119,7 +119,7 @@ fn own(
     share: Share<'_>,
     runs: u64,
 ) -> Result<Report, EngineError> {
-    compute(options, runs, |team| {
+    compute(options, runs, |devices| {
         let supply = FromShare { share, unit: 1 };
         let sink = task.sink;
         let results = Own { share, sink };
@@ -127,7 +127,7 @@ fn own(
             supply: Some(&supply),
             ..Task::new(task.spec, &[], &results)
         };
-        team.stream(&part, &ToShare(share))
+        devices.stream(&part, &ToShare(share))
     })
 }
 
@@ -151,14 +151,14 @@ impl Member for Local<'_> {
             serde_json::from_value(begin.work).map_err(|e| Unable::Reason(e.to_string()))?;
         let options = self.options.clone()?;
         let valid = self.validated(&work).map_err(Unable::Reason)?;
-        let report = self::compute(&options, begin.items, |team| {
+        let report = self::compute(&options, begin.items, |devices| {
             let granted = Granted::new(channel, 1);
             let results = Results(&granted);
             let task = Task {
                 supply: Some(&granted),
                 ..Task::new(&valid, &[], &results)
             };
-            team.stream(&task, &granted)
+            devices.stream(&task, &granted)
         })?;
         Ok(report)
     }

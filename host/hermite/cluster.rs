@@ -461,9 +461,9 @@ impl<'e> Cluster<'e> {
         let (a, b) = (&self.stars[body], &self.stars[neighbour]);
         let size = |v: Vec3<f64>| v.norm2_plus(0.0).sqrt();
         let softening = self.specification.softening;
-        let pull = (a.mass + b.mass) / (distance * distance + softening * softening);
-        let way = step * (size(a.taylor[1] - b.taylor[1]) + 0.5 * step * pull);
-        way > distance && pull > size(a.taylor[2])
+        let attraction = (a.mass + b.mass) / (distance * distance + softening * softening);
+        let way = step * (size(a.taylor[1] - b.taylor[1]) + 0.5 * step * attraction);
+        way > distance && attraction > size(a.taylor[2])
     }
 
     /// Of the steps that were at least 8 times too long, since this object was made or since

@@ -221,7 +221,7 @@ pub enum SpecError {
         /// Where they are.
         at: [f64; 3],
     },
-    /// Two bodies so close to each other, without softening, that the pull between them is not a finite number.
+    /// Two bodies so close to each other, without softening, that the force between them is not a finite number.
     #[error(
         "bodies {first} and {second} are only {distance:e} apart: below {least:.1e} the force between them is not a finite number; \
          move one of them, or give a softening length"

@@ -252,15 +252,15 @@ pub(crate) fn run(args: &Args, typed: &Typed) -> Result<(), Failure> {
         threads: args.threads,
         gpus: args.gpus,
     };
-    let team = Communicator::join()?;
+    let communicator = Communicator::join()?;
     let points = || {
         let path = args.points_of_the_run().ok_or("there is no --points")?;
         Points::read(&path)
     };
-    let result = team.encounters(options.checked(), &points, |executor, options| {
+    let result = communicator.encounters(options.checked(), &points, |executor, options| {
         run_on(args, typed, executor, &options)
     });
-    team.end(result)
+    communicator.end(result)
 }
 
 fn run_on(

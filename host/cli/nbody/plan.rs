@@ -107,8 +107,8 @@ impl RecordPlan {
         engine: &dyn Engine,
         problem: &Validated,
     ) -> [u64; 2] {
-        let pulls = LIVE_PAIRS_PER_PAUSE[usize::from(engine.name() == "gpu")];
-        let picture = steps_of(pulls, problem.specification(), problem.bodies().len());
+        let pairs = LIVE_PAIRS_PER_PAUSE[usize::from(engine.name() == "gpu")];
+        let picture = steps_of(pairs, problem.specification(), problem.bodies().len());
         let pause = match live.is_on() {
             true => self.pause.min(picture),
             false => self.pause,
@@ -138,8 +138,8 @@ impl OutputArgs {
 }
 
 /// The number of steps (at least 1) that take as long as this number of pairs.
-fn steps_of(pulls: u64, spec: &Specification, n: usize) -> u64 {
+fn steps_of(pairs: u64, spec: &Specification, n: usize) -> u64 {
     // A step takes at least some hundred cycles, even for two bodies.
     let step = (n as u64 * n as u64).max(256) * u64::from(spec.integrator.evaluations());
-    (pulls / step).max(1)
+    (pairs / step).max(1)
 }

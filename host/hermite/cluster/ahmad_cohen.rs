@@ -117,7 +117,7 @@ struct Scratch {
 
 impl Sum<'_> {
     /// The order of summation is that of all forces. The particle itself comes before its neighbours, with mass 0.
-    fn pull(&self, place: u32, neighbours: &[u32], scratch: &mut Scratch) -> Irregular {
+    fn irregular_force(&self, place: u32, neighbours: &[u32], scratch: &mut Scratch) -> Irregular {
         let n = neighbours.len() + 1;
         let sums = partial_sums(n);
         let Scratch { stars, predicted } = scratch;
@@ -152,18 +152,20 @@ impl Sum<'_> {
     }
 
     /// For each particle and its list.
-    fn pulls<'b>(
+    fn irregular_forces<'b>(
         &self,
         places: &[u32],
         list: impl Fn(usize) -> &'b [u32] + Sync,
     ) -> Vec<Irregular> {
         if places.len() < MIN_PARALLEL_PARTICLES || self.workers.threads() == 1 {
             let mut scratch = Scratch::default();
-            let one = |(k, place): (usize, &u32)| self.pull(*place, list(k), &mut scratch);
+            let one =
+                |(k, place): (usize, &u32)| self.irregular_force(*place, list(k), &mut scratch);
             return places.iter().enumerate().map(one).collect();
         }
-        let one =
-            |scratch: &mut Scratch, (k, place): (usize, &u32)| self.pull(*place, list(k), scratch);
+        let one = |scratch: &mut Scratch, (k, place): (usize, &u32)| {
+            self.irregular_force(*place, list(k), scratch)
+        };
         self.workers.install(|| {
             (places.par_iter().enumerate())
                 .with_min_len(8)
@@ -180,14 +182,14 @@ fn change(wanted: u32, found: usize) -> f64 {
 
 /// Acceleration and jerk by all particles except the neighbours. If all particles are neighbours, these are exactly 0 instead of
 /// the rounding errors of two sums.
-fn rest(n: usize, neighbours: &[u32], all: Forces, pull: &Irregular) -> [Vec3<f64>; 2] {
+fn rest(n: usize, neighbours: &[u32], all: Forces, irregular_force: &Irregular) -> [Vec3<f64>; 2] {
     if neighbours.len() + 1 == n {
         return [ZERO; 2];
     }
-    [0, 1].map(|k| all[k] - pull.end[k])
+    [0, 1].map(|k| all[k] - irregular_force.end[k])
 }
 
-/// Relative error of the difference of two sums of many pulls.
+/// Relative error of the difference of two sums of many forces.
 fn difference_noise(precision: Precision) -> f64 {
     let sums = match precision {
         Precision::F64 => 256.0,
@@ -294,21 +296,21 @@ impl Cluster<'_> {
             }
         }
         self.counters.overflows = 0;
-        let pulls = self.sum(0.0).pulls(&all, |k| &lists[k]);
+        let irregular_forces = self.sum(0.0).irregular_forces(&all, |k| &lists[k]);
         let longest = 0.25 * self.specification.max_step;
         let shortest = self.shortest_step(0.0);
         let mut parts = Vec::with_capacity(n);
-        for ((star, pull), (radius, neighbours)) in
-            (self.stars.iter_mut().zip(pulls)).zip(radii.into_iter().zip(lists))
+        for ((star, irregular_force), (radius, neighbours)) in
+            (self.stars.iter_mut().zip(irregular_forces)).zip(radii.into_iter().zip(lists))
         {
             let force = std::array::from_fn(|k| star.taylor[2 + k]);
-            let regular = rest(n, &neighbours, force, &pull);
+            let regular = rest(n, &neighbours, force, &irregular_force);
             let mut x = star.taylor;
             (x[2], x[3]) = (regular[0], regular[1]);
             let allowed = first_criterion(4, &x, self.specification.eta_start);
             let step = quantised(allowed, longest.max(shortest), shortest);
             let mut x = star.taylor;
-            (x[2], x[3]) = (pull.end[0], pull.end[1]);
+            (x[2], x[3]) = (irregular_force.end[0], irregular_force.end[1]);
             let allowed = first_criterion(4, &x, self.specification.eta_start);
             let irregular = quantised(allowed, step, shortest.min(step));
             if !neighbours.is_empty() {
@@ -318,7 +320,7 @@ impl Cluster<'_> {
             parts.push(Parts {
                 radius,
                 neighbours,
-                irregular: pull.end,
+                irregular: irregular_force.end,
                 regular,
                 time: 0.0,
                 step,
@@ -345,7 +347,7 @@ impl Cluster<'_> {
         self.split.schedule += start.elapsed();
         let begin = Instant::now();
         let list = |k: usize| &state.parts[active[k] as usize].neighbours[..];
-        let pulls = self.sum(time).pulls(&active, list);
+        let irregular_forces = self.sum(time).irregular_forces(&active, list);
         self.split.irregular += begin.elapsed();
         let due: Vec<usize> = (0..active.len())
             .filter(|k| {
@@ -354,8 +356,8 @@ impl Cluster<'_> {
             })
             .collect();
         let outcome = self
-            .irregular_steps(&mut state, &active, &pulls, time)
-            .and_then(|()| self.regular_steps(&mut state, &active, &due, &pulls, time));
+            .irregular_steps(&mut state, &active, &irregular_forces, time)
+            .and_then(|()| self.regular_steps(&mut state, &active, &due, &irregular_forces, time));
         let begin = Instant::now();
         for (place, star) in active.iter().zip(&self.moved) {
             self.stars[*place as usize] = *star;
@@ -379,7 +381,7 @@ impl Cluster<'_> {
         &mut self,
         state: &mut AhmadCohenState,
         active: &[u32],
-        pulls: &[Irregular],
+        irregular_forces: &[Irregular],
         time: f64,
     ) -> Result<(), HermiteError> {
         let begin = Instant::now();
@@ -387,7 +389,7 @@ impl Cluster<'_> {
         self.moved.clear();
         let mut failed = None;
         let mut abrupt = Vec::new();
-        for (place, pull) in active.iter().zip(pulls) {
+        for (place, irregular_force) in active.iter().zip(irregular_forces) {
             let (star, parts) = (
                 &self.stars[*place as usize],
                 &mut state.parts[*place as usize],
@@ -396,20 +398,24 @@ impl Cluster<'_> {
             let dt = time - star.time;
             let bin = (self.specification.max_step / dt).log2();
             Counters::count(&mut self.counters.lengths, bin.round() as usize, 1);
-            let c = correction(parts.irregular, pull.end, dt, 1.0 / dt);
-            parts.irregular = pull.end;
+            let c = correction(parts.irregular, irregular_force.end, dt, 1.0 / dt);
+            parts.irregular = irregular_force.end;
             let mut moved = Star { time, ..*star };
-            moved.taylor[0] = pull.motion[0] + c.position;
-            moved.taylor[1] = pull.motion[1] + c.velocity;
+            moved.taylor[0] = irregular_force.motion[0] + c.position;
+            moved.taylor[1] = irregular_force.motion[1] + c.velocity;
             let since = time - parts.time;
-            moved.taylor[2] = pull.end[0] + plus_rate(parts.regular, since);
-            moved.taylor[3] = pull.end[1] + parts.regular[1];
+            moved.taylor[2] = irregular_force.end[0] + plus_rate(parts.regular, since);
+            moved.taylor[3] = irregular_force.end[1] + parts.regular[1];
             let x = &moved.taylor;
             if !(x[0].norm2_plus(0.0) + x[1].norm2_plus(0.0) + x[2].norm2_plus(0.0)).is_finite() {
                 let body = *place as usize;
                 return Err(HermiteError::NotFinite { time, body });
             }
-            let allowed = criterion(4, &derivatives(pull.end, &c), self.specification.eta);
+            let allowed = criterion(
+                4,
+                &derivatives(irregular_force.end, &c),
+                self.specification.eta,
+            );
             moved.step = quantised(allowed, longest, shortest);
             if is_abrupt(allowed, dt) {
                 abrupt.push((*place as usize, dt, moved.step));
@@ -441,7 +447,7 @@ impl Cluster<'_> {
         state: &mut AhmadCohenState,
         active: &[u32],
         due: &[usize],
-        pulls: &[Irregular],
+        irregular_forces: &[Irregular],
         time: f64,
     ) -> Result<(), HermiteError> {
         if due.is_empty() {
@@ -468,17 +474,17 @@ impl Cluster<'_> {
         self.split.schedule += flushed - begin;
         self.split.predict += predicted - flushed;
         self.split.force += summed - predicted;
-        let split = self.sum(time).pulls(&places, |k| &lists[k]);
+        let split = self.sum(time).irregular_forces(&places, |k| &lists[k]);
         let split_time = Instant::now();
         self.split.irregular += split_time - summed;
         let (longest, shortest) = (self.schedule.longest_at(time), self.shortest_step(time));
         let n = self.stars.len();
         let epsilon = difference_noise(self.specification.precision);
-        for (at, (neighbours, pull)) in lists.into_iter().zip(split).enumerate() {
+        for (at, (neighbours, irregular_force)) in lists.into_iter().zip(split).enumerate() {
             let (k, force) = (due[at], forces[at]);
             let parts = &mut state.parts[places[at] as usize];
             // The same neighbours that were subtracted from the regular part at its start.
-            let end = rest(n, &parts.neighbours, force, &pulls[k]);
+            let end = rest(n, &parts.neighbours, force, &irregular_forces[k]);
             let dt = time - parts.time;
             let c = correction(parts.regular, end, dt, 1.0 / dt);
             let moved = &mut self.moved[k];
@@ -499,9 +505,9 @@ impl Cluster<'_> {
             self.counters.irregular_pairs += neighbours.len() as u64;
             *parts = Parts {
                 radius: radii[at],
-                regular: rest(n, &neighbours, force, &pull),
+                regular: rest(n, &neighbours, force, &irregular_force),
                 neighbours,
-                irregular: pull.end,
+                irregular: irregular_force.end,
                 time,
                 step,
             };

@@ -13,7 +13,7 @@ use super::field::TOGETHER;
 pub(super) trait Vector: Real {
     /// Whether the sums of [`TOGETHER`] vectors would take most of the registers from the inverse cubes.
     const FEW_REGISTERS: bool;
-    /// Whether separations are computed again when the pulls are added, instead of kept from when their squares were: because they
+    /// Whether separations are computed again when the forces are added, instead of kept from when their squares were: because they
     /// do not fit into the registers, and subtractions are cheaper than stores.
     const SEPARATIONS_AGAIN: bool;
     /// [`inv_cubes_or_zero`](Real::inv_cubes_or_zero) of r² among which some zeros are expected: those of bodies with themselves.

@@ -10,7 +10,7 @@ use super::timer_ns;
 use crate::encounters::hierarchy::NO_PAIR;
 use crate::encounters::run::{Encounter, Minimum};
 use crate::encounters::start::{BodiesStart, Plan, Start};
-use crate::encounters::step::{Course, Pairs, Scheme, Stage, StepMasses, Watch, advance};
+use crate::encounters::step::{Pairs, Scheme, Stage, StepControl, StepMasses, Watch, advance};
 use crate::encounters::vector::dot;
 use crate::encounters::{Record, Settings, Verdict};
 use crate::number::Bits;
@@ -158,9 +158,9 @@ impl Watch<f64> for Passages<'_> {
 
 /// Starts to observe the distances of a run's pairs.
 fn watch(run: &mut Run) {
-    let mut course = Course::<f64>::new();
-    course.watch_from(0, &run.pairs);
-    (run.distances, run.growth) = (course.distances, course.growth);
+    let mut control = StepControl::<f64>::new();
+    control.watch_from(0, &run.pairs);
+    (run.distances, run.growth) = (control.distances, control.growth);
 }
 
 /// Begins a run.
@@ -357,7 +357,7 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             // SAFETY: the place belongs to this thread.
             let this = unsafe { &mut *run };
             let masses = this.encounter.masses.step;
-            let mut course = Course::<f64> {
+            let mut control = StepControl::<f64> {
                 binding: 2.0 * this.encounter.binding,
                 step: job.settings.step * this.encounter.masses.least_action,
                 left: this.encounter.left(),
@@ -373,13 +373,13 @@ pub unsafe fn integrate(job: &Job, slice_ns: u64, threads: *mut Thread, shared: 
             advance(
                 &mut pairs,
                 &masses,
-                &mut course,
+                &mut control,
                 job.settings.block,
                 scheme,
                 &mut watch,
             );
             watch.look();
-            (distances, growth) = (course.distances, course.growth);
+            (distances, growth) = (control.distances, control.growth);
             if this.encounter.survey(&mut pairs, &job.settings) {
                 this.pairs = pairs;
                 (this.distances, this.growth) = (distances, growth);

@@ -2,7 +2,7 @@
 
 use super::run::{Encounter, Record, Settings, Verdict};
 use super::start::Start;
-use super::step::{Course, Pairs, Scheme, StepMasses, Watch, advance};
+use super::step::{Pairs, Scheme, StepControl, StepMasses, Watch, advance};
 use crate::number::Bits;
 
 /// The largest number of lanes.
@@ -64,7 +64,7 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
     };
     let mut s = Pairs::<R>::spread(&idle);
     let mut masses = StepMasses::<R>::spread(&idle_masses);
-    let mut course = Course::<R>::new();
+    let mut control = StepControl::<R>::new();
     let mut encounters = [None; MAX_LANES];
     let mut record = Record::default();
     let (mut busy, mut more, mut blocks) = (0, true, 0);
@@ -78,11 +78,11 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
                     s.put(lane, &start.pairs);
                     masses.put(lane, &new.masses.step);
                     let of_lane = [2.0 * new.binding, settings.step * new.masses.least_action];
-                    course.binding.set_lane(lane, &R::from_f64(of_lane[0]));
-                    course.step.set_lane(lane, &R::from_f64(of_lane[1]));
-                    course.left.set_lane(lane, &R::from_f64(new.left()));
-                    course.watch_from(lane, &start.pairs);
-                    R::set_high_lane(&mut course.near, lane, new.near());
+                    control.binding.set_lane(lane, &R::from_f64(of_lane[0]));
+                    control.step.set_lane(lane, &R::from_f64(of_lane[1]));
+                    control.left.set_lane(lane, &R::from_f64(new.left()));
+                    control.watch_from(lane, &start.pairs);
+                    R::set_high_lane(&mut control.near, lane, new.near());
                     encounters[lane] = Some(new);
                     busy += 1;
                 } else {
@@ -100,7 +100,7 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
         advance(
             &mut s,
             &masses,
-            &mut course,
+            &mut control,
             settings.block,
             scheme,
             &mut watch,
@@ -121,10 +121,10 @@ pub fn integrate<R: Bits, S: Scheme>(settings: &Settings, scheme: S, runs: &mut 
                         s.time.set_lane(lane, &R::from_f64(state.time));
                     } else {
                         s.put(lane, &state);
-                        course.watch_from(lane, &state);
+                        control.watch_from(lane, &state);
                     }
-                    course.left.set_lane(lane, &R::from_f64(encounter.left()));
-                    R::set_high_lane(&mut course.near, lane, encounter.near());
+                    control.left.set_lane(lane, &R::from_f64(encounter.left()));
+                    R::set_high_lane(&mut control.near, lane, encounter.near());
                 }
             }
             lane += 1;

@@ -696,7 +696,7 @@ mod tests {
     use super::super::excursion::Fate;
     use super::super::random::uniform;
     use super::super::start::{BodiesStart, Start};
-    use super::super::step::{Course, ORDER_6, Watch, advance, stages};
+    use super::super::step::{ORDER_6, StepControl, Watch, advance, stages};
     use super::*;
 
     /// A binary of masses 15 and 17.5 and a single body of mass 12.5 at rest, at the phase and inclination of a run.
@@ -774,18 +774,18 @@ mod tests {
             let mut encounter = Encounter::begin(run, &start, &settings);
             let mut pairs = start.pairs;
             for _ in 0..400 {
-                let mut course = Course::<f64> {
+                let mut control = StepControl::<f64> {
                     binding: 2.0 * encounter.binding,
                     step: settings.step * encounter.masses.least_action,
                     left: encounter.left(),
-                    ..Course::new()
+                    ..StepControl::new()
                 };
                 let masses = encounter.masses.step;
                 let scheme = &table[..count];
                 advance(
                     &mut pairs,
                     &masses,
-                    &mut course,
+                    &mut control,
                     STEPS_PER_BLOCK,
                     scheme,
                     &mut Nothing,

@@ -245,7 +245,7 @@ fn kick<R: Bits>(s: &mut Pairs<R>, m: &StepMasses<R>, h: R) -> [R; 3] {
 
 /// The parameters of the steps of an encounter, or of one encounter in each lane.
 #[derive(Clone, Copy, Debug)]
-pub struct Course<R: Bits> {
+pub struct StepControl<R: Bits> {
     /// 2 B.
     pub binding: R,
     /// The step h for 2 U from 1/2 to 2.
@@ -260,7 +260,7 @@ pub struct Course<R: Bits> {
     pub near: R::High,
 }
 
-impl<R: Bits> Course<R> {
+impl<R: Bits> StepControl<R> {
     /// The state of lanes without an encounter.
     #[inline(always)]
     pub fn new() -> Self {
@@ -288,7 +288,7 @@ impl<R: Bits> Course<R> {
     }
 }
 
-impl<R: Bits> Default for Course<R> {
+impl<R: Bits> Default for StepControl<R> {
     fn default() -> Self {
         Self::new()
     }
@@ -297,7 +297,7 @@ impl<R: Bits> Default for Course<R> {
 /// Receives the local minima of the pairs' distances.
 pub trait Watch<R: Bits> {
     /// The distance of pair p had a local minimum in the lanes where `turned[p]` is negative. `until` is the time from the positions
-    /// of the state to its velocities. The function updates `near` of [`Course`].
+    /// of the state to its velocities. The function updates `near` of [`StepControl`].
     fn passage(&mut self, s: &Pairs<R>, until: R, turned: &[R::High; 3], near: &mut R::High);
 }
 
@@ -310,7 +310,7 @@ pub const KICK_OPERATIONS: f64 = 87.0;
 pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
     s: &mut Pairs<R>,
     m: &StepMasses<R>,
-    course: &mut Course<R>,
+    control: &mut StepControl<R>,
     count: u32,
     scheme: S,
     watch: &mut W,
@@ -319,12 +319,12 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
     let stages = scheme.stages();
     // The last drift of a step is merged with the first of the next one.
     let mut carried = R::from_f64(0.0);
-    let mut term = kinetic_term(&s.w, course.binding);
+    let mut term = kinetic_term(&s.w, control.binding);
     let mut i = 0;
     while i < count {
         // Near the end time, the steps converge to it: Newton's iteration in h, which may go backwards.
-        let rest = (course.left - s.time).mul_add(term, -carried);
-        let usual = term.over_root_exponent(course.step);
+        let rest = (control.left - s.time).mul_add(term, -carried);
+        let usual = term.over_root_exponent(control.step);
         let h = (R::from_f64(0.5) * rest).limited(usual);
         let mut d = h.mul_add(first, carried);
         let mut j = 0;
@@ -333,7 +333,7 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
             let [kick_by, drift_by] = scheme.stage(j);
             drift(s, m, term.divides(d));
             r = kick(s, m, h * R::from_f64(kick_by));
-            term = kinetic_term(&s.w, course.binding);
+            term = kinetic_term(&s.w, control.binding);
             d = h * R::from_f64(drift_by);
             j += 1;
             if j == stages {
@@ -342,18 +342,18 @@ pub fn advance<R: Bits, S: Scheme, W: Watch<R>>(
         }
         carried = d;
         let r = [r[0].high(), r[1].high(), r[2].high()];
-        let mut turned = course.growth;
+        let mut turned = control.growth;
         let mut p = 0;
         while p < 3 {
-            let grew = R::high_difference(r[p], course.distances[p]);
-            let near = R::high_difference(r[p], course.near);
-            turned[p] = R::high_turns(course.growth[p], grew, near);
-            course.growth[p] = grew;
-            course.distances[p] = r[p];
+            let grew = R::high_difference(r[p], control.distances[p]);
+            let near = R::high_difference(r[p], control.near);
+            turned[p] = R::high_turns(control.growth[p], grew, near);
+            control.growth[p] = grew;
+            control.distances[p] = r[p];
             p += 1;
         }
         if R::any_negative(&turned) {
-            watch.passage(s, term.divides(carried), &turned, &mut course.near);
+            watch.passage(s, term.divides(carried), &turned, &mut control.near);
         }
         i += 1;
     }
