@@ -80,11 +80,6 @@ impl Real for f32 {
     fn inv_cube(self) -> Self {
         inv_cube_single(self, self.guess_root())
     }
-
-    #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        if self == 0.0 { 0.0 } else { self.inv_cube() }
-    }
 }
 
 impl Precision for f32 {

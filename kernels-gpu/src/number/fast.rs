@@ -70,14 +70,6 @@ impl Real for Fast {
             Self(self.0.inv_cube())
         }
     }
-    #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        if self.0 == 0.0 {
-            Self(0.0)
-        } else {
-            self.inv_cube()
-        }
-    }
 }
 
 impl Precision for Fast {

@@ -140,10 +140,6 @@ impl Real for Fixed {
     fn inv_cube(self) -> Self {
         Self::from_f64(self.to_f64(0).inv_cube())
     }
-    #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        if self.0 == 0 { self } else { self.inv_cube() }
-    }
 }
 
 impl Precision for Fixed {

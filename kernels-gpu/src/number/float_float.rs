@@ -6,7 +6,7 @@
 use core::ops::{Add, Mul, Neg, Sub};
 
 use super::inv_cube::Seeded;
-use super::{Mask as _, PerLane, Precision, Real, Single};
+use super::{PerLane, Precision, Real, Single};
 
 /// `hi` + `lo`, |lo| at most half a unit in the last place of `hi`. The exponent's range is that of `f32`, and digits are lost
 /// where `lo` falls below 1e-38.
@@ -234,22 +234,10 @@ impl<S: Single> Real for FloatFloat<S> {
         let t = fast_two_sum(linear.hi, Real::mul_add(quadratic, e.hi, linear.lo));
         y3 + y3 * t
     }
+
     #[inline(always)]
-    fn inv_cube_or_zero(self) -> Self {
-        let zero = S::from_f64(0.0);
-        let zero = Self { hi: zero, lo: zero };
-        // (r² is not negative.)
-        let at_zero = self.hi.at_most(zero.hi);
-        // A branch is shorter than what it skips.
-        if S::LANES == 1 && at_zero.all() {
-            return zero;
-        }
-        let w = self.inv_cube();
-        if S::LANES == 1 {
-            w
-        } else {
-            Self::select(at_zero, zero, w)
-        }
+    fn is_zero(self) -> S::Mask {
+        self.hi.is_zero()
     }
 }
 

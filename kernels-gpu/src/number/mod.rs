@@ -233,9 +233,26 @@ pub trait Real:
         w
     }
 
+    /// Whether `self`, which is not negative, is 0.
+    #[inline(always)]
+    fn is_zero(self) -> Self::Mask {
+        self.at_most(Self::zero())
+    }
+
     /// r⁻³ for `self` = r², but 0 for r² = 0: a body exerts no force on itself, and two bodies at the same place exert none on each
     /// other.
-    fn inv_cube_or_zero(self) -> Self;
+    #[inline(always)]
+    fn inv_cube_or_zero(self) -> Self {
+        let at_zero = self.is_zero();
+        if Self::LANES > 1 {
+            Self::select(at_zero, Self::zero(), self.inv_cube())
+        } else if at_zero.all() {
+            // A branch is shorter than what it skips.
+            Self::zero()
+        } else {
+            self.inv_cube()
+        }
+    }
 
     /// [`inv_cube_or_zero`](Self::inv_cube_or_zero) of several numbers, which are tested together for needing a slow path.
     #[inline(always)]
