@@ -56,7 +56,7 @@ const GROUND: &[&str] = &[
 
 /// Who alone may name a crate.
 const ALONE: &[(&str, &str)] = &[
-    ("nvml-wrapper", "trisolar-device"),
+    ("nvml-wrapper-sys", "trisolar-device"),
     ("mpi", "trisolar-run"),
     ("clap", "trisolar-cli"),
 ];

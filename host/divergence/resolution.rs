@@ -7,12 +7,13 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kernels_gpu::integrator::MapIntegrator;
+use kernels_gpu::lanes;
 use kernels_gpu::map::{Job, Masses, Point};
 use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
 use kernels_gpu::number::Precision as Number;
 use kernels_gpu::physics::three_body::Relative;
 use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
-use kernels_gpu::{Mask as _, PerLane as _, Real};
+use kernels_gpu::{Mask as _, PerLane, Real};
 use serde::{Deserialize, Serialize};
 
 use super::{Precision, Validated};
@@ -310,17 +311,19 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
     };
     let mut terms = Divergence::terms::<R>(&criterion(&own));
     let mut limits = Limits::<R>::new(&own);
-    let mut twins = Divergence::begin::<R, I>(&start(spec, &job, group[0]), &job, &of_lanes);
+    let begin = |point: &Point, masses: &I::Masses<R::Lane>| {
+        PerLane::spread(&lanes::begin::<Divergence, I, R::Lane>(point, &job, masses))
+    };
+    let mut twins: Twins<I::State<R>> = begin(&start(spec, &job, group[0]), &I::masses(&own));
     for (lane, pixel) in group.iter().enumerate().skip(1) {
         let own = masses(spec, &job, *pixel);
-        let of_one = I::masses::<R>(&own);
-        let one = Divergence::begin::<R, I>(&start(spec, &job, *pixel), &job, &of_one);
-        twins.set_lane(lane, &one);
-        of_lanes.set_lane(lane, &of_one);
+        let of_one = I::masses(&own);
+        twins.set_lane(lane, &begin(&start(spec, &job, *pixel), &of_one));
+        of_lanes.set_lane(lane, &PerLane::spread(&of_one));
         terms.set_lane(lane, &Divergence::terms(&criterion(&own)));
         limits.set_lane(lane, &Limits::new(&own));
     }
-    let rest = resting::<R, I>(spec, &job, group, &of_lanes);
+    let rest = begin(&resting(spec, &job, group), &of_lanes.lane(0));
     let done = &mut [false; MAX_LANES][..R::LANES];
     // Lanes without a pixel repeat the first pixel.
     done[group.len()..].fill(true);
@@ -347,7 +350,11 @@ fn walk_group<R: Real, I: MapIntegrator>(walk: &mut Walk<'_>, group: &[u64]) {
             return;
         }
         if step < I::STARTS {
-            Divergence::start::<R, I>(&mut twins, &job, &of_lanes);
+            for lane in 0..R::LANES {
+                let mut one = twins.lane(lane);
+                lanes::start::<Divergence, I, R::Lane>(&mut one, &job, &of_lanes.lane(lane));
+                twins.set_lane(lane, &PerLane::spread(&one));
+            }
         } else {
             Divergence::step::<R, I>(&mut twins, &of_lanes);
         }
@@ -365,13 +372,7 @@ fn start(spec: &Validated, job: &Job, pixel: u64) -> Point {
 }
 
 /// Bodies at rest, so far apart that they do not come close in any number of steps: for lanes whose pixels are done.
-#[inline(always)]
-fn resting<R: Real, I: MapIntegrator>(
-    spec: &Validated,
-    job: &Job,
-    group: &[u64],
-    of_lanes: &I::Masses<R>,
-) -> Twins<I::State<R>> {
+fn resting(spec: &Validated, job: &Job, group: &[u64]) -> Point {
     const APART: f64 = 1e9;
     let mut reach = 1.0_f64;
     for pixel in group {
@@ -380,11 +381,10 @@ fn resting<R: Real, I: MapIntegrator>(
         }
     }
     let far = APART * reach;
-    let point = Point {
+    Point {
         positions: [[0.0; 3], [far, 0.0, 0.0], [0.0, far, 0.0]],
         velocities: [[0.0; 3]; 3],
-    };
-    Divergence::begin::<R, I>(&point, job, of_lanes)
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod animation;
 mod cache;
 mod colours;
 mod folder;
+mod formula;
 mod frame;
 mod partial;
 mod runner;

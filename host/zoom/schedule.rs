@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use exmex::{Express, FlatEx};
 use serde::{Deserialize, Serialize};
 
 use trisolar_map::{Parameter, Specification};
+
+use crate::formula::Formula;
 
 /// The names an expression can use, in alphabetical order.
 const VARIABLES: [&str; 7] = ["dt", "frame", "frames", "shift", "span", "steps", "t"];
@@ -19,7 +20,7 @@ pub const VARIABLES_IN_WORDS: &str = "frame (0, 1, ...), frames (their number), 
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
-    formula: FlatEx<f64>,
+    formula: Formula,
 }
 
 impl Expression {
@@ -28,13 +29,11 @@ impl Expression {
     /// # Errors
     /// The value is not a finite number.
     pub fn value(&self, frame: u32, frames: u32, base: &Specification) -> Result<f64, String> {
-        let values: Vec<f64> = self
-            .formula
-            .var_names()
-            .iter()
+        let names = self.formula.variables().iter();
+        let values: Vec<f64> = names
             .map(|name| variable(name, frame, frames, base))
             .collect();
-        let value = self.formula.eval(&values).map_err(|e| e.to_string())?;
+        let value = self.formula.value(&values);
         if value.is_finite() {
             Ok(value)
         } else {
@@ -58,9 +57,9 @@ impl FromStr for Expression {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let formula = exmex::parse::<f64>(text).map_err(|e| format!("not a formula: {e}"))?;
+        let formula = Formula::parse(text).map_err(|e| format!("not a formula: {e}"))?;
         let unknown = formula
-            .var_names()
+            .variables()
             .iter()
             .find(|name| !VARIABLES.contains(&name.as_str()));
         if let Some(name) = unknown {

@@ -1,15 +1,8 @@
 //! The orbit of a map's pixel and of its twin, step by step as the map's engines take them.
 
-use kernels_gpu::integrator::MapIntegrator;
-use kernels_gpu::map::{Job, Masses};
-use kernels_gpu::methods::{Compiled as _, Entries, Visitor};
-use kernels_gpu::number::Precision;
-use kernels_gpu::physics::three_body::Relative;
-use kernels_gpu::quantity::{Divergence, Quantity as _, Twins};
-use kernels_gpu::{Mask as _, Real, Vec3};
 use serde_json::json;
 use trisolar::bodies::{DVec3, numbers};
-use trisolar::divergence::{Specification, Validated};
+use trisolar::divergence::{Specification, TwinOrbits, Validated, twin_orbits};
 use trisolar::nbody::{Bodies, Diagnostics};
 use trisolar_explore::{Cancel, Ended, Orbit};
 
@@ -21,19 +14,7 @@ const STEPS_PER_SLICE: u64 = 1 << 14;
 /// # Errors
 /// [`Ended::Cancelled`].
 pub(super) fn of(map: &Validated, samples: usize, cancel: &dyn Cancel) -> Result<Orbit, Ended> {
-    let method = map.specification();
-    let trace = Trace::new(map, samples, cancel);
-    let (precision, integrator) = (method.precision.kind(), method.integrator.name());
-    let orbit = Divergence::with_method(precision, integrator, trace);
-    orbit.expect("a validated map has a method of the table")
-}
-
-impl Visitor<Divergence> for Trace<'_> {
-    type Output = Result<Orbit, Ended>;
-
-    fn visit<P: Precision, I: MapIntegrator>(self, _: Entries<Divergence, P, I>) -> Self::Output {
-        self.follow::<P, I>()
-    }
+    Trace::new(map, samples, cancel).follow(&mut *twin_orbits(map))
 }
 
 /// The centre of mass of a system: where it is at the start, and its velocity.
@@ -46,7 +27,6 @@ struct Centre {
 /// An orbit being recorded.
 struct Trace<'a> {
     specification: &'a Specification,
-    job: Job,
     samples: usize,
     cancel: &'a dyn Cancel,
     /// The bodies as the kernels count them: the grid body first.
@@ -65,6 +45,12 @@ struct Trace<'a> {
 /// The pairs of bodies in the kernels' order.
 const PAIRS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
 
+/// Vectors of the bodies in the kernels' order, relative to the grid body, times a factor.
+fn with_grid_body(others: [[f64; 3]; 2], factor: f64) -> [[f64; 3]; 3] {
+    let [a, b] = others.map(|v| v.map(|x| x * factor));
+    [[0.0; 3], a, b]
+}
+
 impl<'a> Trace<'a> {
     fn new(map: &'a Validated, samples: usize, cancel: &'a dyn Cancel) -> Self {
         let specification = map.specification();
@@ -73,7 +59,6 @@ impl<'a> Trace<'a> {
             2 => [1, 0, 2],
             _ => [2, 0, 1],
         };
-        let job = map.job(0, 1);
         let mut starts = specification.positions.map(|p| p.to_array());
         starts[order[0]] = map.start(0);
         let twin = |k: usize| starts[order[0]][k] + specification.shift[k];
@@ -86,8 +71,7 @@ impl<'a> Trace<'a> {
         });
         Self {
             specification,
-            unit: job.grid.span[0] / specification.span[0],
-            job,
+            unit: map.job(0, 1).grid.span[0] / specification.span[0],
             samples,
             cancel,
             order,
@@ -98,13 +82,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn follow<R: Real, I: MapIntegrator>(mut self) -> Result<Orbit, Ended> {
+    fn follow(mut self, orbits: &mut dyn TwinOrbits) -> Result<Orbit, Ended> {
         let steps = self.specification.steps;
-        let masses: &Masses = &self.job.masses;
-        let terms = Divergence::terms::<R>(masses);
-        let masses = I::masses::<R>(masses);
-        let point = self.job.grid.point(0);
-        let mut twins = Divergence::begin::<R, I>(&point, &self.job, &masses);
         // As the maps' engines count: the steps that began together, up to the first that did not.
         let mut together = 0;
         let mut parted = false;
@@ -114,33 +93,23 @@ impl<'a> Trace<'a> {
             if step.is_multiple_of(STEPS_PER_SLICE) && self.cancel.cancelled() {
                 return Err(Ended::Cancelled);
             }
-            self.look_at_pairs(&I::positions(&twins.a), step);
+            self.look_at_pairs(orbits.positions(false), step);
             if u128::from(next) * u128::from(steps) <= u128::from(step) * u128::from(last) {
-                self.sample::<R, I>(&twins, step, &masses);
+                self.sample(orbits, step);
                 next += 1;
             }
-            parted |= !Divergence::goes_on::<R, I>(&twins, &terms).all();
+            parted |= !orbits.are_together();
             if step == steps {
                 break;
             }
             together += u64::from(!parted);
-            if step < u64::from(I::STARTS) {
-                Divergence::start::<R, I>(&mut twins, &self.job, &masses);
-            } else {
-                Divergence::step::<R, I>(&mut twins, &masses);
-            }
+            orbits.step();
         }
         Ok(self.finish(together, parted))
     }
 
-    /// Positions (or velocities) of the bodies in the kernels' order, relative to the first, in the specification's units.
-    fn relative<R: Real>(&self, r: &Relative<R>, factor: f64) -> [[f64; 3]; 3] {
-        let vector = |v: &Vec3<R>| [v.x, v.y, v.z].map(|x| x.to_f64(0) * factor);
-        [[0.0; 3], vector(&r.a), vector(&r.b)]
-    }
-
-    fn look_at_pairs<R: Real>(&mut self, positions: &Relative<R>, step: u64) {
-        let bodies = self.relative(positions, 1.0);
+    fn look_at_pairs(&mut self, positions: [[f64; 3]; 2], step: u64) {
+        let bodies = with_grid_body(positions, 1.0);
         for (number, [i, j]) in PAIRS.into_iter().enumerate() {
             let distance2: f64 = (0..3).map(|k| (bodies[i][k] - bodies[j][k]).powi(2)).sum();
             if distance2 < self.closest.0 {
@@ -149,21 +118,13 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn sample<R: Real, I: MapIntegrator>(
-        &mut self,
-        twins: &Twins<I::State<R>>,
-        step: u64,
-        masses: &I::Masses<R>,
-    ) {
+    fn sample(&mut self, orbits: &dyn TwinOrbits, step: u64) {
         let s = self.specification;
         let time = step as f64 * s.dt;
-        // In lengths a step, which every number can hold.
-        let rate = R::Constant::from_f64(1.0);
-        let systems = [&twins.a, &twins.b];
-        let states = systems.map(|a| self.relative(&I::positions(a), 1.0 / self.unit));
-        let speeds = systems
-            .map(|a| I::velocities(a, rate, masses))
-            .map(|u| self.relative(&u, 1.0 / self.unit / s.dt));
+        let states =
+            [false, true].map(|twin| with_grid_body(orbits.positions(twin), 1.0 / self.unit));
+        let speeds = [false, true]
+            .map(|twin| with_grid_body(orbits.velocities(twin), 1.0 / self.unit / s.dt));
         let bodies = [0, 1].map(|which| self.placed(&states[which], &speeds[which], which, time));
         let errors = [0, 1].map(|which| {
             let energy = Diagnostics::of(&bodies[which], s.g, s.softening).total;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use kernels_gpu::Real;
 use kernels_gpu::integrator::ExplicitEuler;
 use kernels_gpu::lanes::{Ended, LaneState, Pixel, PixelSource, ResumableSource};
 use kernels_gpu::quantity::{Divergence, Quantity};
-use kernels_gpu::{PerLane, Real};
 
 use super::super::batches::{Batches, ROUNDS_PER_SLICE, Shared, Work};
 use super::super::cpu::CpuEngine;
@@ -62,9 +62,9 @@ impl<R: Real<Lane = f64>> ResumableSource<Divergence, ExplicitEuler, R>
     for Batches<'_, &Resuming<'_>>
 {
     #[inline(always)]
-    fn resume(&mut self, slot: u32) -> Option<(State<R>, u32)> {
+    fn resume(&mut self, slot: u32) -> Option<(State<f64>, u32)> {
         let item = self.value(slot);
-        Some((State::<R>::spread(&item.state), item.taken))
+        Some((item.state, item.taken))
     }
 
     #[inline(always)]

@@ -120,9 +120,9 @@ macro_rules! entries {
 }
 
 entries! {
-    scalar, f64, 2;
+    scalar, f64, 3;
     #[cfg(target_arch = "x86_64")]
-    scalar_fma, f64, 2, "fma";
+    scalar_fma, f64, 3, "fma";
     #[cfg(target_arch = "x86_64")]
     avx2, trisolar_simd::F64x4, 2, "avx2,fma";
     #[cfg(target_arch = "x86_64")]

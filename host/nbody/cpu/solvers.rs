@@ -124,8 +124,8 @@ pub(super) fn reduced<V: Vector, const D: usize>(
             base = row_end;
         }
         while base < end {
-            // Padding bodies have mass 0.
-            let equal = f.equal && base + T <= f.n;
+            // Padding bodies have mass 0. Without lanes to exchange, equal masses save next to nothing.
+            let equal = V::LANES > 1 && f.equal && base + T <= f.n;
             // (No function pointer: it would not be inlined into a function with this instruction set.)
             let sums = if equal {
                 tile::<V, D, true>(f, &bodies, base, &mut a)

@@ -53,6 +53,24 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
         }
     }
 
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn spread(one: &LaneMasses<Q, I, R::Lane>) -> Self {
+        Self {
+            masses: PerLane::spread(&one.masses),
+            terms: PerLane::spread(&one.terms),
+        }
+    }
+
+    /// Those of one lane.
+    #[inline(always)]
+    pub fn lane(&self, lane: usize) -> LaneMasses<Q, I, R::Lane> {
+        LaneMasses {
+            masses: self.masses.lane(lane),
+            terms: self.terms.lane(lane),
+        }
+    }
+
     /// Replaces one lane by the same lane of `from`.
     #[inline(always)]
     pub fn set_lane(&mut self, lane: usize, from: &Self) {
@@ -61,11 +79,51 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneMasses<Q, I, R> {
     }
 }
 
+/// A pixel before its first step.
+///
+/// On CPUs this, [`start`] and [`value`] are compiled for a single lane, whatever the instruction set: a pixel needs them once, and
+/// inlined they would be larger than the steps.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+pub fn begin<Q: Quantity, I: MapIntegrator, R: Real>(
+    point: &Point,
+    job: &Job,
+    masses: &I::Masses<Q::Number<R>>,
+) -> Q::State<R, I> {
+    Q::begin(point, job, masses)
+}
+
+/// One of the first steps of a multistep method.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+pub fn start<Q: Quantity, I: MapIntegrator, R: Real>(
+    state: &mut Q::State<R, I>,
+    job: &Job,
+    masses: &I::Masses<Q::Number<R>>,
+) {
+    Q::start::<R, I>(state, job, masses);
+}
+
+/// The value of a pixel of which `counted` steps count.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+fn value<Q: Quantity, I: MapIntegrator, R: Real>(
+    state: &Q::State<R, I>,
+    counted: u32,
+    job: &Job,
+    masses: &I::Masses<Q::Number<R>>,
+) -> Q::Value {
+    Q::value::<R, I>(state, counted, job, masses)
+}
+
 impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
     /// Lanes that have not asked for a pixel yet.
+    #[inline(always)]
     pub fn fresh(job: &Job) -> Self {
+        let masses = LaneMasses::<Q, I, R::Lane>::new(&job.masses);
+        let state = begin::<Q, I, R::Lane>(&Point::RESTING, job, &masses.masses);
         Self {
-            state: Q::begin(&Point::RESTING, job, &I::masses(&job.masses)),
+            state: PerLane::spread(&state),
             pixel: R::counts(FRESH),
             taken: R::counts(0),
         }
@@ -209,7 +267,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
         );
         let counted = (taken - over).min(job.steps);
         let (state, masses) = (self.state.lane(lane), masses.masses.lane(lane));
-        source.done(slot, Q::value::<R::Lane, I>(&state, counted, job, &masses));
+        source.done(slot, value::<Q, I, R::Lane>(&state, counted, job, &masses));
         self.pixel.as_mut()[lane] = FRESH;
     }
 
@@ -230,7 +288,7 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                 self.taken.as_mut()[lane] = 0;
                 return;
             }
-            let mut own = *masses;
+            let mut own = masses.lane(lane);
             let (slot, point, resumed) = match next {
                 None => (IDLE, Point::RESTING, None),
                 Some(Pixel { number, slot }) => {
@@ -238,21 +296,21 @@ impl<Q: Quantity, I: MapIntegrator, R: Real> LaneState<Q, I, R> {
                         && let Some(of_pixel) = source.masses(number)
                     {
                         own = LaneMasses::new(&of_pixel);
-                        masses.set_lane(lane, &own);
+                        masses.set_lane(lane, &LaneMasses::spread(&own));
                     }
                     (slot, source.point(job, number), source.resume(slot))
                 }
             };
             let (mut state, mut taken) =
-                resumed.unwrap_or_else(|| (Q::begin(&point, job, &own.masses), 0));
+                resumed.unwrap_or_else(|| (begin::<Q, I, R::Lane>(&point, job, &own.masses), 0));
             while taken < I::STARTS
                 && taken < job.steps
-                && Q::goes_on::<R, I>(&state, &own.terms).all()
+                && Q::goes_on::<R::Lane, I>(&state, &own.terms).all()
             {
-                Q::start::<R, I>(&mut state, job, &own.masses);
+                start::<Q, I, R::Lane>(&mut state, job, &own.masses);
                 taken += 1;
             }
-            self.state.set_lane(lane, &state);
+            self.state.set_lane(lane, &PerLane::spread(&state));
             self.pixel.as_mut()[lane] = slot;
             self.taken.as_mut()[lane] = taken;
             let started = I::STARTS == 0 || (taken >= I::STARTS && taken < job.steps);

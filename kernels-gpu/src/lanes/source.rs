@@ -44,7 +44,7 @@ pub trait PixelSource<V> {
 pub trait ResumableSource<Q: Quantity, I: MapIntegrator, R: Real>: PixelSource<Q::Value> {
     /// The state of a pixel and the steps that it has taken; nothing for a pixel at its start.
     #[inline(always)]
-    fn resume(&mut self, slot: u32) -> Option<(Q::State<R, I>, u32)> {
+    fn resume(&mut self, slot: u32) -> Option<(Q::State<R::Lane, I>, u32)> {
         let _ = slot;
         None
     }
