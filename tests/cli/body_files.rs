@@ -39,6 +39,28 @@ const STARTS: [&str; 3] = [
 ];
 
 #[test]
+fn a_king_model_is_the_same_in_nbody_and_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    // A step so short that no position changes, and clusters of which the start is written as their first snapshot.
+    let king = "--model king --w0 5 --n 200 --seed 3 --softening 0.02";
+    json(
+        path,
+        &format!("nbody {king} --steps 1 --dt 1e-300 --out n.npz"),
+    );
+    json(
+        path,
+        &format!("cluster {king} --end 0.0625 --every 0.0625 --snapshots shots --out c.csv"),
+    );
+    let [nbody, cluster] = ["n.npz", "shots/00000.npz"].map(|name| file(path, name).bodies);
+    assert_eq!(nbody, cluster);
+    // What a cluster writes as CSV is what it writes as npz.
+    let [csv, npz] = ["c.csv", "shots/00001.npz"].map(|name| file(path, name));
+    assert_eq!(csv.bodies, npz.bodies);
+    assert_eq!(csv.carried, npz.carried);
+}
+
+#[test]
 fn bodies_come_back_with_the_physics_they_left_with() {
     for start in STARTS {
         let folder = tempfile::tempdir().unwrap();

@@ -17,6 +17,7 @@ pub struct Hermite4;
 
 impl Integrator for Hermite4 {
     const NAME: &'static str = "hermite-4";
+    const HELP: &'static str = "order 4, costs twice as much";
     const ORDER: u32 = 4;
     const EVALUATIONS: u32 = 1;
     type OnMaps = Self;

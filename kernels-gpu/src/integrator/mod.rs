@@ -74,6 +74,8 @@ pub trait Integrator: Copy + Debug + Send + Sync + 'static {
     const NAME: &'static str;
     /// Names by which it is read as well.
     const FORMER_NAMES: &'static [&'static str] = &[];
+    /// What a user should know to choose it, for the help.
+    const HELP: &'static str;
     /// The power of the time step by which the error after a fixed time shrinks.
     const ORDER: u32;
     /// How often the accelerations of all bodies are computed in a step.

@@ -84,6 +84,7 @@ impl Real for f32 {
 
 impl Precision for f32 {
     const NAME: &'static str = "f32";
+    const HELP: &'static str = "32 bits; 1.9 times as fast as f64 on an H200, grainy";
     /// Squares must be numbers.
     const LARGEST: f64 = 1e18;
     type OnLanes<D: Seeded, S: Single> = S;

@@ -298,6 +298,8 @@ macro_rules! own_constants_and_forces {
 pub trait Precision: 'static + Real<Lane = Self> {
     /// Its name on the command line and in files.
     const NAME: &'static str;
+    /// What a user should know to choose it, for the help.
+    const HELP: &'static str;
     /// Names by which it is read as well.
     const FORMER_NAMES: &'static [&'static str] = &[];
     /// Whether CPUs and GPUs give the same bits.
